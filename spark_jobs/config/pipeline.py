@@ -1,0 +1,156 @@
+"""What a pipeline is: the strict model of conf/pipelines/*.yml. Read by the engine, the DAGs and the reports; imports no pyspark.
+
+The models hold what one file can say about itself. What needs several keys, SQL or other files is in checks.py.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from spark_jobs.config.names import ColumnName, Duration, Name, RelativePath
+from spark_jobs.config.types import SparkType
+
+Layer = Literal["bronze", "dimension", "silver", "gold"]
+
+
+def _as_list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
+def _as_column(value: object) -> object:
+    """`amount: bigint` is short for `amount: {type: bigint}`."""
+    return {"type": value} if isinstance(value, str) else value
+
+
+def _as_event_time(value: object) -> object:
+    """`event_time: read_at` is short for `event_time: {column: read_at}`."""
+    return {"column": value} if isinstance(value, str) else value
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class Source(Model):
+    """A landing folder of files of one format."""
+
+    format: Literal["json", "csv", "parquet", "text"] = Field(description="json: one object a line; csv: with a header line; parquet; text: one record a line")
+    path: RelativePath = Field(description="folder below the landing root; its sub-folders belong to it")
+    pattern: str = Field("*", description="only files whose name matches this glob", min_length=1, max_length=200)
+    files_per_batch: int = Field(500, ge=1, le=100_000, description="files that one micro-batch takes")
+    delimiter: str = Field(",", min_length=1, max_length=1, description="csv only: between the fields")
+
+
+class Column(Model):
+    """A typed column, taken from the field of its own name, from a path in the record, or from a SQL expression."""
+
+    type: SparkType = Field(description="a Spark SQL type, as in bigint or decimal(12,2)")
+    from_: str | None = Field(None, alias="from", min_length=1, description="path in the record, as in payment.amount")
+    sql: str | None = Field(None, min_length=1, description="expression over the columns without sql")
+    required: bool = Field(False, description="a row without a value is quarantined")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> "Column":
+        if self.from_ is not None and self.sql is not None:
+            raise ValueError("'from' is incompatible with 'sql': a column has one origin; keep one of the two")
+        return self
+
+
+Columns = dict[ColumnName, Annotated[Column, BeforeValidator(_as_column)]]
+Names = Annotated[list[ColumnName], BeforeValidator(_as_list)]
+
+
+class Dimension(Model):
+    """A table that facts are joined with: its current rows (scd1), or every version with its interval (scd2)."""
+
+    from_: Name = Field(alias="from", description="a source of this pipeline")
+    key: Names = Field(min_length=1, description="column or columns that identify a member")
+    columns: Columns = Field(min_length=1)
+    sequence_by: ColumnName = Field(description="the greater value is the newer version, whatever the order of arrival")
+    history: Literal["scd1", "scd2"] = Field("scd1", description="scd1: the newest version; scd2: all versions, each with _valid_from and _valid_to")
+    where: str | None = Field(None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered")
+
+
+class EventTime(Model):
+    """When the fact happened. A time further ahead of its arrival than `future` is a mistake of the feed: the row is quarantined."""
+
+    column: ColumnName
+    future: Duration = Field("1 day", description="how far ahead of the arrival it may be")
+
+
+class Lookup(Model):
+    """A stream-static join with a dimension of this pipeline."""
+
+    on: Names = Field(min_length=1, description="this table's columns that match the dimension's key, in its order")
+    as_of: ColumnName | None = Field(None, description="scd2: the time at which the version was valid; without it the event time")
+    take: Names = Field(min_length=1, description="columns of the dimension to add")
+    if_missing: Literal["unknown", "quarantine"] = Field("unknown", description="unknown: NULL until the member arrives; quarantine: set the row aside")
+
+
+class Silver(Model):
+    """Typed rows of one source: the newest version per key, or every row where no key is given."""
+
+    from_: Name = Field(alias="from", description="a source of this pipeline")
+    columns: Columns = Field(min_length=1)
+    explode: str | None = Field(None, min_length=1, description="path of an array: one row per element, whose fields are reached as array.field")
+    key: Names | None = Field(None, description="upsert by these columns; without a key rows are appended")
+    sequence_by: ColumnName | None = Field(None, description="the greater value is the newer version; without it the event time")
+    event_time: Annotated[EventTime, BeforeValidator(_as_event_time)] | None = None
+    where: str | None = Field(None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered")
+    lookup: dict[Name, Lookup] = Field(default_factory=dict)
+
+    @property
+    def sequence_column(self) -> str | None:
+        """The column that orders versions: sequence_by, else the event time."""
+        return self.sequence_by or (self.event_time.column if self.event_time else None)
+
+
+class Window(Model):
+    """Tumbling windows of `size`, or sliding ones that start every `slide`."""
+
+    size: Duration
+    slide: Duration | None = Field(None, description="sliding windows: how often one starts; at most the size")
+    column: ColumnName | None = Field(None, description="a timestamp column of the silver table; without it its event time")
+
+
+class Gold(Model):
+    """A table computed from others: windows over a silver table, a SQL file, or a Python function."""
+
+    from_: str | None = Field(None, alias="from", description="silver.<table>, with window, group_by and measures")
+    window: Window | None = None
+    group_by: Names = Field(default_factory=list)
+    measures: dict[ColumnName, str] = Field(default_factory=dict, description="name: SQL aggregate, as in revenue: sum(amount)")
+    where: str | None = Field(None, min_length=1, description="SQL condition on the silver rows")
+    sql: RelativePath | None = Field(None, description="a SELECT in a file below conf/, reading silver.x, dimension.x or gold.x")
+    python: str | None = Field(None, pattern=r"^[A-Za-z0-9_/]+\.py:[A-Za-z_][A-Za-z0-9_]*$", description="file below conf/ and function, as in hooks/retail.py:build")
+    inputs: Names | list[str] = Field(default_factory=list, description="python only: the tables it takes, in the order of its parameters")
+    emit: Literal["update", "complete"] | None = Field(None, description="update: recompute the changed windows; complete: the whole table")
+
+    @property
+    def mode(self) -> Literal["update", "complete"]:
+        return self.emit or ("update" if self.window else "complete")
+
+
+class Pipeline(Model):
+    """One pipeline file."""
+
+    pipeline: Name = Field(description="its name; the file is called <name>.yml")
+    description: str = ""
+    owner: str = "weir"
+    schedule: str | None = Field(None, description="cron expression; without it the pipeline is started by hand")
+    tasks: Literal["pipeline", "layer", "table"] = Field("layer", description="what one Airflow task runs")
+    sources: dict[Name, Source] = Field(min_length=1)
+    dimensions: dict[Name, Dimension] = Field(default_factory=dict)
+    silver: dict[Name, Silver] = Field(default_factory=dict)
+    gold: dict[Name, Gold] = Field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.pipeline
+
+    def tables(self) -> Iterator[tuple[Layer, str, Any]]:
+        """Every table in the order of the data: (layer, name, definition)."""
+        for layer, group in (("bronze", self.sources), ("dimension", self.dimensions), ("silver", self.silver), ("gold", self.gold)):
+            for name, definition in group.items():
+                yield layer, name, definition  # type: ignore[misc]
