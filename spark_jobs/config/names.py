@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, WithJsonSchema
 
 NAME_RULE = "lower-case letters, digits and _, starting with a letter, at most 63 characters"
 COLUMN_RULE = "letters, digits and _, starting with a letter, at most 63 characters"
@@ -50,7 +50,8 @@ def shorten(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 10]}…({len(str(value))} characters)"
 
 
-Name = Annotated[str, AfterValidator(check_name)]
-ColumnName = Annotated[str, AfterValidator(check_column)]
+# The patterns are for editors; the checks themselves give better messages.
+Name = Annotated[str, AfterValidator(check_name), WithJsonSchema({"type": "string", "pattern": "^[a-z][a-z0-9_]{0,62}$"})]
+ColumnName = Annotated[str, AfterValidator(check_column), WithJsonSchema({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]{0,62}$"})]
 RelativePath = Annotated[str, AfterValidator(check_relative_path)]
 Duration = Annotated[str, AfterValidator(check_duration)]

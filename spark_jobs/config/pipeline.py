@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from spark_jobs.config.cron import Cron
 from spark_jobs.config.names import ColumnName, Duration, Name, RelativePath
 from spark_jobs.config.types import SparkType
 
@@ -35,7 +36,9 @@ class Model(BaseModel):
 class Source(Model):
     """A landing folder of files of one format."""
 
-    format: Literal["json", "csv", "parquet", "text"] = Field(description="json: one object a line; csv: with a header line; parquet; text: one record a line")
+    format: Literal["json", "csv", "parquet", "text"] = Field(
+        description="json: one object a line; csv: with a header line; parquet; text: one record a line"
+    )
     path: RelativePath = Field(description="folder below the landing root; its sub-folders belong to it")
     pattern: str = Field("*", description="only files whose name matches this glob", min_length=1, max_length=200)
     files_per_batch: int = Field(500, ge=1, le=100_000, description="files that one micro-batch takes")
@@ -57,8 +60,9 @@ class Column(Model):
         return self
 
 
-Columns = dict[ColumnName, Annotated[Column, BeforeValidator(_as_column)]]
-Names = Annotated[list[ColumnName], BeforeValidator(_as_list)]
+Columns = dict[ColumnName, Annotated[Column, BeforeValidator(_as_column, json_schema_input_type=str | Column)]]
+Names = Annotated[list[ColumnName], BeforeValidator(_as_list, json_schema_input_type=ColumnName | list[ColumnName])]
+Tables = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
 
 
 class Dimension(Model):
@@ -68,7 +72,9 @@ class Dimension(Model):
     key: Names = Field(min_length=1, description="column or columns that identify a member")
     columns: Columns = Field(min_length=1)
     sequence_by: ColumnName = Field(description="the greater value is the newer version, whatever the order of arrival")
-    history: Literal["scd1", "scd2"] = Field("scd1", description="scd1: the newest version; scd2: all versions, each with _valid_from and _valid_to")
+    history: Literal["scd1", "scd2"] = Field(
+        "scd1", description="scd1: the newest version; scd2: all versions, each with _valid_from and _valid_to"
+    )
     where: str | None = Field(None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered")
 
 
@@ -85,7 +91,7 @@ class Lookup(Model):
     on: Names = Field(min_length=1, description="this table's columns that match the dimension's key, in its order")
     as_of: ColumnName | None = Field(None, description="scd2: the time at which the version was valid; without it the event time")
     take: Names = Field(min_length=1, description="columns of the dimension to add")
-    if_missing: Literal["unknown", "quarantine"] = Field("unknown", description="unknown: NULL until the member arrives; quarantine: set the row aside")
+    if_missing: Literal["unknown"] = Field("unknown", description="unknown: NULL until the member arrives, then corrected")
 
 
 class Silver(Model):
@@ -93,10 +99,12 @@ class Silver(Model):
 
     from_: Name = Field(alias="from", description="a source of this pipeline")
     columns: Columns = Field(min_length=1)
-    explode: str | None = Field(None, min_length=1, description="path of an array: one row per element, whose fields are reached as array.field")
-    key: Names | None = Field(None, description="upsert by these columns; without a key rows are appended")
+    explode: str | None = Field(
+        None, min_length=1, description="path of an array: one row per element, whose fields are reached as array.field"
+    )
+    key: Names | None = Field(None, min_length=1, description="upsert by these columns; without a key rows are appended")
     sequence_by: ColumnName | None = Field(None, description="the greater value is the newer version; without it the event time")
-    event_time: Annotated[EventTime, BeforeValidator(_as_event_time)] | None = None
+    event_time: Annotated[EventTime, BeforeValidator(_as_event_time, json_schema_input_type=str | EventTime)] | None = None
     where: str | None = Field(None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered")
     lookup: dict[Name, Lookup] = Field(default_factory=dict)
 
@@ -123,8 +131,12 @@ class Gold(Model):
     measures: dict[ColumnName, str] = Field(default_factory=dict, description="name: SQL aggregate, as in revenue: sum(amount)")
     where: str | None = Field(None, min_length=1, description="SQL condition on the silver rows")
     sql: RelativePath | None = Field(None, description="a SELECT in a file below conf/, reading silver.x, dimension.x or gold.x")
-    python: str | None = Field(None, pattern=r"^[A-Za-z0-9_/]+\.py:[A-Za-z_][A-Za-z0-9_]*$", description="file below conf/ and function, as in hooks/retail.py:build")
-    inputs: Names | list[str] = Field(default_factory=list, description="python only: the tables it takes, in the order of its parameters")
+    python: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9_]+(/[A-Za-z0-9_]+)*\.py:[A-Za-z_][A-Za-z0-9_]*$",
+        description="file below conf/ and function, as in hooks/retail.py:build",
+    )
+    inputs: Tables = Field(default_factory=list, description="python only: the tables it takes, in the order of its parameters")
     emit: Literal["update", "complete"] | None = Field(None, description="update: recompute the changed windows; complete: the whole table")
 
     @property
@@ -138,7 +150,7 @@ class Pipeline(Model):
     pipeline: Name = Field(description="its name; the file is called <name>.yml")
     description: str = ""
     owner: str = "weir"
-    schedule: str | None = Field(None, description="cron expression; without it the pipeline is started by hand")
+    schedule: Cron | None = Field(None, description="cron expression; without it the pipeline is started by hand")
     tasks: Literal["pipeline", "layer", "table"] = Field("layer", description="what one Airflow task runs")
     sources: dict[Name, Source] = Field(min_length=1)
     dimensions: dict[Name, Dimension] = Field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Bronze: every record of a landed file as it arrived, one row each."""

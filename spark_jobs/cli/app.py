@@ -1,0 +1,95 @@
+"""The commands of `weir`, each with its help, its example and its exit codes."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spark_jobs import __version__
+
+EXIT_CODES = """Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by quality · 5 another run holds the pipeline"""
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=f"Weir runs a lakehouse from landed files to gold tables.\n\n{EXIT_CODES}")
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
+
+
+def main() -> None:
+    app()
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+    if version:
+        typer.echo(f"weir {__version__}")
+        raise typer.Exit
+
+
+@app.command(epilog=f"Example: weir run retail --layer silver\n\n{EXIT_CODES}")
+def run(
+    pipeline: PipelineName,
+    select: Annotated[list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")] = None,
+    layer: Annotated[str | None, typer.Option(help="Only this layer: bronze, silver (with its dimensions) or gold.")] = None,
+    profile: Annotated[str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Take what has landed through bronze, silver and gold."""
+    from spark_jobs.cli.run import run_command
+
+    raise typer.Exit(run_command(pipeline, tuple(select or ()), layer, profile, as_json))
+
+
+@app.command(epilog="Example: weir check\n\nExit codes: 0 all is well · 2 problems were found")
+def check(as_json: Json = False) -> None:
+    """Check every file of conf/ and all that it names, without Spark."""
+    from spark_jobs.cli.check import check_command
+
+    raise typer.Exit(check_command(as_json))
+
+
+@app.command(epilog="Example: weir schema > .vscode/weir-pipeline.schema.json")
+def schema() -> None:
+    """Print the JSON Schema of a pipeline file, for editors."""
+    from spark_jobs.config.schema import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=2))
+
+
+@app.command(epilog="Example: weir account retail")
+def account(pipeline: PipelineName, as_json: Json = False) -> None:
+    """Show what became of every row that ever entered the tables of a pipeline."""
+    from spark_jobs.cli.account import account_command
+
+    raise typer.Exit(account_command(pipeline, as_json))
+
+
+@app.command(epilog="Example: weir sample --orders 100000 --answers answers")
+def sample(
+    orders: Annotated[int, typer.Option(min=1_000, max=10_000_000, help="Orders of the first load.")] = 1_000,
+    increment: Annotated[int, typer.Option(min=0, max=10_000, help="0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 7,
+    landing: Annotated[Path | None, typer.Option(help="Where to write, instead of the landing root of conf/lakehouse.yml.")] = None,
+    answers: Annotated[Path | None, typer.Option(help="Also compute the true answers from all landed files, into this folder.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write sample files of a retail company into the landing folders, with known dirt."""
+    from spark_jobs.cli.sample import sample_command
+
+    raise typer.Exit(sample_command(orders, increment, seed, landing, answers, as_json))
+
+
+@app.command(epilog="Example: weir setup")
+def setup() -> None:
+    """Fetch the Delta jars and prepare the archive that makes Spark start faster. Once per machine; `make` calls it."""
+    from spark_jobs.cli.setup import setup_command
+
+    raise typer.Exit(setup_command())
+
+
+def fail(message: str, code: int) -> int:
+    """An error on standard error, on lines of its own."""
+    print(f"error: {message}", file=sys.stderr)
+    return code

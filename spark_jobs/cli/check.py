@@ -1,0 +1,19 @@
+"""`weir check`: every problem of the configuration, with its file and line."""
+
+import json
+import sys
+
+from spark_jobs.config.checks import check_folder
+
+
+def check_command(as_json: bool) -> int:
+    problems = check_folder()
+    if as_json:
+        rows = [{"file": p.file, "line": p.line, "where": p.where, "value": str(p.value), "message": p.message, "hint": p.hint} for p in problems]
+        print(json.dumps({"problems": rows}))
+    elif problems:
+        print("\n".join(str(problem) for problem in problems), file=sys.stderr)
+        print(f"error: {len(problems)} problem{'s' if len(problems) > 1 else ''} in the configuration", file=sys.stderr)
+    else:
+        print("conf/ is in order")
+    return 2 if problems else 0

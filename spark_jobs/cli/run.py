@@ -1,0 +1,60 @@
+"""`weir run`: the result as lines for a person, or as one JSON object on standard output."""
+
+import json
+import sys
+
+from spark_jobs.config.checks import check_pipeline
+from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.loading import Project, load_project
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.run.pipeline import run_pipeline
+from spark_jobs.run.plan import LAYERS
+from spark_jobs.run.result import RunResult, Status
+
+
+def run_command(name: str, select: tuple[str, ...], layer: str | None, profile: str | None, as_json: bool) -> int:
+    try:
+        project = load_project(only=name)
+        pipeline = project.pipelines[name]
+        problems = check_pipeline(pipeline, project.conf)
+        if problems:
+            raise ConfigError(problems)
+        result = run_pipeline(project, name, project.profiles[_known_profile(project, profile)], select, _known_layer(pipeline, layer))
+    except ConfigError as error:
+        result = RunResult(name, Status.CONFIG_ERROR, str(error))
+    _print(result, as_json)
+    return result.exit_code
+
+
+def _known_profile(project: Project, profile: str | None) -> str:
+    name = profile or project.lakehouse.profile
+    if name not in project.profiles:
+        raise ConfigError([Problem("conf/profiles", 1, "--profile", name, f"there is no profile {name!r}", did_you_mean(name, project.profiles))])
+    return name
+
+
+def _known_layer(pipeline: Pipeline, layer: str | None) -> str | None:
+    if layer is not None and layer not in LAYERS:
+        raise ConfigError([Problem(f"conf/pipelines/{pipeline.name}.yml", 1, "--layer", layer, f"there is no layer {layer!r}", did_you_mean(layer, LAYERS))])
+    return layer
+
+
+def _print(result: RunResult, as_json: bool) -> None:
+    is_error = result.exit_code not in (0, 3)
+    print(_last_line(result), file=sys.stderr if as_json or is_error else sys.stdout)
+    if as_json:
+        print(json.dumps(result.as_dict()))
+
+
+def _last_line(result: RunResult) -> str:
+    """The totals of a good run; otherwise what went wrong and what to do."""
+    if result.status is Status.CONFIG_ERROR:
+        return f"error: the configuration cannot be used\n{result.message}"
+    if result.status in (Status.LEASED, Status.FAILED, Status.BLOCKED):
+        return f"error: {result.message}"
+    if result.status is Status.NOTHING_TO_DO:
+        return "\n".join([*(f"warning: {w}" for w in result.warnings), f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"])
+    read = sum(run.counts.rows_in for run in result.tables if run.table.startswith("bronze."))
+    published = sum(run.counts.published for run in result.tables if run.table.startswith("silver."))
+    bad = sum(run.counts.quarantined for run in result.tables)
+    return f"{result.pipeline}: ok: {read:,} records read, {published:,} silver rows published, {bad:,} quarantined, {result.message} in {result.seconds:.1f} s"

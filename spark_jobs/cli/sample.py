@@ -1,0 +1,20 @@
+"""`weir sample`: writes the sample landing zone and, if asked, its true answers."""
+
+import json
+from pathlib import Path
+
+from spark_jobs.config.loading import load_project
+from spark_jobs.sample.answers import write_answers
+from spark_jobs.sample.write import write_sample
+
+
+def sample_command(orders: int, increment: int, seed: int, landing: Path | None, answers: Path | None, as_json: bool) -> int:
+    folder = landing or Path(load_project().landing)
+    summary = write_sample(folder, orders=orders, seed=seed, increment=increment)
+    if answers:
+        write_answers(folder, answers)
+    if as_json:
+        print(json.dumps(summary.as_dict()))
+    else:
+        print(f"{summary.files} files with {summary.orders:,} order lines in {folder}")
+    return 0

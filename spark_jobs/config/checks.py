@@ -1,0 +1,88 @@
+"""All checks that need more than one key of a file: the whole project, every problem at once, without Spark."""
+
+import os
+from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from spark_jobs.config.checks_gold import check_gold
+from spark_jobs.config.checks_silver import check_dimension, check_silver
+from spark_jobs.config.checks_sources import check_sources
+from spark_jobs.config.checks_sql import Columns, check_sql_table
+from spark_jobs.config.columns import aggregate_columns, dimension_columns, silver_columns
+from spark_jobs.config.errors import Problem, did_you_mean, set_aside_repeats
+from spark_jobs.config.graph import gold_inputs
+from spark_jobs.config.loading import LAKEHOUSE, Project, pipeline_file, survey_project
+from spark_jobs.config.pipeline import Gold, Pipeline
+from spark_jobs.config.report import Report
+
+
+def check_project(project: Project) -> list[Problem]:
+    """Every problem of a loaded project, by file and line."""
+    problems = _check_roots(project)
+    for pipeline in project.pipelines.values():
+        problems += check_pipeline(pipeline, project.conf)
+    return sorted(set_aside_repeats(problems), key=lambda problem: (problem.file, problem.line))
+
+
+def check_folder(root: Path | None = None, environ: Mapping[str, str] = os.environ) -> list[Problem]:
+    """Every problem of a project folder: of the files that cannot be loaded, and of what the others say."""
+    project, problems = survey_project(root, environ)
+    found = problems + (check_project(project) if project else [])
+    return sorted(set_aside_repeats(found), key=lambda problem: (problem.file, problem.line))
+
+
+def check_pipeline(pipeline: Pipeline, conf: Path) -> list[Problem]:
+    """Every problem of one loaded pipeline."""
+    report = Report(pipeline_file(conf.parent, pipeline.name), conf.parent)
+    check_sources(pipeline, report)
+    for name, dimension in pipeline.dimensions.items():
+        check_dimension(pipeline, name, dimension, report)
+    for name, silver in pipeline.silver.items():
+        check_silver(pipeline, name, silver, report)
+    for name, gold in pipeline.gold.items():
+        check_gold(pipeline, name, gold, conf, report)
+    _check_sql_tables(pipeline, conf, report)
+    return report.problems
+
+
+def _check_roots(project: Project) -> list[Problem]:
+    report = Report(project.root / LAKEHOUSE, project.root)
+    if project.lakehouse.profile not in project.profiles:
+        hint = did_you_mean(project.lakehouse.profile, project.profiles)
+        report.add(("profile",), project.lakehouse.profile, f"there is no profile {project.lakehouse.profile!r} in conf/profiles", hint)
+    landing, lake = f"{project.landing}/", f"{project.lake}/"
+    if landing.startswith(lake) or lake.startswith(landing):
+        message = f"the lake ({project.lake}) and the landing zone ({project.landing}) contain one another"
+        report.add(("lake",), project.lake, message, "give each a folder of its own (also in WEIR_LAKE and WEIR_LANDING)")
+    return report.problems
+
+
+def _check_sql_tables(pipeline: Pipeline, conf: Path, report: Report) -> None:
+    """The SQL of gold tables, inputs first, so that the columns of one are known to the next."""
+    tables: dict[str, Columns | None] = {f"bronze.{name}": None for name in pipeline.sources}
+    tables |= {f"dimension.{name}": dimension_columns(dimension) for name, dimension in pipeline.dimensions.items()}
+    tables |= {f"silver.{name}": silver_columns(pipeline, silver) for name, silver in pipeline.silver.items()}
+    tables |= {f"gold.{name}": aggregate_columns(pipeline, gold) if gold.from_ else None for name, gold in pipeline.gold.items()}
+    for name in _gold_in_order(pipeline, conf, report):
+        if pipeline.gold[name].sql is not None:
+            tables[f"gold.{name}"] = check_sql_table(name, pipeline.gold[name], tables, conf, report)
+
+
+def _gold_in_order(pipeline: Pipeline, conf: Path, report: Report) -> list[str]:
+    reads = {f"gold.{name}": _readable_inputs(gold, conf) for name, gold in pipeline.gold.items()}
+    graph = {table: [other for other in others if other in reads and other != table] for table, others in reads.items()}
+    try:
+        return [table.removeprefix("gold.") for table in TopologicalSorter(graph).static_order()]
+    except CycleError as error:
+        first, ring = error.args[1][0], " -> ".join(error.args[1])
+        report.add(tuple(first.split(".")), ring, f"the tables form a ring: {ring}", "let one of them read another table")
+        return list(pipeline.gold)
+
+
+def _readable_inputs(gold: Gold, conf: Path) -> list[str]:
+    """The inputs of a gold table; none where its SQL file cannot be read, which is a problem of its own."""
+    try:
+        return gold_inputs(gold, conf)
+    except (OSError, UnicodeDecodeError):
+        return []

@@ -1,0 +1,143 @@
+"""Checks of gold tables: one origin, compatible keys, windows, groups, measures and Python functions."""
+
+import ast
+from pathlib import Path as FilePath
+
+from spark_jobs.config.checks_columns import Path
+from spark_jobs.config.columns import ANY, WINDOW, silver_columns
+from spark_jobs.config.errors import did_you_mean
+from spark_jobs.config.expressions import judge_measure, judge_row_expression
+from spark_jobs.config.graph import table_names
+from spark_jobs.config.names import parse_duration, shorten
+from spark_jobs.config.pipeline import Gold, Pipeline, Silver
+from spark_jobs.config.report import Report
+from spark_jobs.config.types import is_complex
+
+ORIGINS = ("from", "sql", "python")
+# Which keys belong to which origin.
+ONLY_FOR = {"window": "from", "group_by": "from", "measures": "from", "where": "from", "inputs": "python"}
+
+
+def check_gold(pipeline: Pipeline, name: str, gold: Gold, conf: FilePath, report: Report) -> None:
+    """All but the SQL file, which checks_sql.py reads."""
+    path: Path = ("gold", name)
+    given = [origin for origin in ORIGINS if _value(gold, origin) is not None]
+    if len(given) != 1:
+        found = f"{' and '.join(map(repr, given))} are given" if given else "none is given"
+        report.add(path, given, f"a gold table has exactly one of 'from', 'sql' and 'python', but {found}", "keep or add one")
+        return
+    _check_combination(gold, given[0], path, report)
+    if gold.from_ is not None:
+        _check_aggregate(pipeline, gold, path, report)
+    if gold.python is not None:
+        _check_inputs(pipeline, name, gold, path, report)
+        _check_function(gold, gold.python, conf, path, report)
+
+
+def _value(gold: Gold, key: str) -> object:
+    return getattr(gold, "from_" if key == "from" else key)
+
+
+def _check_combination(gold: Gold, origin: str, path: Path, report: Report) -> None:
+    for key, needed in ONLY_FOR.items():
+        if _value(gold, key) and needed != origin:
+            message = f"{key!r} is incompatible with {origin!r}: it belongs to {needed!r}"
+            report.add((*path, key), _value(gold, key), message, f"remove {key}, or use {needed}")
+    if gold.emit == "update" and gold.window is None:
+        message = "'emit: update' is incompatible with a table without a window: it recomputes the windows that changed"
+        report.add((*path, "emit"), gold.emit, message, "add a window, or write emit: complete")
+    if origin == "from" and not gold.measures:
+        message = "'measures' is missing: a table made by 'from' aggregates rows"
+        report.add(path, gold.from_, message, "add measures, as in {order_count: count(*)}")
+    if origin == "python" and not gold.inputs:
+        report.add((*path, "python"), gold.python, "'inputs' is missing: a function takes tables", "add inputs, as in [silver.orders]")
+
+
+def _check_aggregate(pipeline: Pipeline, gold: Gold, path: Path, report: Report) -> None:
+    if not report.require((*path, "from"), gold.from_ or "", [f"silver.{name}" for name in pipeline.silver], "silver table"):
+        return
+    silver = pipeline.silver[(gold.from_ or "").removeprefix("silver.")]
+    known = silver_columns(pipeline, silver)
+    if gold.window is not None:
+        _check_window(gold, silver, known, path, report)
+    stable = {name: spark_type for name, spark_type in known.items() if name != "_processed_at"}
+    for index, name in enumerate(gold.group_by):
+        place = (*path, "group_by", index)
+        if report.require(place, name, _plain(known), "column") and is_complex(known[name]):
+            message = f"the column {name!r} is {shorten(known[name])}, which cannot be grouped"
+            report.add(place, name, message, "group by a column of a simple type")
+    _check_result_names(gold, path, report)
+    for name, measure in gold.measures.items():
+        for message, hint in judge_measure(measure, stable, gold.group_by):
+            report.add((*path, "measures", name), measure, message, hint)
+    for message, hint in judge_row_expression(gold.where, stable) if gold.where else ():
+        report.add((*path, "where"), gold.where, message, hint)
+
+
+def _plain(columns: dict[str, str]) -> list[str]:
+    """The columns without the system's, which keys of the file cannot name."""
+    return [name for name in columns if not name.startswith("_")]
+
+
+def _check_result_names(gold: Gold, path: Path, report: Report) -> None:
+    places: list[tuple[str, Path]] = [(name, (*path, "group_by", index)) for index, name in enumerate(gold.group_by)]
+    places += [(name, (*path, "measures", name)) for name in gold.measures]
+    seen = dict.fromkeys(WINDOW, "a column of the window") if gold.window else {}
+    for name, place in places:
+        if name.lower() in seen:
+            report.add(place, name, f"the name {name!r} is already {seen[name.lower()]}", "choose another name")
+        seen.setdefault(name.lower(), "a measure" if "measures" in place else "in group_by")
+
+
+def _check_window(gold: Gold, silver: Silver, known: dict[str, str], path: Path, report: Report) -> None:
+    window = gold.window
+    assert window is not None
+    if window.slide is not None and parse_duration(window.slide) > parse_duration(window.size):
+        message = f"the slide of {window.slide} is longer than the size of {window.size}: rows between windows would be in none"
+        report.add((*path, "window", "slide"), window.slide, message, "make it at most the size")
+    if window.column is None:
+        if silver.event_time is None:
+            hint = "add column: <timestamp column>, or event_time to the silver table"
+            report.add((*path, "window"), gold.from_, f"the window has no column, and {gold.from_} has no event time", hint)
+        return
+    place = (*path, "window", "column")
+    if report.require(place, window.column, _plain(known), "column") and known[window.column] not in ("timestamp", ANY):
+        message = f"the column {window.column!r} is {known[window.column]}, not timestamp"
+        report.add(place, window.column, message, "use a timestamp column")
+
+
+def _check_inputs(pipeline: Pipeline, name: str, gold: Gold, path: Path, report: Report) -> None:
+    readable = [table for table in table_names(pipeline) if not table.startswith("bronze.") and table != f"gold.{name}"]
+    for index, table in enumerate(gold.inputs):
+        report.require((*path, "inputs", index), table, readable, "table to read called")
+
+
+def _check_function(gold: Gold, python: str, conf: FilePath, path: Path, report: Report) -> None:
+    """The function must stand in the file, with one parameter for each input; the file is read, not run."""
+    file, _, function = python.partition(":")
+    if not (conf / file).is_file():
+        there = sorted(found.relative_to(conf).as_posix() for found in conf.rglob("*.py"))
+        report.add((*path, "python"), python, f"there is no file conf/{file}", did_you_mean(file, there))
+        return
+    try:
+        module = ast.parse((conf / file).read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError) as error:
+        reason = error.msg if isinstance(error, SyntaxError) else "it is not UTF-8 text"
+        report.add_in_file(conf / file, getattr(error, "lineno", None) or 1, "", python, f"the file is not Python: {reason}", "correct it")
+        return
+    functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+    if report.require((*path, "python"), function, list(functions), f"function in conf/{file} called"):
+        _check_parameters(gold, functions[function], conf / file, path, report)
+
+
+def _check_parameters(gold: Gold, function: ast.FunctionDef, file: FilePath, path: Path, report: Report) -> None:
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    needed = len(parameters) - len(function.args.defaults)
+    fits = needed <= len(gold.inputs) <= (len(parameters) if function.args.vararg is None else len(gold.inputs))
+    by_name = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+    required_by_name = [parameter.arg for parameter, default in by_name if default is None]
+    if gold.inputs and (not fits or required_by_name):
+        names = [parameter.arg for parameter in parameters] + required_by_name
+        message = f"{function.name}({', '.join(names)}) takes {len(names)} parameters, but 'inputs' names {len(gold.inputs)} tables"
+        hint = f"name one table for each parameter, or change {file.name}, line {function.lineno}"
+        report.add((*path, "inputs"), gold.inputs, message, hint)

@@ -1,0 +1,98 @@
+"""Checks of dimensions and silver tables: keys, versions, event time and lookups."""
+
+from spark_jobs.config.checks_columns import Path, check_columns, check_key, check_named
+from spark_jobs.config.columns import own_columns
+from spark_jobs.config.pipeline import Dimension, Lookup, Pipeline, Silver
+from spark_jobs.config.report import Report
+
+
+def check_dimension(pipeline: Pipeline, name: str, dimension: Dimension, report: Report) -> None:
+    path: Path = ("dimensions", name)
+    check_columns(pipeline, dimension, path, report)
+    check_key(dimension, dimension.key, path, report)
+    sequence = check_named(dimension, dimension.sequence_by, (*path, "sequence_by"), report)
+    if dimension.history == "scd2" and sequence not in (None, "timestamp", "date"):
+        message = f"the column {dimension.sequence_by!r} is {sequence}, but the versions of scd2 are valid from a time"
+        report.add((*path, "sequence_by"), dimension.sequence_by, message, "use a timestamp or date column, or history: scd1")
+
+
+def check_silver(pipeline: Pipeline, name: str, silver: Silver, report: Report) -> None:
+    path: Path = ("silver", name)
+    check_columns(pipeline, silver, path, report)
+    check_key(silver, silver.key or [], path, report)
+    _check_versions(silver, path, report)
+    if silver.event_time is not None:
+        place = (*path, "event_time", "column")
+        event_type = check_named(silver, silver.event_time.column, place, report)
+        if event_type not in (None, "timestamp"):
+            message = f"the event time {silver.event_time.column!r} is {event_type}, not timestamp"
+            report.add(place, silver.event_time.column, message, "declare the column as timestamp")
+    taken = {column.lower(): f"column {column!r} of this table" for column in silver.columns}
+    for dimension, lookup in silver.lookup.items():
+        _check_lookup(pipeline, silver, dimension, lookup, path, report)
+        _check_taken(dimension, lookup, taken, path, report)
+
+
+def _check_versions(silver: Silver, path: Path, report: Report) -> None:
+    if silver.sequence_by is not None:
+        check_named(silver, silver.sequence_by, (*path, "sequence_by"), report)
+        if silver.key is None:
+            message = "'sequence_by' is incompatible with a table without key: every row is appended, none is replaced"
+            report.add((*path, "sequence_by"), silver.sequence_by, message, "add the key, or remove sequence_by")
+    elif silver.key is not None and silver.event_time is None:
+        message = "'key' is incompatible with a table that has neither sequence_by nor event_time: nothing says which version is the newest"
+        report.add((*path, "key"), silver.key, message, "add sequence_by: <a column that grows with every version>")
+
+
+def _check_lookup(pipeline: Pipeline, silver: Silver, name: str, lookup: Lookup, path: Path, report: Report) -> None:
+    place = (*path, "lookup", name)
+    on_types = [check_named(silver, column, (*place, "on"), report) for column in lookup.on]
+    if not report.require(place, name, list(pipeline.dimensions), "dimension"):
+        return
+    dimension = pipeline.dimensions[name]
+    if len(lookup.on) != len(dimension.key):
+        key = f"{len(dimension.key)}: {', '.join(dimension.key)}"
+        message = f"'on' names {len(lookup.on)} columns, but the key of dimension {name!r} has {key}"
+        report.add((*place, "on"), lookup.on, message, "name one column of this table for each column of the key, in its order")
+    else:
+        _check_join_types(dimension, lookup, on_types, place, report)
+    for column in lookup.take:
+        report.require((*place, "take"), column, list(dimension.columns), f"column of dimension {name!r} called")
+    _check_as_of(silver, name, dimension, lookup, place, report)
+
+
+def _check_join_types(dimension: Dimension, lookup: Lookup, on_types: list[str | None], place: Path, report: Report) -> None:
+    """A bigint does not match a string: Spark would cast one of them, and fail or find nothing."""
+    members = own_columns(dimension)
+    for column, found, key in zip(lookup.on, on_types, dimension.key, strict=True):
+        if found is not None and key in members and _family(found) != _family(members[key]):
+            message = f"{column!r} is {found}, but the key {key!r} of the dimension is {members[key]}"
+            report.add((*place, "on"), column, message, "declare both with the same type")
+
+
+def _family(spark_type: str) -> str:
+    is_exact = spark_type in ("tinyint", "smallint", "int", "bigint") or spark_type.startswith("decimal")
+    return "exact number" if is_exact else spark_type
+
+
+def _check_as_of(silver: Silver, name: str, dimension: Dimension, lookup: Lookup, place: Path, report: Report) -> None:
+    if dimension.history == "scd1":
+        if lookup.as_of is not None:
+            message = f"'as_of' is incompatible with dimension {name!r}, which keeps no history (scd1)"
+            report.add((*place, "as_of"), lookup.as_of, message, "remove as_of, or write history: scd2 in the dimension")
+    elif lookup.as_of is not None:
+        found = check_named(silver, lookup.as_of, (*place, "as_of"), report)
+        if found not in (None, "timestamp"):
+            report.add((*place, "as_of"), lookup.as_of, f"the column {lookup.as_of!r} is {found}, not timestamp", "use a timestamp column")
+    elif silver.event_time is None:
+        message = f"dimension {name!r} has versions (scd2), but nothing says as of which time"
+        report.add(place, name, message, "add as_of: <timestamp column>, or event_time to the table")
+
+
+def _check_taken(dimension: str, lookup: Lookup, taken: dict[str, str], path: Path, report: Report) -> None:
+    """A taken column keeps its name, so that it may collide with a column of the table or of another lookup."""
+    for column in lookup.take:
+        owner = taken.setdefault(column.lower(), f"column {column!r} of dimension {dimension!r}")
+        if owner != f"column {column!r} of dimension {dimension!r}" or lookup.take.count(column) > 1:
+            message = f"the column {column!r} of dimension {dimension!r} has the name of {owner}"
+            report.add((*path, "lookup", dimension, "take"), column, message, "take it once, or rename one of the two in its table")

@@ -1,0 +1,119 @@
+"""Checks of the SQL files of gold tables, without Spark: one SELECT, known tables and columns, a function of the data alone."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.qualify import qualify
+
+from spark_jobs.config.errors import did_you_mean
+from spark_jobs.config.expressions import order_dependent, unknown_functions, unstable_functions
+from spark_jobs.config.names import shorten
+from spark_jobs.config.pipeline import Gold
+from spark_jobs.config.report import Report
+from spark_jobs.config.sql import DIALECT, SqlError, line_in, located_tables, parse_query
+
+Columns = Mapping[str, str]
+
+
+def check_sql_table(name: str, gold: Gold, tables: Mapping[str, Columns | None], conf: Path, report: Report) -> Columns | None:
+    """The columns of the table, where they can be told. `tables` are those it may read, with their columns where known."""
+    file = conf / (gold.sql or "")
+    place = ("gold", name, "sql")
+    if not file.is_file():
+        there = sorted(found.relative_to(conf).as_posix() for found in conf.rglob("*.sql"))
+        report.add(place, gold.sql, f"there is no file conf/{gold.sql}", did_you_mean(gold.sql or "", there))
+        return None
+    where = ".".join(place)
+    try:
+        tree = parse_query(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        report.add_in_file(file, 1, where, gold.sql, "the file is not UTF-8 text", "save it as UTF-8")
+        return None
+    except SqlError as error:
+        report.add_in_file(file, error.line, where, gold.sql, f"the SQL of gold.{name} cannot be used: {error.message}", error.hint)
+        return None
+    known = _check_tables(name, tree, tables, file, where, report)
+    for message, hint in [*unknown_functions(tree), *unstable_functions(tree), *order_dependent(tree), *_sampling(tree)]:
+        report.add_in_file(file, line_in(tree), where, gold.sql, message, hint)
+    _check_output(tree, file, where, report)
+    return _check_columns(tree, known, file, where, report) if known is not None else None
+
+
+def _check_tables(
+    name: str, tree: exp.Query, tables: Mapping[str, Columns | None], file: Path, where: str, report: Report
+) -> dict[str, Columns] | None:
+    """The columns of all tables that the SQL reads, or None where one is unknown or cannot be told."""
+    found = located_tables(tree)
+    allowed = [table for table in tables if not table.startswith("bronze.") and table != f"gold.{name}"]
+    if not found:
+        report.add_in_file(file, 1, where, None, "the SELECT reads no table", f"read one of {', '.join(allowed)}")
+    known: dict[str, Columns] = {}
+    for table, node in found:
+        columns = tables.get(table)
+        if table not in allowed:
+            message = f"there is no table {table!r}"
+            if table in tables:
+                reason = "a table cannot be made from itself" if table == f"gold.{name}" else "bronze holds raw records"
+                message = f"the table {table!r} cannot be read: {reason}"
+            report.add_in_file(file, line_in(node), where, table, message, did_you_mean(table, allowed))
+        elif columns is not None:
+            known[table] = columns
+    return known if {table for table, _ in found} == known.keys() else None
+
+
+def _sampling(tree: exp.Query) -> list[tuple[str, str]]:
+    complaint = ("TABLESAMPLE takes other rows in every run", "filter by the data, as in pmod(xxhash64(id), 10) = 0")
+    return [complaint] if tree.find(exp.TableSample) else []
+
+
+def _check_output(tree: exp.Query, file: Path, where: str, report: Report) -> None:
+    """Every column of the result needs a name that Delta can store, once."""
+    seen: set[str] = set()
+    for column in tree.selects:
+        name = column.output_name
+        text = shorten(column.sql(DIALECT))
+        if column.is_star or isinstance(column, exp.Aliases | exp.Explode | exp.Inline):
+            continue
+        if not name:
+            report.add_in_file(file, line_in(column), where, column.sql(DIALECT), f"the column {text} has no name", "add AS <name>")
+        elif name.lower() in seen:
+            report.add_in_file(file, line_in(column), where, name, f"the column {name!r} stands twice in the result", "rename one with AS")
+        elif re.search(r"[ ,;{}()\n\t=]", name):
+            report.add_in_file(file, line_in(column), where, name, f"the name {name!r} cannot be stored", "use letters, digits and _")
+        seen.add(name.lower())
+
+
+def _check_columns(tree: exp.Query, known: Mapping[str, Columns], file: Path, where: str, report: Report) -> Columns | None:
+    """Resolves every column against the tables. Only what is surely missing is a problem; what sqlglot cannot follow passes."""
+    if tree.find(exp.Values) or not known:
+        return None
+    layers = {table.partition(".")[0] for table in known}
+    schema: dict[str, object] = {
+        layer: {table.removeprefix(f"{layer}."): dict(columns) for table, columns in known.items() if table.startswith(f"{layer}.")}
+        for layer in layers
+    }
+    try:
+        resolved = qualify(tree.copy(), schema=schema, dialect=DIALECT, quote_identifiers=False, identify=False)
+    except SqlglotError as error:
+        _explain(str(error), tree, known, file, where, report)
+        return None
+    return dict.fromkeys(resolved.named_selects, "unknown") | {"_processed_at": "timestamp"}
+
+
+def _explain(reason: str, tree: exp.Query, known: Mapping[str, Columns], file: Path, where: str, report: Report) -> None:
+    match = re.search(r"Unknown column: (\w+)|Column '([^']+)' could not be resolved", reason)
+    if match is None:
+        return
+    name = (match[1] or match[2]).rpartition(".")[2]
+    columns = list(dict.fromkeys(column for table in known.values() for column in table))
+    nodes = [node for node in tree.find_all(exp.Column) if node.name.lower() == name.lower()]
+    line = min((line_in(node) for node in nodes), default=1)
+    owners = [table for table, found in known.items() if name.lower() in (column.lower() for column in found)]
+    if len(owners) > 1 and not match[1]:
+        hint = f"say which one is meant, as in {owners[0]}.{name}"
+        report.add_in_file(file, line, where, name, f"the column {name!r} is in {' and in '.join(owners)}", hint)
+    elif not owners or match[1]:
+        report.add_in_file(file, line, where, name, f"there is no column {name!r} in {', '.join(known)}", did_you_mean(name, columns))

@@ -1,0 +1,49 @@
+"""The columns of a table with their types, as its definition gives them: what expressions, keys and SQL may name."""
+
+from spark_jobs.config.pipeline import Dimension, Gold, Pipeline, Silver
+
+ROW_ORIGIN = {
+    "_arrived_at": "timestamp",
+    "_processed_at": "timestamp",
+    "_file": "string",
+    "_file_id": "string",
+    "_line": "bigint",
+    "_content": "bigint",
+}
+WINDOW = {"window_start": "timestamp", "window_end": "timestamp"}
+# The type of a measure is Spark's to find; the checks need only its name.
+ANY = "unknown"
+
+
+def own_columns(table: Silver | Dimension) -> dict[str, str]:
+    """The columns that a silver table or dimension takes from its records."""
+    return {name: column.type for name, column in table.columns.items()}
+
+
+def decoded_columns(table: Silver | Dimension) -> dict[str, str]:
+    """Those of them that are not computed by SQL: what the SQL of the others may name."""
+    return {name: column.type for name, column in table.columns.items() if column.sql is None}
+
+
+def dimension_columns(dimension: Dimension) -> dict[str, str]:
+    own = own_columns(dimension)
+    kind = own.get(dimension.sequence_by, ANY)
+    history = {"_valid_from": kind, "_valid_to": kind, "_confirmed_by": ANY} if dimension.history == "scd2" else {}
+    return own | history | ROW_ORIGIN
+
+
+def silver_columns(pipeline: Pipeline, silver: Silver) -> dict[str, str]:
+    """Its own columns, those that lookups take, and the system's. What a mistaken lookup takes is a column, too: one mistake, one problem."""
+    taken: dict[str, str] = {}
+    for name, lookup in silver.lookup.items():
+        members = own_columns(pipeline.dimensions[name]) if name in pipeline.dimensions else {}
+        taken |= {column: members.get(column, ANY) for column in lookup.take}
+    return taken | own_columns(silver) | ({"_event_at": "timestamp"} if silver.event_time else {}) | ROW_ORIGIN
+
+
+def aggregate_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
+    """The columns of a gold table made by `from` and measures."""
+    silver = pipeline.silver.get((gold.from_ or "").removeprefix("silver."))
+    known = silver_columns(pipeline, silver) if silver else {}
+    groups = {name: known.get(name, ANY) for name in gold.group_by}
+    return (WINDOW if gold.window else {}) | groups | dict.fromkeys(gold.measures, ANY) | {"_processed_at": "timestamp"}

@@ -1,0 +1,66 @@
+"""Which tables a table is made from, and an order in which every table stands after its inputs.
+
+Reads SQL files by their words alone (comments and quoted text aside), so that DAGs can order tables without a SQL parser.
+"""
+
+import re
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.loading import name_in_project, pipeline_file
+from spark_jobs.config.pipeline import Gold, Pipeline
+
+_WORDS = re.compile(
+    r"""--[^\n]* | /\*.*?\*/ | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*"
+    | (?<![\w.`]) `?(?P<layer>bronze|dimension|silver|gold)`? \s*\.\s* `?(?P<name>[A-Za-z]\w*)`?""",
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+
+
+def table_names(pipeline: Pipeline) -> list[str]:
+    """The full names of all tables, in the order of the data."""
+    return [f"{layer}.{name}" for layer, name, _ in pipeline.tables()]
+
+
+def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
+    """The full names of the tables that a table is made from, each once, in the order in which they are named."""
+    layer, _, name = table.partition(".")
+    if layer == "dimension":
+        return [f"bronze.{pipeline.dimensions[name].from_}"]
+    if layer == "silver":
+        silver = pipeline.silver[name]
+        return [f"bronze.{silver.from_}", *(f"dimension.{dimension}" for dimension in silver.lookup)]
+    if layer == "gold":
+        return gold_inputs(pipeline.gold[name], conf)
+    return []
+
+
+def order_tables(pipeline: Pipeline, conf: Path) -> dict[str, tuple[str, ...]]:
+    """Every table with its direct inputs, each after its inputs. ConfigError where a table is not there or the tables form a ring."""
+    names = table_names(pipeline)
+    inputs = {table: tuple(inputs_of(pipeline, table, conf)) for table in names}
+    file = name_in_project(pipeline_file(conf.parent, pipeline.name), conf.parent)
+    missing = [(table, name) for table, needed in inputs.items() for name in needed if name not in inputs]
+    if missing:
+        found = [Problem(file, 1, table, name, f"there is no table {name!r}", did_you_mean(name, names)) for table, name in missing]
+        raise ConfigError(found)
+    try:
+        return {table: inputs[table] for table in TopologicalSorter(inputs).static_order()}
+    except CycleError as error:
+        ring = " -> ".join(error.args[1])
+        problem = Problem(file, 1, "gold", ring, f"the tables form a ring: {ring}", "let one of them read another table")
+        raise ConfigError([problem]) from error
+
+
+def gold_inputs(gold: Gold, conf: Path) -> list[str]:
+    named = [*([gold.from_] if gold.from_ else []), *gold.inputs]
+    if gold.sql is not None:
+        named += tables_named_in((conf / gold.sql).read_text(encoding="utf-8"))
+    return list(dict.fromkeys(named))
+
+
+def tables_named_in(sql: str) -> list[str]:
+    """The words <layer>.<table> of a SQL text, each once."""
+    found = (match for match in _WORDS.finditer(sql) if match["layer"])
+    return list(dict.fromkeys(f"{match['layer']}.{match['name']}".lower() for match in found))

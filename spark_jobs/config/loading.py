@@ -1,0 +1,133 @@
+"""Loads conf/ into typed, frozen objects. One row of nothing is read: only YAML, so that DAGs can do it at every parse.
+
+Deeper checks, which need SQL or several files, are in checks.py.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from spark_jobs.config.document import read_document
+from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.lakehouse import Lakehouse, Profile
+from spark_jobs.config.names import check_name
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.validation import validate
+
+T = TypeVar("T")
+LAKEHOUSE = Path("conf", "lakehouse.yml")
+
+
+@dataclass(frozen=True)
+class Project:
+    """A whole conf/ folder. The roots are absolute paths or URIs."""
+
+    root: Path
+    conf: Path
+    lakehouse: Lakehouse
+    landing: str
+    lake: str
+    profiles: dict[str, Profile]
+    pipelines: dict[str, Pipeline]
+
+    def file_of(self, pipeline: str) -> Path:
+        return pipeline_file(self.root, pipeline)
+
+
+def find_root(environ: Mapping[str, str] = os.environ, start: Path | None = None) -> Path:
+    """WEIR_HOME, else the nearest folder at or above `start` that has conf/lakehouse.yml, else the folder above the package."""
+    if environ.get("WEIR_HOME"):
+        return Path(environ["WEIR_HOME"]).expanduser().resolve()
+    here = (start or Path.cwd()).resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / LAKEHOUSE).is_file()), Path(__file__).resolve().parents[2])
+
+
+def load_project(root: Path | None = None, environ: Mapping[str, str] = os.environ, *, only: str | None = None) -> Project:
+    """The project, or ConfigError with every problem of its files. `only` names the one pipeline to load, whatever the others are like."""
+    project, problems = survey_project(root, environ, only=only)
+    if problems or project is None:
+        raise ConfigError(problems)
+    return project
+
+
+def survey_project(
+    root: Path | None = None, environ: Mapping[str, str] = os.environ, *, only: str | None = None
+) -> tuple[Project | None, list[Problem]]:
+    """What can be loaded, and the problems of what cannot; no project at all only where conf/lakehouse.yml is unusable."""
+    root = (root or find_root(environ)).resolve()
+    problems: list[Problem] = []
+    lakehouse = _attempt(problems, lambda: validate(Lakehouse, read_document(root / LAKEHOUSE, LAKEHOUSE.as_posix())))
+    profiles = _load_folder(root, "profiles", load_profile, problems, None)
+    pipelines = _load_folder(root, "pipelines", load_pipeline, problems, only)
+    if lakehouse is None:
+        return None, problems
+    landing = resolve_location(root, environ.get("WEIR_LANDING") or lakehouse.landing)
+    lake = resolve_location(root, environ.get("WEIR_LAKE") or lakehouse.lake)
+    return Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines), problems
+
+
+def load_pipeline(path: Path, root: Path) -> Pipeline:
+    """The pipeline of one file, which must bear its name; ConfigError for this file alone."""
+    document = read_document(path, name_in_project(path, root))
+    pipeline = validate(Pipeline, document)
+    if pipeline.name != path.stem:
+        hint = f"rename the file to {pipeline.name}.yml, or the pipeline to {path.stem}"
+        message = f"the pipeline {pipeline.name!r} stands in a file called {path.name}"
+        raise ConfigError([Problem(document.file, document.line_of(["pipeline"]), "pipeline", pipeline.name, message, hint)])
+    return pipeline
+
+
+def load_profile(path: Path, root: Path) -> Profile:
+    return validate(Profile, read_document(path, name_in_project(path, root)))
+
+
+def pipeline_file(root: Path, pipeline: str) -> Path:
+    return root / "conf" / "pipelines" / f"{pipeline}.yml"
+
+
+def name_in_project(path: Path, root: Path) -> str:
+    """A file as it is named in messages: relative to the project, where it lies in it."""
+    absolute, base = Path(os.path.abspath(path)), Path(os.path.abspath(root))
+    return absolute.relative_to(base).as_posix() if absolute.is_relative_to(base) else absolute.as_posix()
+
+
+def resolve_location(root: Path, location: str) -> str:
+    """An absolute path, or the URI as it is; a relative path starts at the project."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", location):
+        return location.rstrip("/")
+    return os.path.normpath(root / Path(location).expanduser())
+
+
+def _load_folder(root: Path, folder: str, load: Callable[[Path, Path], T], problems: list[Problem], only: str | None) -> dict[str, T]:
+    """The files of a folder by their names; what cannot be loaded becomes a problem and is left out."""
+    paths = {path.name.removesuffix(".yml"): path for path in sorted((root / "conf" / folder).glob("*.y*ml"))}
+    if only is not None:
+        if only not in paths:
+            hint = did_you_mean(only, paths)
+            problems.append(Problem(f"conf/{folder}/{only}.yml", 1, "", only, f"there is no pipeline {only!r}", hint))
+        paths = {only: paths[only]} if only in paths else {}
+    loaded = {name: _attempt(problems, lambda path=path: _load_file(path, root, load)) for name, path in paths.items()}  # type: ignore[misc]
+    return {name: value for name, value in loaded.items() if value is not None}
+
+
+def _load_file(path: Path, root: Path, load: Callable[[Path, Path], T]) -> T:
+    file = name_in_project(path, root)
+    if path.suffix != ".yml":
+        raise ConfigError([Problem(file, 1, "", path.name, f"the file {path.name} does not end in .yml", f"rename it to {path.stem}.yml")])
+    try:
+        check_name(path.stem)
+    except ValueError as error:
+        message, _, hint = str(error).partition("; ")
+        raise ConfigError([Problem(file, 1, "", path.stem, message, hint)]) from error
+    return load(path, root)
+
+
+def _attempt(problems: list[Problem], load: Callable[[], T]) -> T | None:
+    try:
+        return load()
+    except ConfigError as error:
+        problems.extend(error.problems)
+        return None

@@ -1,0 +1,139 @@
+"""Reads SQL without Spark: which tables and columns a text names, and the text with its tables replaced by views.
+
+The only module that touches sqlglot; it is imported where SQL is there to be read, never at the load of a project.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+DIALECT = "spark"
+# sqlglot warns where it takes a text for a command; such a text is refused here, with a better message.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+
+
+class SqlError(ValueError):
+    """A text that is not the SQL it should be; `line` counts from 1 within the text."""
+
+    def __init__(self, message: str, line: int = 1, hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.line, self.hint = message, line, hint
+
+
+def referenced_tables(sql: str) -> list[str]:
+    """The tables that a SELECT reads, as it names them (in lower case), each once; names of CTEs are no tables."""
+    return list(dict.fromkeys(name for name, _ in located_tables(parse_query(sql))))
+
+
+def located_tables(tree: exp.Expr) -> list[tuple[str, exp.Table]]:
+    """Each place where a table is read, with the table's name."""
+    ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    tables = [table for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
+    named = [(".".join(part.name for part in table.parts).lower(), table) for table in tables]
+    return sorted(((name, table) for name, table in named if name not in ctes), key=lambda found: _start(found[1].parts[0]))
+
+
+def with_views(sql: str, views: Mapping[str, str]) -> str:
+    """The text with each table of `views` replaced by its view, in FROM and in qualified columns; all else stays as it is."""
+    tree = parse_query(sql)
+    spans: dict[tuple[int, int], str] = {}
+    for name, table in located_tables(tree):
+        if name in views:
+            spans[_span(table.parts)] = views[name]
+    for column in tree.find_all(exp.Column):
+        spans.update(_qualifier_spans(column, views))
+    for (start, end), view in sorted(spans.items(), reverse=True):
+        sql = sql[:start] + view + sql[end:]
+    return sql
+
+
+def columns_in(expression: str) -> list[str]:
+    """The columns that an expression names, each once, as it spells them; of payment.amount the column is payment."""
+    return columns_of_tree(parse_expression(expression))
+
+
+def columns_of_tree(tree: exp.Expr) -> list[str]:
+    return list(dict.fromkeys(column.parts[0].name for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)))
+
+
+def parse_query(sql: str) -> exp.Query:
+    """The tree of exactly one SELECT (with CTEs, UNION and so on), or SqlError."""
+    tree = _parse_one(sql, "SELECT")
+    if not isinstance(tree, exp.Query):
+        raise SqlError("it is not a SELECT", hint="write one SELECT; its result becomes the table")
+    return tree
+
+
+def parse_expression(text: str) -> exp.Expr:
+    """The tree of exactly one expression, without statements and subqueries, or SqlError."""
+    tree = _parse_one(text, "expression")
+    if isinstance(tree, exp.Alias):
+        raise SqlError(f"{tree.alias!r} stands after the expression", hint="write the expression alone; its name is the key before it")
+    is_value = isinstance(tree, exp.Condition | exp.Filter | exp.Window) and not isinstance(tree, exp.Query | exp.Star)
+    if not is_value or text.rstrip().endswith(";"):
+        raise SqlError("it is not an expression", hint="write one value or condition, as in amount > 0")
+    if tree.find(exp.Query):
+        raise SqlError("it contains a subquery", hint="write the query as a SQL table of gold, or join a dimension with lookup")
+    if tree.find(exp.Parameter, exp.Placeholder):
+        raise SqlError("it contains a parameter", hint="write the value itself")
+    return tree
+
+
+def line_in(tree: exp.Expr) -> int:
+    """The line of the first word of a part of the tree that has a place."""
+    return next((node.meta["line"] for node in tree.walk() if node.meta.get("line")), 1)
+
+
+def _parse_one(text: str, what: str) -> exp.Expr:
+    try:
+        trees = [tree for tree in sqlglot.parse(text, dialect=DIALECT) if tree is not None and not isinstance(tree, exp.Semicolon)]
+    except SqlglotError as error:
+        details = (getattr(error, "errors", None) or [{}])[0]
+        reason = (details.get("description") or str(error)).partition(" for <class")[0].rstrip(".")
+        near = f", at {details['highlight']!r}" if details.get("highlight") else ""
+        raise SqlError(f"it does not parse: {reason}{near}", details.get("line") or 1, "correct the SQL (Spark's dialect)") from error
+    except RecursionError as error:
+        raise SqlError("it is nested too deeply", hint="simplify it") from error
+    if len(trees) != 1:
+        raise SqlError("it is empty" if not trees else f"there are {len(trees)} statements", hint=f"write exactly one {what}")
+    return trees[0]
+
+
+def _qualifier_spans(column: exp.Column, views: Mapping[str, str]) -> Iterator[tuple[tuple[int, int], str]]:
+    """Where a column is qualified by a table of `views`: silver.orders.amount, or orders.amount below FROM silver.orders."""
+    parts = column.parts
+    if len(parts) < 2:
+        return
+    source = _source_named(column, parts[0].name.lower(), parts[1].name.lower())
+    if source is None:
+        return
+    name = ".".join(part.name for part in source.parts).lower()
+    if name in views:
+        qualified = parts[0].name.lower() == source.db.lower() and len(parts) > 2 and parts[1].name.lower() == source.name.lower()
+        yield _span(parts[:2] if qualified else parts[:1]), views[name]
+
+
+def _source_named(column: exp.Column, first: str, second: str) -> exp.Table | None:
+    """The table without an alias that a column's first or first two words name, in the nearest SELECT that has one."""
+    select = column.find_ancestor(exp.Select)
+    while select is not None:
+        sources = [select.args.get("from_"), *(select.args.get("joins") or [])]
+        for source in (part.this for part in sources if part is not None):
+            if isinstance(source, exp.Table) and not source.alias and source.db:
+                if source.name.lower() == first or (source.db.lower(), source.name.lower()) == (first, second):
+                    return source
+            elif source.alias_or_name.lower() == first:
+                return None
+        select = select.find_ancestor(exp.Select)
+    return None
+
+
+def _span(parts: list[exp.Expr]) -> tuple[int, int]:
+    return _start(parts[0]), int(parts[-1].meta["end"]) + 1
+
+
+def _start(part: exp.Expr) -> int:
+    return int(part.meta.get("start", 0))

@@ -1,0 +1,95 @@
+"""Turns a document into a model, and what pydantic refuses into Problems with line, value, what is allowed and the nearest word."""
+
+import re
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from spark_jobs.config.document import Document
+from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.names import shorten
+
+M = TypeVar("M", bound=BaseModel)
+
+EXPECTED = {
+    "string_type": ("is not text", "put it in quotes"),
+    "int_type": ("is not a whole number", "write digits without quotes"),
+    "bool_type": ("is not a yes or no", "write true or false"),
+    "model_type": ("is not a mapping", "write 'key: value' lines, or {key: value}"),
+    "model_attributes_type": ("is not a mapping", "write 'key: value' lines, or {key: value}"),
+    "dict_type": ("is not a mapping", "write 'key: value' lines, or {key: value}"),
+    "list_type": ("is not a list", "write [a, b]"),
+}
+
+
+def validate(model: type[M], document: Document) -> M:
+    """The model of a document, or ConfigError with every problem in it."""
+    try:
+        return model.model_validate(document.data, by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise ConfigError(_problem(model, document, details) for details in error.errors(include_url=False)) from error
+
+
+def _problem(model: type[BaseModel], document: Document, details: ErrorDetails) -> Problem:
+    path = tuple(part for part in details["loc"] if part != "[key]")
+    message, hint = _explain(model, path, details)
+    return Problem(document.file, document.line_of(path), ".".join(map(str, path)), details.get("input"), message, hint)
+
+
+def _explain(model: type[BaseModel], path: tuple[str | int, ...], details: ErrorDetails) -> tuple[str, str]:
+    """What is wrong, and what to do about it."""
+    kind, value, context = details["type"], shorten(details.get("input")), details.get("ctx", {})
+    if kind == "extra_forbidden":
+        return f"the key {str(path[-1])!r} is unknown", did_you_mean(str(path[-1]), _keys(_model_at(model, path[:-1])))
+    if kind == "missing":
+        return f"the key {str(path[-1])!r} is missing", f"add it: {_description(model, path)}".rstrip(": ")
+    if kind == "literal_error":
+        return f"{value} is not allowed here", did_you_mean(str(details["input"]), re.findall(r"'([^']*)'", context["expected"]))
+    if kind == "value_error":
+        message, _, hint = str(context["error"]).partition("; ")
+        return message, hint
+    if kind in EXPECTED:
+        return f"{value} {EXPECTED[kind][0]}", EXPECTED[kind][1]
+    if kind == "string_pattern_mismatch":
+        return f"{value} does not have the right form", f"write {_description(model, path) or context['pattern']}"
+    if kind == "too_short":
+        return "nothing stands here", "give at least one"
+    text = details["msg"]
+    return f"{value} is not allowed here", text[0].lower() + text[1:]
+
+
+def _description(model: type[BaseModel], path: tuple[str | int, ...]) -> str:
+    field = _fields(_model_at(model, path[:-1])).get(str(path[-1]))
+    return field.description or "" if field else ""
+
+
+def _keys(model: type[BaseModel] | None) -> list[str]:
+    return list(_fields(model))
+
+
+def _fields(model: type[BaseModel] | None) -> dict[str, Any]:
+    """The fields of a model by the name that they have in a file."""
+    return {field.alias or name: field for name, field in model.model_fields.items()} if model else {}
+
+
+def _model_at(model: type[BaseModel], path: tuple[str | int, ...]) -> type[BaseModel] | None:
+    """The model that describes the mapping at a path of the file."""
+    annotation: Any = model
+    for part in path:
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            field = _fields(annotation).get(str(part))
+            annotation = _bare(field.annotation) if field else None
+        else:
+            annotation = _bare(get_args(annotation)[-1]) if get_origin(annotation) in (dict, list) else None
+    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+def _bare(annotation: Any) -> Any:
+    """The annotation without Annotated and without `| None`."""
+    if get_origin(annotation) is Annotated:
+        return _bare(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return _bare(next(arg for arg in get_args(annotation) if arg is not type(None)))
+    return annotation

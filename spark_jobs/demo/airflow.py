@@ -1,0 +1,109 @@
+"""Runs a DAG of this project in Airflow's environment: a home and a SQLite database of its own, everything logged, only Weir's lines shown."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+SHOWN_LOGGER = "weir_operator"
+LAST_LINES = 15
+
+
+class AirflowFailed(Exception):
+    """An airflow command failed; `log` holds all it said."""
+
+    def __init__(self, command: str, reason: str, log: Path) -> None:
+        self.command, self.reason, self.log = command, reason, log
+        super().__init__(f"`{command}` failed:\n{reason}\nAll of it is in {log}")
+
+
+@dataclass(frozen=True)
+class Airflow:
+    """Airflow's environment in a project, and how it is called there."""
+
+    root: Path
+    environ: Mapping[str, str]
+
+    @property
+    def home(self) -> Path:
+        return self.root / "airflow_home"
+
+    @property
+    def log(self) -> Path:
+        return self.home / "demo.log"
+
+
+def airflow_environ(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """The caller's environment, but never the caller's Airflow: its settings could name another database."""
+    kept = {name: value for name, value in environ.items() if not name.startswith("AIRFLOW_")}
+    return kept | {
+        "AIRFLOW_HOME": str(root / "airflow_home"),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(root / "dags"),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(root / "plugins"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__LOGGING__JSON_LOGS": "True",
+        "WEIR_HOME": str(root),
+        "WEIR_TASK_RETRIES": "0",  # somebody is waiting: a failure is shown at once
+    }
+
+
+def prepare_database(airflow: Airflow) -> None:
+    """Creates Airflow's tables where there are none yet."""
+    if not (airflow.home / "airflow.db").exists():
+        airflow.home.mkdir(parents=True, exist_ok=True)
+        _call(airflow, ["db", "migrate"], lambda line: None)
+
+
+def run_dag(airflow: Airflow, dag: str, show: Callable[[str], None]) -> None:
+    """One run of the DAG, in the foreground; `show` gets Weir's progress lines as they come."""
+    _call(airflow, ["dags", "test", dag], show)
+
+
+def _call(airflow: Airflow, arguments: list[str], show: Callable[[str], None]) -> None:
+    command = [str(airflow.root / ".envs" / "airflow" / "bin" / "airflow"), *arguments]
+    with airflow.log.open("a", encoding="utf-8") as log:
+        start = log.tell()
+        with subprocess.Popen(
+            command,
+            cwd=airflow.root,
+            env=airflow_environ(airflow.root, airflow.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        ) as child:
+            assert child.stdout is not None
+            _copy(child.stdout, log, show)
+    if child.returncode:
+        with airflow.log.open(encoding="utf-8") as written:
+            written.seek(start)
+            raise AirflowFailed(" ".join(["airflow", *arguments]), explain(written), airflow.log)
+
+
+def _copy(lines: Iterable[str], log: IO[str], show: Callable[[str], None]) -> None:
+    for line in lines:
+        log.write(line)
+        log.flush()
+        record = _record(line)
+        if SHOWN_LOGGER in str(record.get("logger")):
+            show(str(record["event"]))
+
+
+def explain(lines: Iterable[str]) -> str:
+    """Why a command failed: the last exception that it logged, else its last lines."""
+    written = list(lines)
+    raised = [part for line in written for part in _record(line).get("exception") or [] if isinstance(part, dict)]
+    if raised:
+        return f"  {raised[-1].get('exc_type')}: {raised[-1].get('exc_value')}"
+    return "".join(f"  {line}" for line in written[-LAST_LINES:]).rstrip("\n")
+
+
+def _record(line: str) -> dict[str, object]:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}

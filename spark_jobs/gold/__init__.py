@@ -1,0 +1,1 @@
+"""Gold: windows over silver tables, and tables made by SQL or Python."""

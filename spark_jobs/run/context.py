@@ -1,0 +1,78 @@
+"""What every step of a run shares, and the frame of a batch: skip it if done, do it, check its sum, write its marker."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.lake import delta_log, streams
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.tables import Batch
+
+STREAM = "stream"
+
+Work = Callable[[DataFrame, Batch], Counts]
+
+
+class RowsMissing(Exception):
+    """The classes of a batch do not add up to the rows that entered."""
+
+    def __init__(self, batch: Batch, counts: Counts) -> None:
+        self.batch, self.counts = batch, counts
+        super().__init__(f"{batch.table} batch {batch.number}: {counts.missing} of {counts.rows_in} rows are not accounted for: {counts.as_dict()}")
+
+
+@dataclass(frozen=True)
+class RunContext:
+    pipeline: Pipeline
+    conf: Path
+    landing: str
+    lake: Lake
+    ledger: Ledger
+    run_id: str
+    spark: SparkSession
+    batch_settings: dict[str, str]
+    on_batch: Callable[[Batch, Counts], None]
+    on_failure: Callable[[str, Exception], None]
+
+    def new_session(self, **settings: str) -> SparkSession:
+        """A session of its own for one table: its settings and transaction ids concern no other."""
+        session = self.spark.newSession()
+        self.tune(session, settings)
+        return session
+
+    def tune(self, session: SparkSession, settings: dict[str, str]) -> None:
+        for name, value in {**self.batch_settings, **settings}.items():
+            session.conf.set(name, value)
+
+    def stream(self, rows: DataFrame, table: str, settings: dict[str, str], work: Work, recount: Callable[[DataFrame], Counts] | None = None) -> None:
+        """Take the table's input, batch by batch, to its end."""
+
+        def handle(frame: DataFrame, number: int) -> None:
+            self.tune(frame.sparkSession, settings)
+            # An OPTIMIZE of the input gives an empty batch; what it holds is not worth a job to find out: the work finds nothing to do.
+            self.batch(table, STREAM, number, lambda batch: work(frame, batch), (lambda: recount(frame)) if recount else None)
+
+        has_batches = self.ledger.has_any_batch(table, STREAM)
+        streams.run_stream(rows, table, self.lake.checkpoint(table), has_batches, handle)
+
+    def batch(self, table: str, step: str, number: int, work: Callable[[Batch], Counts], recount: Callable[[], Counts] | None = None) -> None:
+        """Do a batch once. One that was published before a crash is not done again: its counts stand in its commit, or are counted anew."""
+        started_at = datetime.now(UTC)
+        batch = Batch(self.pipeline.name, table, step, number, self.run_id, processed_at=started_at)
+        if self.ledger.has_batch(batch.batch_id):
+            return
+        path = self.lake.table(table)
+        published = delta_log.find_published(path, batch.app_id, number)
+        counts = published.counts if published else work(batch)
+        if recount:
+            counts = recount()
+        if counts.missing and not table.startswith("gold."):
+            raise RowsMissing(batch, counts)
+        self.ledger.write_batch(self.run_id, batch.batch_id, started_at, datetime.now(UTC), delta_log.table_version(path), counts)
+        self.on_batch(batch, counts)

@@ -1,0 +1,94 @@
+"""Runs the tables of a plan in one Spark session: each as soon as its inputs are done, some at the same time."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.delta_log import table_version
+from spark_jobs.lake.tables import Batch
+from spark_jobs.run.context import RunContext
+from spark_jobs.run.plan import Plan
+from spark_jobs.run.result import State, TableRun
+from spark_jobs.run.steps import run_table
+
+
+class Execution:
+    """The tables of one run and how far they are. Batches report from the threads of their tables."""
+
+    def __init__(self, plan: Plan, consumed: dict[str, dict[str, Any]], on_change: Callable[[TableRun], None]) -> None:
+        self.plan, self.consumed, self.on_change = plan, consumed, on_change
+        self.runs = {table: TableRun(table) for table in plan.tables}
+        self.started: dict[str, float] = {}
+        self.lock = threading.Lock()
+
+    def on_batch(self, batch: Batch, counts: Counts) -> None:
+        """Add a batch to its table. Corrections of rows that are there already are no rows that came."""
+        run = self.runs[batch.table]
+        is_correction = batch.step.startswith("reenrich")
+        added = Counts() if is_correction else counts
+        corrected = run.corrected + (counts.updated if is_correction else 0)
+        self._change(batch.table, batches=run.batches + 1, counts=run.counts + added, corrected=corrected)
+
+    def run(self, context: RunContext, parallel: int) -> list[TableRun]:
+        """Bring every table of the plan up to date; a table whose input failed is not reached."""
+        waiting = dict(self.plan.tables)
+        running: dict[Future[None], str] = {}
+        with ThreadPoolExecutor(parallel) as pool:
+            while waiting or running:
+                for table in [t for t, inputs in waiting.items() if not self._is_open(inputs)]:
+                    del waiting[table]
+                    if any(self._failed(source) for source in self.plan.tables[table]):
+                        self._change(table, state=State.NOT_REACHED)
+                    else:
+                        running[pool.submit(self._run_one, context, table)] = table
+                if running:
+                    done, _ = wait(running, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        running.pop(future)
+                        future.result()
+        return list(self.runs.values())
+
+    def _is_open(self, inputs: tuple[str, ...]) -> bool:
+        return any(self.runs[source].state in (State.WAITING, State.RUNNING) for source in inputs if source in self.runs)
+
+    def _failed(self, table: str) -> bool:
+        return table in self.runs and self.runs[table].state in (State.FAILED, State.NOT_REACHED)
+
+    def _run_one(self, context: RunContext, table: str) -> None:
+        consumed = self.consumed.get(table)
+        if not self.plan.is_due(table, consumed):
+            self._change(table, state=State.UP_TO_DATE)
+            return
+        self.started[table] = time.monotonic()
+        self._change(table, state=State.RUNNING)
+        try:
+            inputs = self.plan.current_inputs(table)
+            run_table(context, table, inputs, consumed)
+            self._finish(context, table, inputs)
+        except Exception as error:  # one table's failure must not take the others with it; it fails the run with its cause
+            context.on_failure(table, error)
+            self._change(table, state=State.FAILED, error=first_line(error))
+
+    def _finish(self, context: RunContext, table: str, inputs: dict[str, Any]) -> None:
+        version = table_version(context.lake.table(table))
+        self._change(table, version=version)
+        run = self.runs[table]
+        context.ledger.write_table(context.run_id, table, datetime.now(UTC), run.seconds, inputs, version, run.batches, run.counts)
+        self._change(table, state=State.DONE)
+
+    def _change(self, table: str, **values: Any) -> None:
+        with self.lock:
+            seconds = time.monotonic() - self.started[table] if table in self.started else 0.0
+            self.runs[table] = replace(self.runs[table], seconds=seconds, **values)
+            self.on_change(self.runs[table])
+
+
+def first_line(error: BaseException) -> str:
+    """The cause in one line: Spark's errors begin with it and go on with pages of stack."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:500] if lines else 'no further word'}"

@@ -1,0 +1,79 @@
+"""What a run has to do, found without a JVM: a table is due when an input has a version that it has not consumed."""
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.graph import order_tables
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.lake.delta_log import table_bytes, table_version
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.landing.registrar import bytes_after
+
+LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",)}
+"""What the layers of the command line and the DAGs stand for."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The tables of a run, each with its inputs, in an order in which every table stands after its inputs."""
+
+    pipeline: Pipeline
+    conf: Path
+    lake: Lake
+    tables: dict[str, tuple[str, ...]]
+
+    def current_inputs(self, table: str) -> dict[str, Any]:
+        """The versions that the table's inputs have now; a gold table made anew each time also depends on its definition."""
+        layer, _, name = table.partition(".")
+        if layer == "bronze":
+            return {"arrivals": table_version(self.lake.arrivals(name))}
+        versions: dict[str, Any] = {source: table_version(self.lake.table(source)) for source in self.tables[table]}
+        if layer == "gold" and self.pipeline.gold[name].mode == "complete":
+            versions["definition"] = _fingerprint(self.pipeline, name, self.conf)
+        return versions
+
+    def is_due(self, table: str, consumed: dict[str, Any] | None) -> bool:
+        """Something new to read, and every input there to be read."""
+        current = self.current_inputs(table)
+        return current != consumed and all(value is not None for value in current.values())
+
+    def due_bytes(self, consumed: dict[str, dict[str, Any]]) -> int:
+        """About how many bytes this run has to read."""
+        total = 0
+        for table, inputs in self.tables.items():
+            layer, _, name = table.partition(".")
+            if layer == "bronze":
+                total += bytes_after(self.lake.arrivals(name), consumed.get(table, {}).get("arrivals") or 0)
+            elif table not in consumed:
+                total += sum(table_bytes(self.lake.table(source)) for source in inputs)
+        return total
+
+
+def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str], layer: str | None) -> Plan:
+    """All tables, or those of a layer, or those selected by their full names."""
+    tables = order_tables(pipeline, conf)
+    for name in select:
+        if name not in tables:
+            where = f"conf/pipelines/{pipeline.name}.yml"
+            raise ConfigError([Problem(where, 1, "--select", name, f"there is no table {name!r}", did_you_mean(name, tables))])
+    layers = LAYERS[layer] if layer else None
+    chosen = {t: i for t, i in tables.items() if (not select or t in select) and (layers is None or t.partition(".")[0] in layers)}
+    return Plan(pipeline, conf, lake, chosen)
+
+
+def due_tables(plan: Plan, ledger: Ledger) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """The tables that are due now, and what every table has consumed. Tables below a due one may become due in the run."""
+    consumed = ledger.consumed_inputs()
+    return [table for table in plan.tables if plan.is_due(table, consumed.get(table))], consumed
+
+
+def _fingerprint(pipeline: Pipeline, name: str, conf: Path) -> str:
+    gold = pipeline.gold[name]
+    file = gold.sql or (gold.python or "").partition(":")[0]
+    text = (conf / file).read_text(encoding="utf-8") if file else ""
+    return hashlib.sha256(f"{gold.model_dump_json()}\n{text}".encode()).hexdigest()[:16]

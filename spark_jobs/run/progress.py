@@ -1,0 +1,102 @@
+"""What a person sees of a run: one line a table that changes in place on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Protocol, Self, TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from spark_jobs.run.result import State, TableRun
+
+MARKS = {State.DONE: "✓", State.UP_TO_DATE: "=", State.FAILED: "✗", State.NOT_REACHED: "-", State.RUNNING: "…", State.WAITING: " "}
+COLOURS = {State.DONE: "green", State.FAILED: "bold red", State.RUNNING: "cyan", State.NOT_REACHED: "yellow"}
+
+
+class Progress(Protocol):
+    """Told of every change of a table's run."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+    def say(self, line: str) -> None: ...
+    def show(self, run: TableRun) -> None: ...
+
+
+def make_progress(tables: Iterable[str], stream: TextIO | None = None) -> "Progress":
+    out = stream or sys.stderr
+    return LiveProgress(tables, out) if out.isatty() else LineProgress(out)
+
+
+class LineProgress:
+    """A line when a table starts, after each of its batches, and when it ends."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.out.flush()
+
+    def say(self, line: str) -> None:
+        print(line, file=self.out, flush=True)
+
+    def show(self, run: TableRun) -> None:
+        if run.state is State.UP_TO_DATE:
+            return
+        what = describe(run)
+        print(f"{run.table:<28} {run.state.value:<10} {what}".rstrip(), file=self.out, flush=True)
+
+
+class LiveProgress:
+    """A table of all tables, redrawn in place."""
+
+    def __init__(self, tables: Iterable[str], out: TextIO) -> None:
+        self.runs = {name: TableRun(name) for name in tables}
+        self.started = {name: 0.0 for name in self.runs}
+        self.live = Live(console=Console(file=out), get_renderable=self._draw, refresh_per_second=4)
+
+    def __enter__(self) -> Self:
+        self.live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.live.stop()
+
+    def say(self, line: str) -> None:
+        self.live.console.print(line, markup=False, highlight=False)
+
+    def show(self, run: TableRun) -> None:
+        if run.state is State.RUNNING and not self.started[run.table]:
+            self.started[run.table] = time.monotonic()
+        self.runs[run.table] = run
+
+    def _draw(self) -> Table:
+        table = Table(box=None, pad_edge=False)
+        for heading in ("", "table", "state"):
+            table.add_column(heading)
+        for heading in ("rows in", "published", "set aside", "rows/s", "seconds"):
+            table.add_column(heading, justify="right")
+        for run in self.runs.values():
+            seconds = time.monotonic() - self.started[run.table] if run.state is State.RUNNING else run.seconds
+            aside = run.counts.rows_in - run.counts.published if not run.table.startswith("gold.") else 0
+            rate = f"{run.counts.rows_in / seconds:,.0f}" if seconds > 0 and run.counts.rows_in else ""
+            numbers = (f"{run.counts.rows_in:,}", f"{run.counts.published:,}", f"{aside:,}", rate, f"{seconds:.1f}")
+            shown = numbers if run.state not in (State.WAITING, State.UP_TO_DATE, State.NOT_REACHED) else ("",) * 5
+            table.add_row(MARKS[run.state], run.table, run.state.value.replace("_", " "), *shown, style=COLOURS.get(run.state))
+        return table
+
+
+def describe(run: TableRun) -> str:
+    """The numbers of a table on one line; classes without rows are left out."""
+    if run.state in (State.WAITING, State.NOT_REACHED) or (run.state is State.RUNNING and not run.batches):
+        return ""
+    classes = [f"{count:,} {name}" for name, count in run.counts.as_dict().items() if count and name != "rows_in"]
+    corrected = [f"{run.corrected:,} corrected"] if run.corrected else []
+    rate = f", {run.counts.rows_in / run.seconds:,.0f} rows/s" if run.seconds > 0 and run.counts.rows_in else ""
+    text = f"{run.counts.rows_in:,} rows: {', '.join([*classes, *corrected]) or 'none'} in {run.seconds:.1f} s{rate}"
+    return f"{text}; {run.error}" if run.error else text

@@ -1,0 +1,73 @@
+"""What a run ends with: a status, its exit code, and what became of the rows of every table."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from spark_jobs.lake.counts import Counts
+
+
+class Status(StrEnum):
+    OK = "ok"
+    NOTHING_TO_DO = "nothing_to_do"
+    BLOCKED = "blocked"
+    CONFIG_ERROR = "config_error"
+    LEASED = "leased"
+    FAILED = "failed"
+
+
+EXIT_CODES = {Status.OK: 0, Status.FAILED: 1, Status.CONFIG_ERROR: 2, Status.NOTHING_TO_DO: 3, Status.BLOCKED: 4, Status.LEASED: 5}
+
+
+class State(StrEnum):
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    UP_TO_DATE = "up_to_date"
+    FAILED = "failed"
+    NOT_REACHED = "not_reached"
+
+
+@dataclass
+class TableRun:
+    """What one table did in this run so far."""
+
+    table: str
+    state: State = State.WAITING
+    batches: int = 0
+    counts: Counts = field(default_factory=Counts)
+    corrected: int = 0
+    seconds: float = 0.0
+    version: int | None = None
+    error: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        row = {"table": self.table, "state": self.state.value, "batches": self.batches, **self.counts.as_dict(), "corrected": self.corrected}
+        return {**row, "seconds": round(self.seconds, 2), "version": self.version, "error": self.error}
+
+
+@dataclass(frozen=True)
+class RunResult:
+    pipeline: str
+    status: Status
+    message: str
+    run_id: str | None = None
+    seconds: float = 0.0
+    tables: tuple[TableRun, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "pipeline": self.pipeline,
+            "run_id": self.run_id,
+            "status": self.status.value,
+            "exit_code": self.exit_code,
+            "message": self.message,
+            "seconds": round(self.seconds, 2),
+            "warnings": list(self.warnings),
+            "tables": [table.as_dict() for table in self.tables],
+        }

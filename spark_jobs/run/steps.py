@@ -1,0 +1,148 @@
+"""One step per layer: which stream a table reads, and what each of its batches does."""
+
+from datetime import datetime
+from typing import Any
+
+import pyarrow.dataset as ds
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.bronze.ingest import BRONZE_DDL, read_chunk
+from spark_jobs.config.pipeline import Gold
+from spark_jobs.gold.functions import compute_python, compute_sql
+from spark_jobs.gold.windows import compute_groups, compute_windows, find_touched
+from spark_jobs.lake import delta_log, streams, tables
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.tables import Batch
+from spark_jobs.run.context import RunContext
+from spark_jobs.silver.dimensions import process_history
+from spark_jobs.silver.facts import dimension_table, kept, process_facts, silver_table
+from spark_jobs.silver.reenrich import reenrich
+from spark_jobs.silver.schema import dimension_ddl, silver_ddl
+
+LENIENT = {"spark.sql.ansi.enabled": "false"}
+"""An expression that fails on one row gives NULL there; it must not stop the batch. Casts of declared types are strict all the same."""
+
+
+def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dict[str, Any] | None) -> None:
+    """Bring one table up to date with its inputs."""
+    layer, _, name = table.partition(".")
+    match layer:
+        case "bronze":
+            _run_bronze(run, name)
+        case "dimension":
+            _run_dimension(run, name)
+        case "silver":
+            _run_silver(run, name, inputs, consumed or {})
+        case _:
+            gold = run.pipeline.gold[name]
+            _run_windows(run, name, gold) if gold.mode == "update" else _run_complete(run, name, gold, list(inputs))
+
+
+def _run_bronze(run: RunContext, name: str) -> None:
+    source, table = run.pipeline.sources[name], f"bronze.{name}"
+    path = run.lake.table(table)
+    tables.create(path, BRONZE_DDL, tables.APPEND_ONLY)
+    spark = run.new_session()
+
+    def ingest(arrivals: DataFrame, batch: Batch) -> Counts:
+        tables.append(read_chunk(arrivals, source, run.landing), path, batch, Counts())
+        return Counts()
+
+    def recount(arrivals: DataFrame) -> Counts:
+        chunks = [row["chunk"] for row in arrivals.select("chunk").distinct().collect()]
+        return _count_bronze(path, chunks)
+
+    run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest, recount)
+
+
+def _count_bronze(path: str, chunks: list[int]) -> Counts:
+    """What the chunks left in the table: its records, and files that could not be read."""
+    rows = DeltaTable(path).to_pyarrow_dataset()
+    in_chunks = ds.field("_chunk").isin(chunks)
+    records = rows.count_rows(filter=in_chunks & (ds.field("_line") > 0))
+    unreadable = rows.count_rows(filter=in_chunks & (ds.field("_line") == 0))
+    return Counts(rows_in=records + unreadable, inserted=records, quarantined=unreadable)
+
+
+def _run_dimension(run: RunContext, name: str) -> None:
+    dimension, table = run.pipeline.dimensions[name], f"dimension.{name}"
+    tables.create(run.lake.table(table), dimension_ddl(dimension), tables.CHANGE_FEED)
+    target = dimension_table(run.pipeline, name, run.lake)
+    process = process_history if dimension.history == "scd2" else process_facts
+    rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{dimension.from_}"))
+    run.stream(rows, table, LENIENT, lambda records, batch: process(records, batch, target))
+
+
+def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
+    """First the facts that are there are brought to the dimensions' versions, then new facts come in at these."""
+    silver, table = run.pipeline.silver[name], f"silver.{name}"
+    path = run.lake.table(table)
+    tables.create(path, silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
+    target = silver_table(run.pipeline, name, run.lake)
+    for number, dimension in enumerate(silver.lookup):
+        after, until = consumed.get(f"dimension.{dimension}", -1), inputs[f"dimension.{dimension}"]
+        if until > after and delta_log.table_bytes(path):
+            session = run.new_session(**LENIENT)
+            run.batch(table, f"reenrich.{dimension}", until, lambda batch, s=session, n=number, a=after, u=until: reenrich(s, target, n, a, u, batch))
+    rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{silver.from_}"))
+    run.stream(rows, table, LENIENT, lambda records, batch: process_facts(records, batch, target))
+
+
+def _run_windows(run: RunContext, name: str, gold: Gold) -> None:
+    table, source = f"gold.{name}", run.lake.table(str(gold.from_))
+    path = run.lake.table(table)
+    event_time = _event_time(run, gold)
+
+    def recompute(changes: DataFrame, batch: Batch) -> Counts:
+        spark = changes.sparkSession
+        is_first = delta_log.table_version(path) is None
+        changed = changes.where(F.col("_change_type") != "update_preimage").count()
+        touched = None if is_first else find_touched(changes, gold, event_time)
+        if not changed or (touched is None and not is_first):
+            return Counts(rows_in=changed)
+        windows = compute_windows(tables.read(spark, source), gold, event_time, touched, batch.processed_at)
+        with kept(windows):
+            counts = Counts(rows_in=changed, inserted=windows.count())
+            if touched is None:
+                tables.append(windows, path, batch, counts)
+            else:
+                tables.replace(windows, path, touched.condition, batch, counts)
+        return counts
+
+    run.stream(streams.read_changes(run.new_session(), source), table, {}, recompute)
+
+
+def _event_time(run: RunContext, gold: Gold) -> str:
+    """The window's column, else the silver table's event time."""
+    column = gold.window.column if gold.window else None
+    event = run.pipeline.silver[str(gold.from_).partition(".")[2]].event_time
+    return column or (event.column if event else "_event_at")
+
+
+def _run_complete(run: RunContext, name: str, gold: Gold, inputs: list[str]) -> None:
+    table = f"gold.{name}"
+    path = run.lake.table(table)
+
+    def recompute(batch: Batch) -> Counts:
+        rows = _compute_whole(run, run.new_session(), gold, inputs, batch.processed_at)
+        with kept(rows):
+            counts = Counts(inserted=rows.count())
+            tables.overwrite(rows, path)
+        return counts
+
+    version = delta_log.table_version(path)
+    run.batch(table, "complete", 0 if version is None else version + 1, recompute)
+
+
+def _compute_whole(run: RunContext, spark: SparkSession, gold: Gold, inputs: list[str], processed_at: datetime) -> DataFrame:
+    frames = {name: tables.read(spark, run.lake.table(name)) for name in inputs if "." in name}
+    if gold.sql:
+        return compute_sql(spark, (run.conf / gold.sql).read_text(encoding="utf-8"), frames, processed_at)
+    if gold.python:
+        return compute_python(gold.python, run.conf, [frames[name] for name in gold.inputs], processed_at)
+    silver = frames[str(gold.from_)]
+    if gold.window:
+        return compute_windows(silver, gold, _event_time(run, gold), None, processed_at)
+    return compute_groups(silver, gold, processed_at)

@@ -1,0 +1,98 @@
+"""Writes a delivery into the landing zone: JSON lines and CSV files of at most 50,000 lines, each renamed into place when it is whole."""
+
+import filecmp
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from spark_jobs.sample import clicks, customers, order_text, orders, products
+from spark_jobs.sample.delivery import Delivery, FileTask, FileText, SampleSummary
+
+LINES_PER_FILE = 50_000
+BIG_DELIVERY = 10  # files from which further processes are worth their start
+
+Made = tuple[str, int, int, Counter[str]]  # path, bytes, records, kinds
+
+_MAKERS: dict[str, Callable[[Delivery, int, int], FileText]] = {
+    "orders": order_text.order_file,
+    "customers-members": customers.member_file,
+    "customers-changes": customers.change_file,
+    "products-members": products.member_file,
+    "products-changes": products.change_file,
+    "clicks": clicks.click_file,
+}
+
+
+def write_sample(
+    landing: Path,
+    orders: int = 1000,
+    seed: int = 7,
+    increment: int = 0,
+    on_file: Callable[[Path], None] | None = None,
+    processes: int | None = None,
+) -> SampleSummary:
+    """Writes the first load (increment 0) or a later increment. Same arguments, same bytes, whatever the number of processes."""
+    tasks = list(_tasks(Delivery(orders, seed, increment)))
+    writing = landing / f".writing-{os.getpid()}"
+    writing.mkdir(parents=True, exist_ok=True)
+    try:
+        made = []
+        for one in _run(tasks, landing, writing, processes or (1 if len(tasks) < BIG_DELIVERY else os.cpu_count() or 1)):
+            made.append(one)
+            if on_file is not None:
+                on_file(landing / one[0])
+    finally:
+        shutil.rmtree(writing, ignore_errors=True)
+    return _summary(landing, made)
+
+
+def write_file(task: FileTask, landing: Path, writing: Path) -> Made:
+    """Writes one file aside and renames it into place; a file that already holds these bytes keeps its time."""
+    file = _MAKERS[task.part](task.delivery, task.start, task.stop)
+    target, aside = landing / task.path, writing / task.path.replace("/", "-")
+    aside.write_text(file.text, encoding="utf-8", newline="\n")
+    size = aside.stat().st_size
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not (target.exists() and filecmp.cmp(aside, target, shallow=False)):
+        aside.replace(target)
+    return task.path, size, file.records, file.kinds
+
+
+def _tasks(delivery: Delivery) -> Iterator[FileTask]:
+    """Dimensions before facts, as a shop would send them."""
+    first = delivery.increment == 0
+    yield from _files(delivery, "customers-members", "retail/customers", "csv", delivery.customers if first else 0)
+    yield from _files(delivery, "customers-changes", "retail/customers", "csv", customers.change_count(delivery))
+    yield from _files(delivery, "products-members", "retail/products", "csv", delivery.products if first else 0)
+    yield from _files(delivery, "products-changes", "retail/products", "csv", products.change_count(delivery))
+    yield from _files(delivery, "orders", "retail/orders", "json", orders.line_count(delivery))
+    yield from _files(delivery, "clicks", "clickstream/clicks", "json", delivery.clicks)
+
+
+def _files(delivery: Delivery, part: str, folder: str, ending: str, lines: int) -> Iterator[FileTask]:
+    for number, start in enumerate(range(0, lines, LINES_PER_FILE)):
+        path = f"{folder}/{part}-{delivery.increment:04d}-{number:05d}.{ending}"
+        yield FileTask(delivery, part, path, start, min(start + LINES_PER_FILE, lines))
+
+
+def _run(tasks: list[FileTask], landing: Path, writing: Path, processes: int) -> Iterator[Made]:
+    if processes == 1:
+        yield from (write_file(task, landing, writing) for task in tasks)
+        return
+    with ProcessPoolExecutor(min(processes, len(tasks)), mp_context=get_context("spawn")) as pool:
+        yield from pool.map(write_file, tasks, [landing] * len(tasks), [writing] * len(tasks))
+
+
+def _summary(landing: Path, made: list[Made]) -> SampleSummary:
+    records: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    for path, _, count, file_kinds in made:
+        folder = path.rpartition("/")[0]
+        records[folder] += count
+        kinds.update({f"{folder.rpartition('/')[2]}.{kind}": number for kind, number in file_kinds.items()})
+    files = tuple(landing / path for path, *_ in made)
+    return SampleSummary(files, sum(size for _, size, *_ in made), dict(records), dict(sorted(kinds.items())))

@@ -1,0 +1,1 @@
+"""What a Spark session stands on: Java, the Delta jars, the settings."""

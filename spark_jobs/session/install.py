@@ -1,0 +1,25 @@
+"""What `weir setup` puts beside the environments: the Delta jars and the archive of loaded classes."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from spark_jobs.session.java import Java, find_java
+
+
+@dataclass(frozen=True)
+class Installation:
+    """The places of what a run needs beside Python, below the project's .envs folder."""
+
+    root: Path
+
+    @property
+    def jars(self) -> Path:
+        return self.root / ".envs" / "jars"
+
+    @property
+    def archive(self) -> Path:
+        return self.root / ".envs" / "classes.jsa"
+
+    def java(self) -> Java:
+        return find_java(os.environ, self.root / ".envs" / "jre")

@@ -1,0 +1,61 @@
+"""Every Spark setting that Weir makes, in one place. A run takes the small or the big set by the size of its work.
+
+Small runs are all start-up, planning and commits: no code generation, the quick compiler only, one partition. Big loads are the opposite.
+"""
+
+from enum import StrEnum
+from pathlib import Path
+
+from spark_jobs.config.lakehouse import Profile
+
+
+class Workload(StrEnum):
+    SMALL = "small"
+    BIG = "big"
+
+
+ALWAYS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.v2.enableMode": "NONE",  # the three jars suffice without the kernel's reader
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",  # readers outside Spark do not all know them
+    "spark.databricks.delta.autoCompact.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+SMALL = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+BIG = {"spark.sql.adaptive.enabled": "true", "spark.databricks.delta.snapshotPartitions": "2"}
+SMALL_JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+BIG_JVM = ["-XX:+UseParallelGC"]
+
+PER_BATCH = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
+"""A query takes these from its checkpoint, as they were at its first run: each batch sets them again."""
+
+
+def spark_settings(profile: Profile, workload: Workload, cores: int, jars: Path, archive: Path, log4j: Path, log_file: Path) -> dict[str, str]:
+    """The settings of one run; those of the profile win."""
+    small = workload is Workload.SMALL
+    jvm = [*(SMALL_JVM if small else BIG_JVM), f"-Dlog4j2.configurationFile={log4j}", f"-Dweir.log={log_file}", "-Duser.timezone=UTC"]
+    if archive.is_file():
+        jvm += [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+    settings = {
+        **ALWAYS,
+        **(LOCAL if profile.master.startswith("local") else {}),
+        **(SMALL if small else {**BIG, "spark.sql.shuffle.partitions": str(cores)}),
+        "spark.master": profile.master,
+        "spark.driver.memory": profile.driver_memory,
+        "spark.driver.extraClassPath": f"{jars}/*",
+        "spark.driver.extraJavaOptions": " ".join(jvm),
+    }
+    return settings | {name: str(value) for name, value in profile.spark.items()}

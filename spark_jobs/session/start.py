@@ -1,0 +1,41 @@
+"""Starts and stops the one Spark session of a run."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from spark_jobs.session.java import Java
+
+
+@contextmanager
+def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Path, lease: int | None = None) -> Iterator[SparkSession]:
+    """A session whose JVM writes to the log file and inherits the lease's descriptor: while the JVM lives, the lease is held."""
+    os.environ["JAVA_HOME"] = str(java.home)
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    conf = SparkConf(loadDefaults=False).setAppName(name).setAll(list(settings.items()))
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    with open(log_file, "ab") as log:
+        inherited = {"pass_fds": (lease,)} if lease is not None else {}
+        gateway = launch_gateway(conf, {"stdout": log, "stderr": log, **inherited})
+    context = SparkContext(gateway=gateway, conf=conf)
+    try:
+        yield SparkSession(context)
+    finally:
+        context.stop()
+        _end_jvm(gateway)
+
+
+def _end_jvm(gateway: object) -> None:
+    """Wait for the JVM, which ends when its standard input closes: only then is the lease free."""
+    process = gateway.proc  # type: ignore[attr-defined]
+    gateway.shutdown()  # type: ignore[attr-defined]
+    process.stdin.close()
+    process.wait()
+    SparkContext._gateway = None
+    SparkContext._jvm = None

@@ -1,0 +1,191 @@
+"""From bronze records to typed columns. What enters: bronze rows. What leaves: one row per record (or per element of `explode`) with the
+declared columns, `_reasons` (why it cannot be published: empty for a good row), `_is_filtered`, and where it came from.
+
+Scalars are taken as text and then cast, so that a value that does not fit is named with its column, and JSON and CSV follow one rule.
+"""
+
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.config.pipeline import Columns
+from spark_jobs.config.types import decimal_precision, is_complex
+
+ORIGIN = ("_file", "_file_id", "_line", "_arrived_at")
+REASON = "struct<rule:string,column:string,value:string>"
+ISO_DATE = r"^\d{4}-\d{1,2}-\d{1,2}"
+DIGITS_OF_A_DOUBLE = 15
+VALUE_LENGTH = 200
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How the records of a table's source become its columns."""
+
+    source_format: str
+    columns: Columns
+    explode: str | None = None
+    where: str | None = None
+    required: tuple[str, ...] = ()
+    event_time: str | None = None
+    future: str | None = None
+
+    def path_of(self, name: str) -> tuple[str, ...]:
+        """Fields of a CSV header are taken by their whole name; elsewhere dots lead into objects."""
+        origin = self.columns[name].from_ or name
+        return (origin,) if self.source_format == "csv" else tuple(origin.split("."))
+
+    @property
+    def explode_path(self) -> tuple[str, ...] | None:
+        return tuple(self.explode.split(".")) if self.explode else None
+
+
+@dataclass
+class _Node:
+    """A field of the record: an object with fields, or a leaf of some type. `elements` says that it is an array of these."""
+
+    fields: dict[str, "_Node"] = field(default_factory=dict)
+    leaf: str = "string"
+    elements: bool = False
+
+    def ddl(self) -> str:
+        inner = ",".join(f"`{name}`:{node.ddl()}" for name, node in self.fields.items())
+        kind = f"struct<{inner}>" if self.fields else self.leaf
+        return f"array<{kind}>" if self.elements else kind
+
+
+def decode(records: DataFrame, how: Decoding) -> DataFrame:
+    """Typed rows with the reasons against them."""
+    readable = records.where(F.col("_line") > 0)  # line 0 stands for a file that could not be read: no record
+    texts = _extract(readable, how)
+    typed = texts.select("*", *_typed_columns(how), _broken_reasons(how).alias("_broken_reasons"))
+    computed = typed.select("*", *(F.expr(c.sql).cast(c.type).alias(name) for name, c in how.columns.items() if c.sql))
+    is_good = F.size("_reasons") == 0
+    is_dropped = ~F.coalesce(F.expr(how.where), F.lit(False)) if how.where else F.lit(False)
+    return (
+        computed.withColumn("_reasons", _all_reasons(how))
+        .withColumn("_is_filtered", is_good & (is_dropped | ~F.col("_has_element")))
+        .select(*how.columns, "_reasons", "_is_filtered", "record", *ORIGIN)
+    )
+
+
+def _extract(records: DataFrame, how: Decoding) -> DataFrame:
+    """Adds `_text_<column>` for each column with a path, `_broken`, and `_has_element`; one row per element where the table explodes."""
+    if how.source_format == "text":
+        leaves = {name: F.col("record") for name, c in how.columns.items() if not c.sql}
+        return records.select("*", F.lit(None).cast("string").alias("_broken"), F.lit(True).alias("_has_element"), *_aliased(leaves))
+    schema = f"record {_field_tree(how).ddl()}, _broken string"
+    # A parser stops at the end of the first object. Inside an outer one, what follows it on the line is an error and not lost in silence.
+    wrapped = F.concat(F.lit('{"record":'), "record", F.lit("}"))
+    parsed = records.withColumn("_parsed", F.from_json(wrapped, schema, {"columnNameOfCorruptRecord": "_broken"}))
+    flat = parsed.select("*", F.when(F.col("_problem").isNull(), _broken_text()).alias("_broken"))
+    path = how.explode_path
+    if path is None:
+        elements = flat.withColumn("_has_element", F.lit(True))
+    else:
+        array = _get(F.col("_parsed.record"), path)
+        elements = flat.withColumn("_element", F.explode_outer(array)).withColumn(
+            "_has_element", (F.col("_problem").isNotNull() | F.col("_broken").isNotNull() | (F.coalesce(F.size(array), F.lit(0)) > 0))
+        )
+    leaves = {name: _leaf(how, name) for name, c in how.columns.items() if not c.sql}
+    return elements.select("record", "_problem", *ORIGIN, "_broken", "_has_element", *_aliased(leaves))
+
+
+def _broken_text() -> Column:
+    """NULL for a record that is one JSON object of the expected shape."""
+    is_object = F.ltrim("record").startswith("{")
+    return F.when(~is_object | F.col("_parsed._broken").isNotNull() | F.col("_parsed.record").isNull(), F.col("record"))
+
+
+def _field_tree(how: Decoding) -> _Node:
+    root = _Node()
+    for name, column in how.columns.items():
+        if column.sql:
+            continue
+        node, walked = root, ()
+        for part in how.path_of(name):
+            node = node.fields.setdefault(part, _Node())
+            walked = (*walked, part)
+            node.elements = walked == how.explode_path
+        # A JSON number reaches a text leaf through a double; where that is too short for the type, the leaf is an exact decimal.
+        precision, _ = decimal_precision(column.type) or (0, 0)
+        is_longer = precision > DIGITS_OF_A_DOUBLE and how.source_format != "csv"
+        node.leaf = column.type if is_longer else "string"
+    if how.explode_path:  # the array must be there even when no column comes out of it
+        node = root
+        for part in how.explode_path:
+            node = node.fields.setdefault(part, _Node())
+        node.elements = True
+    return root
+
+
+def _leaf(how: Decoding, name: str) -> Column:
+    path, array = how.path_of(name), how.explode_path
+    if array and path[: len(array)] == array:
+        value = _get(F.col("_element"), path[len(array) :])
+    else:
+        value = _get(F.col("_parsed.record"), path)
+    return F.nullif(value, F.lit("")) if how.source_format == "csv" else value
+
+
+def _get(value: Column, path: tuple[str, ...]) -> Column:
+    for part in path:
+        value = value.getField(part)
+    return value
+
+
+def _aliased(leaves: dict[str, Column]) -> list[Column]:
+    return [value.alias(f"_text_{name}") for name, value in leaves.items()]
+
+
+def _typed_columns(how: Decoding) -> list[Column]:
+    return [_cast(F.col(f"_text_{name}"), c.type).alias(name) for name, c in how.columns.items() if not c.sql]
+
+
+def _cast(text: Column, kind: str) -> Column:
+    if kind == "string":
+        return text
+    if is_complex(kind):
+        return F.from_json(text, kind)
+    if kind in ("timestamp", "date"):
+        # '12:30' would otherwise become today at 12:30: a row must not depend on the day it is read.
+        return F.when(text.rlike(ISO_DATE), text.try_cast(kind))
+    return text.try_cast(kind)
+
+
+def _broken_reasons(how: Decoding) -> Column:
+    """What is wrong with the record as a whole: nothing further is asked of such a row."""
+    is_json = F.expr("try_parse_json(_broken)").isNotNull() & F.ltrim("_broken").startswith("{")
+    shape = F.when(is_json, F.lit("the record has another shape than its columns expect")).otherwise(F.lit("not one JSON object"))
+    return _present(
+        _reason("readable", None, F.col("_problem"), when=F.col("_problem").isNotNull()),
+        _reason("decodable", None, shape, when=F.col("_broken").isNotNull()),
+    )
+
+
+def _all_reasons(how: Decoding) -> Column:
+    of_columns = []
+    for name, column in how.columns.items():
+        if not column.sql:
+            text, value = F.col(f"_text_{name}"), F.col(name)
+            of_columns.append(_reason(f"type {column.type}", name, text.cast("string"), when=text.isNotNull() & value.isNull()))
+        if column.required or name in how.required:
+            is_absent = F.col(name).isNull() if column.sql else F.col(f"_text_{name}").isNull()
+            of_columns.append(_reason("required", name, F.lit(None), when=is_absent))
+    if how.event_time and how.future:
+        latest = F.col("_arrived_at") + F.expr(f"INTERVAL {how.future}")
+        at = F.col(how.event_time)
+        of_columns.append(_reason(f"at most {how.future} after arrival", how.event_time, at.cast("string"), when=at > latest))
+    has_no_rows = ~F.col("_has_element")
+    checked = F.when(has_no_rows, F.array().cast(f"array<{REASON}>")).otherwise(_present(*of_columns))
+    return F.when(F.size("_broken_reasons") > 0, F.col("_broken_reasons")).otherwise(checked)
+
+
+def _reason(rule: str, column: str | None, value: Column, when: Column) -> Column:
+    reason = F.struct(F.lit(rule).alias("rule"), F.lit(column).cast("string").alias("column"), F.substring(value.cast("string"), 1, VALUE_LENGTH).alias("value"))
+    return F.when(when, reason).otherwise(F.lit(None).cast(REASON))
+
+
+def _present(*reasons: Column) -> Column:
+    return F.filter(F.array(*reasons), lambda reason: reason.isNotNull()) if reasons else F.array().cast(f"array<{REASON}>")

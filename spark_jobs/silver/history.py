@@ -1,0 +1,69 @@
+"""History of a dimension (scd2). What enters: the versions known of some keys, in any order. What leaves: one row per interval.
+
+Versions in a row that say the same are one interval. Each keeps its place in `_confirmed_by`: a version that arrives later may fall
+between two of them and split the interval, and without those places the part behind the split would be lost.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_jobs.silver.versions import content_hash
+
+ORIGIN = ("_arrived_at", "_file", "_file_id", "_line")
+
+
+def expand_intervals(intervals: DataFrame, sequence: str, declared: Sequence[str]) -> DataFrame:
+    """Back from intervals to the versions they were built from."""
+    confirmed = F.explode("_confirmed_by").alias("_by")
+    versions = intervals.select(*(c for c in declared if c != sequence), confirmed).select(
+        *(F.col(f"_by.{sequence}").alias(sequence) if c == sequence else F.col(c) for c in declared),
+        *(F.col(f"_by.{name}").alias(name) for name in ORIGIN),
+    )
+    return versions.withColumn("_content", content_hash(versions, declared)).withColumn("_is_known", F.lit(True))
+
+
+def rank_versions_at(versions: DataFrame, key: Sequence[str], sequence: str) -> DataFrame:
+    """Adds `_class` among the versions of one key and sequence: one `winner`, the others `duplicate` or `superseded`."""
+    order = [F.col("_content").desc(), F.col("_is_known").desc(), "_arrived_at", "_file_id", "_line"]
+    rivals = Window.partitionBy(*key, sequence).orderBy(*order)
+    is_repeat = F.col("_content") == F.lag("_content").over(rivals)
+    rank = F.when(F.row_number().over(rivals) == 1, "winner").when(is_repeat, "duplicate").otherwise("superseded")
+    return versions.withColumn("_class", rank)
+
+
+def mark_changes(winners: DataFrame, key: Sequence[str], sequence: str, declared: Sequence[str]) -> DataFrame:
+    """Adds `_is_change`: the version says something else than the one before it, NULLs included."""
+    attributes = F.struct(*(c for c in declared if c not in (*key, sequence)), F.lit(1).alias("_"))
+    before = F.lag(attributes).over(Window.partitionBy(*key).orderBy(sequence))
+    return winners.withColumn("_is_change", before.isNull() | ~attributes.eqNullSafe(before))
+
+
+def build_intervals(marked: DataFrame, key: Sequence[str], sequence: str, declared: Sequence[str]) -> DataFrame:
+    """One row per interval: the version that opened it, how long it was valid, and the versions that confirmed it."""
+    in_order = Window.partitionBy(*key).orderBy(sequence)
+    numbered = marked.withColumn("_interval", F.sum(F.col("_is_change").cast("int")).over(in_order))
+    confirmation = F.struct(sequence, *ORIGIN)
+    row = F.struct(*(c for c in declared if c not in key), *ORIGIN, "_content")
+    intervals = numbered.groupBy(*key, "_interval").agg(
+        F.min_by(row, F.col(sequence)).alias("_first"), F.sort_array(F.collect_list(confirmation)).alias("_confirmed_by")
+    )
+    opened = intervals.select(*key, "_first.*", "_confirmed_by").withColumn("_valid_from", F.col(sequence))
+    until = F.lead("_valid_from").over(Window.partitionBy(*key).orderBy("_valid_from"))
+    return opened.withColumn("_valid_to", until)
+
+
+def differences(old: DataFrame, new: DataFrame, key: Sequence[str]) -> DataFrame:
+    """What must be done to the table's intervals: the new rows with `_action` insert or update, and the keys of those to delete."""
+    place = [*key, "_valid_from"]
+    was = old.select(*place, F.struct("_content", "_valid_to", "_confirmed_by").alias("_was"))
+    state = F.struct("_content", "_valid_to", "_confirmed_by")
+    both = new.withColumn("_is", state).join(was, on=place, how="full")
+    action = F.when(F.col("_is").isNull(), "delete").when(F.col("_was").isNull(), "insert").when(~F.col("_is").eqNullSafe(F.col("_was")), "update")
+    return both.withColumn("_action", action).where(F.col("_action").isNotNull()).drop("_is", "_was")
+
+
+def class_of_winner() -> Column:
+    """A version that changes nothing repeats what was known."""
+    return F.when(F.col("_is_change"), "inserted").otherwise("duplicate")

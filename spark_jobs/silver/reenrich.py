@@ -1,0 +1,33 @@
+"""When a dimension moves, the facts that refer to a changed member are looked up again, and those that come out differently are corrected."""
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.lake import tables
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.tables import Batch
+from spark_jobs.silver.facts import FactTable, kept
+from spark_jobs.silver.lookup import look_up, touched_facts
+
+
+def reenrich(spark: SparkSession, table: FactTable, number: int, after: int, until: int, batch: Batch) -> Counts:
+    """Correct the facts for what the table's lookup `number` changed in the dimension versions (after, until]."""
+    lookup, dimension, path = table.lookups[number]
+    changes = tables.read_changes(spark, path, after, until)
+    facts = touched_facts(tables.read(spark, table.path), changes, lookup.on, dimension.key)
+    bare = facts.select(*(F.col(c).alias(f"_was_{c}") if c in lookup.take else F.col(c) for c in facts.columns))
+    again = look_up(bare, tables.read(spark, path), lookup, dimension, table.decoding.event_time)
+    is_same = F.lit(True)
+    for column in lookup.take:
+        is_same = is_same & F.col(column).eqNullSafe(F.col(f"_was_{column}"))
+    identity = table.key or ("_file_id", "_line")
+    corrected = again.where(~is_same).select(*identity, *lookup.take, F.lit(batch.processed_at).alias("_processed_at"))
+    with kept(corrected):
+        count = corrected.count()
+        counts = Counts(rows_in=count, updated=count)
+        if count:
+            same_row = " AND ".join(f"old.`{column}` = new.`{column}`" for column in identity)
+            values = {f"`{column}`": f"new.`{column}`" for column in [*lookup.take, "_processed_at"]}
+            with tables.merge_session(spark, batch, counts):
+                tables.target(spark, table.path).merge(corrected.alias("new"), same_row).whenMatchedUpdate(set=values).execute()
+    return counts
