@@ -14,7 +14,8 @@ def sample_command(orders: int, increment: int, seed: int, landing: Path | None,
     if answers:
         write_answers(folder, answers)
     if as_json:
-        print(json.dumps(summary.as_dict()))
+        print(json.dumps({"files": [str(file) for file in summary.files], "bytes": summary.bytes, "records": summary.records, "kinds": summary.kinds}))
     else:
-        print(f"{summary.files} files with {summary.orders:,} order lines in {folder}")
+        records = ", ".join(f"{count:,} in {name}" for name, count in summary.records.items())
+        print(f"{len(summary.files)} files below {folder}: records {records}")
     return 0

@@ -1,9 +1,9 @@
 """`weir setup`: Java, the Delta jars, and the archive of classes that a small run loads."""
 
 from spark_jobs.config.loading import find_root
-from spark_jobs.session.archive import make_archive
+from spark_jobs.session.archive import SetupFailed, make_archive
 from spark_jobs.session.install import Installation
-from spark_jobs.session.jars import JarMismatch, fetch_jars
+from spark_jobs.session.jars import JarMismatch, JarUnavailable, fetch_jars
 from spark_jobs.session.java import JavaMissing
 
 
@@ -16,6 +16,6 @@ def setup_command() -> int:
         print(f"Java {java.major} ({java.origin})")
         fetch_jars(installed.jars, java, print)
         make_archive(installed, java, print)
-    except (JavaMissing, JarMismatch) as error:
+    except (JavaMissing, JarMismatch, JarUnavailable, SetupFailed) as error:
         return fail(str(error), 1)
     return 0

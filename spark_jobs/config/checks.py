@@ -48,7 +48,7 @@ def check_pipeline(pipeline: Pipeline, conf: Path) -> list[Problem]:
 
 def _check_roots(project: Project) -> list[Problem]:
     report = Report(project.root / LAKEHOUSE, project.root)
-    if project.lakehouse.profile not in project.profiles:
+    if not (project.conf / "profiles" / f"{project.lakehouse.profile}.yml").is_file():
         hint = did_you_mean(project.lakehouse.profile, project.profiles)
         report.add(("profile",), project.lakehouse.profile, f"there is no profile {project.lakehouse.profile!r} in conf/profiles", hint)
     landing, lake = f"{project.landing}/", f"{project.lake}/"

@@ -33,7 +33,7 @@ def dimension_columns(dimension: Dimension) -> dict[str, str]:
 
 
 def silver_columns(pipeline: Pipeline, silver: Silver) -> dict[str, str]:
-    """Its own columns, those that lookups take, and the system's. What a mistaken lookup takes is a column, too: one mistake, one problem."""
+    """Its own columns, those that lookups take, and the system's. What a mistaken lookup takes counts, too: one mistake, one problem."""
     taken: dict[str, str] = {}
     for name, lookup in silver.lookup.items():
         members = own_columns(pipeline.dimensions[name]) if name in pipeline.dimensions else {}

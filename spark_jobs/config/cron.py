@@ -40,10 +40,10 @@ def _check_part(part: str, name: str, low: int, high: int, words: list[str]) -> 
     allowed = f"allowed: {low} to {high}{f' or {words[0]} to {words[-1]}' if words else ''}, ranges as in 1-5, * and steps as in */2"
     match = re.fullmatch(r"(?:(\*)|(\w+)(?:-(\w+))?)(?:/(\d{1,3}))?", part)
     if match is None:
-        raise ValueError(f"{shorten(part)} is not a {name}; {allowed}")
+        raise ValueError(f"{shorten(part)} does not fit the field {name!r}; {allowed}")
     bounds = [_number(text, low, words) for text in match.group(2, 3) if text is not None]
     if any(bound is None or not low <= bound <= high for bound in bounds):
-        raise ValueError(f"{shorten(part)} is not a {name}; {allowed}")
+        raise ValueError(f"{shorten(part)} does not fit the field {name!r}; {allowed}")
     if len(bounds) == 2 and bounds[0] > bounds[1]:  # type: ignore[operator]
         raise ValueError(f"the {name} {shorten(part)} ends before it starts; write the smaller value first")
     if match[4] is not None and (not 1 <= int(match[4]) <= high or len(bounds) == 1):

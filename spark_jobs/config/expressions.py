@@ -27,11 +27,11 @@ def judge_row_expression(text: str, columns: Iterable[str]) -> list[Complaint]:
     tree, complaints = _parse(text)
     if tree is None:
         return complaints
-    for function in called_functions(tree):
-        if function in AGGREGATES:
-            complaints.append((f"{shorten(text)} aggregates rows with {function}", "an expression sees one row; aggregate in a gold table"))
-        if function in GENERATORS:
-            complaints.append((f"{shorten(text)} makes several rows with {function}", "use the key 'explode' of the table"))
+    for called in called_functions(tree):
+        if called & AGGREGATES:
+            complaints.append((f"{shorten(text)} aggregates rows", "an expression sees one row; aggregate in a gold table"))
+        if called & GENERATORS:
+            complaints.append((f"{shorten(text)} makes several rows of one", "use the key 'explode' of the table"))
     if tree.find(exp.Window):
         complaints.append((f"{shorten(text)} looks at other rows (OVER)", "an expression sees one row; use a SQL table of gold"))
     return complaints + _unknown_columns(tree, columns) + _bad_functions(tree)
@@ -74,8 +74,9 @@ def order_dependent(tree: exp.Expr) -> list[Complaint]:
 
 def unstable_functions(tree: exp.Expr) -> list[Complaint]:
     """The clock, chance and the session: what is not a function of the data."""
+    found = [sorted(called & UNSTABLE.keys()) for called in called_functions(tree)]
     complaints = []
-    for name in dict.fromkeys(name for name in called_functions(tree) if name in UNSTABLE):
+    for name in dict.fromkeys(names[0] for names in found if names):
         reason, _, hint = UNSTABLE[name].partition("; ")
         complaints.append((f"{name} may not be used: {reason}", hint))
     return complaints
@@ -87,13 +88,13 @@ def unknown_functions(tree: exp.Expr) -> list[Complaint]:
     return [(f"there is no function {name!r}", did_you_mean(name, sorted(BUILT_IN))) for name in names if name not in BUILT_IN]
 
 
-def called_functions(tree: exp.Expr) -> Iterator[str]:
-    """The functions of a tree by the names that Spark has for them."""
+def called_functions(tree: exp.Expr) -> Iterator[set[str]]:
+    """For each function of a tree the names that it has; some have several."""
     for node in tree.walk():
         if isinstance(node, exp.Func):
-            yield from sorted(_names(node))
+            yield _names(node)
         elif isinstance(node, exp.Column) and _is_function(node):
-            yield node.name.lower()
+            yield {node.name.lower()}
 
 
 def _is_function(column: exp.Column) -> bool:

@@ -56,7 +56,8 @@ def columns_in(expression: str) -> list[str]:
 
 
 def columns_of_tree(tree: exp.Expr) -> list[str]:
-    return list(dict.fromkeys(column.parts[0].name for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)))
+    columns = [column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
+    return list(dict.fromkeys(column.parts[0].name for column in sorted(columns, key=lambda column: _start(column.parts[0]))))
 
 
 def parse_query(sql: str) -> exp.Query:

@@ -44,6 +44,7 @@ def airflow_environ(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(root / "plugins"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__LOGGING__JSON_LOGS": "True",
+        "PYTHONUNBUFFERED": "1",  # lines come as they are written, not when a buffer is full
         "WEIR_HOME": str(root),
         "WEIR_TASK_RETRIES": "0",  # somebody is waiting: a failure is shown at once
     }

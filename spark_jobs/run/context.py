@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -11,8 +10,8 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake import delta_log, streams
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.tables import Batch
+from spark_jobs.run.order import RunOrder
 
 STREAM = "stream"
 
@@ -29,16 +28,20 @@ class RowsMissing(Exception):
 
 @dataclass(frozen=True)
 class RunContext:
-    pipeline: Pipeline
-    conf: Path
-    landing: str
-    lake: Lake
-    ledger: Ledger
-    run_id: str
+    """The run's order, its session, and whom to tell of finished batches."""
+
+    order: RunOrder
     spark: SparkSession
     batch_settings: dict[str, str]
     on_batch: Callable[[Batch, Counts], None]
-    on_failure: Callable[[str, Exception], None]
+
+    @property
+    def pipeline(self) -> Pipeline:
+        return self.order.pipeline
+
+    @property
+    def lake(self) -> Lake:
+        return self.order.plan.lake
 
     def new_session(self, **settings: str) -> SparkSession:
         """A session of its own for one table: its settings and transaction ids concern no other."""
@@ -58,14 +61,14 @@ class RunContext:
             # An OPTIMIZE of the input gives an empty batch; what it holds is not worth a job to find out: the work finds nothing to do.
             self.batch(table, STREAM, number, lambda batch: work(frame, batch), (lambda: recount(frame)) if recount else None)
 
-        has_batches = self.ledger.has_any_batch(table, STREAM)
+        has_batches = self.order.ledger.has_any_batch(table, STREAM)
         streams.run_stream(rows, table, self.lake.checkpoint(table), has_batches, handle)
 
     def batch(self, table: str, step: str, number: int, work: Callable[[Batch], Counts], recount: Callable[[], Counts] | None = None) -> None:
         """Do a batch once. One that was published before a crash is not done again: its counts stand in its commit, or are counted anew."""
         started_at = datetime.now(UTC)
-        batch = Batch(self.pipeline.name, table, step, number, self.run_id, processed_at=started_at)
-        if self.ledger.has_batch(batch.batch_id):
+        batch = Batch(self.pipeline.name, table, step, number, self.order.run_id, processed_at=started_at)
+        if self.order.ledger.has_batch(batch.batch_id):
             return
         path = self.lake.table(table)
         published = delta_log.find_published(path, batch.app_id, number)
@@ -74,5 +77,5 @@ class RunContext:
             counts = recount()
         if counts.missing and not table.startswith("gold."):
             raise RowsMissing(batch, counts)
-        self.ledger.write_batch(self.run_id, batch.batch_id, started_at, datetime.now(UTC), delta_log.table_version(path), counts)
+        self.order.ledger.write_batch(self.order.run_id, batch.batch_id, started_at, datetime.now(UTC), delta_log.table_version(path), counts)
         self.on_batch(batch, counts)

@@ -2,19 +2,25 @@
 
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
+
+from pyspark.sql import SparkSession
 
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.tables import Batch
 from spark_jobs.run.context import RunContext
+from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.result import State, TableRun
 from spark_jobs.run.steps import run_table
+from spark_jobs.session.settings import PER_BATCH
 
 
 class Execution:
@@ -34,11 +40,13 @@ class Execution:
         corrected = run.corrected + (counts.updated if is_correction else 0)
         self._change(batch.table, batches=run.batches + 1, counts=run.counts + added, corrected=corrected)
 
-    def run(self, context: RunContext, parallel: int) -> list[TableRun]:
+    def run(self, order: RunOrder, spark: SparkSession) -> list[TableRun]:
         """Bring every table of the plan up to date; a table whose input failed is not reached."""
+        batch_settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
+        context = RunContext(order, spark, batch_settings, self.on_batch)
         waiting = dict(self.plan.tables)
         running: dict[Future[None], str] = {}
-        with ThreadPoolExecutor(parallel) as pool:
+        with ThreadPoolExecutor(order.profile.parallel_tables) as pool:
             while waiting or running:
                 for table in [t for t, inputs in waiting.items() if not self._is_open(inputs)]:
                     del waiting[table]
@@ -71,14 +79,14 @@ class Execution:
             run_table(context, table, inputs, consumed)
             self._finish(context, table, inputs)
         except Exception as error:  # one table's failure must not take the others with it; it fails the run with its cause
-            context.on_failure(table, error)
+            _keep_trace(context.order.log_file, table, error)
             self._change(table, state=State.FAILED, error=first_line(error))
 
     def _finish(self, context: RunContext, table: str, inputs: dict[str, Any]) -> None:
         version = table_version(context.lake.table(table))
         self._change(table, version=version)
         run = self.runs[table]
-        context.ledger.write_table(context.run_id, table, datetime.now(UTC), run.seconds, inputs, version, run.batches, run.counts)
+        context.order.ledger.write_table(context.order.run_id, table, datetime.now(UTC), run.seconds, inputs, version, run.batches, run.counts)
         self._change(table, state=State.DONE)
 
     def _change(self, table: str, **values: Any) -> None:
@@ -86,6 +94,13 @@ class Execution:
             seconds = time.monotonic() - self.started[table] if table in self.started else 0.0
             self.runs[table] = replace(self.runs[table], seconds=seconds, **values)
             self.on_change(self.runs[table])
+
+
+def _keep_trace(log_file: Path, table: str, error: Exception) -> None:
+    """The whole story of a failure goes to the log; the terminal gets its cause."""
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    with open(log_file, "a", encoding="utf-8") as file:
+        file.write(f"\n{table} failed:\n{''.join(traceback.format_exception(error))}\n")
 
 
 def first_line(error: BaseException) -> str:

@@ -47,7 +47,7 @@ def _run_bronze(run: RunContext, name: str) -> None:
     spark = run.new_session()
 
     def ingest(arrivals: DataFrame, batch: Batch) -> Counts:
-        tables.append(read_chunk(arrivals, source, run.landing), path, batch, Counts())
+        tables.append(read_chunk(arrivals, source, run.order.project.landing), path, batch, Counts())
         return Counts()
 
     def recount(arrivals: DataFrame) -> Counts:
@@ -139,9 +139,9 @@ def _run_complete(run: RunContext, name: str, gold: Gold, inputs: list[str]) -> 
 def _compute_whole(run: RunContext, spark: SparkSession, gold: Gold, inputs: list[str], processed_at: datetime) -> DataFrame:
     frames = {name: tables.read(spark, run.lake.table(name)) for name in inputs if "." in name}
     if gold.sql:
-        return compute_sql(spark, (run.conf / gold.sql).read_text(encoding="utf-8"), frames, processed_at)
+        return compute_sql(spark, (run.order.project.conf / gold.sql).read_text(encoding="utf-8"), frames, processed_at)
     if gold.python:
-        return compute_python(gold.python, run.conf, [frames[name] for name in gold.inputs], processed_at)
+        return compute_python(gold.python, run.order.project.conf, [frames[name] for name in gold.inputs], processed_at)
     silver = frames[str(gold.from_)]
     if gold.window:
         return compute_windows(silver, gold, _event_time(run, gold), None, processed_at)

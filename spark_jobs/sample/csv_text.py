@@ -19,7 +19,7 @@ def csv_file(columns: Sequence[str], order: Sequence[int], rows: Sequence[Row], 
             lines.insert((number * 31 + step * 7) % (len(rows) + 1), _defect(defect, rows[number % len(rows)], order))
     header = _line((*columns, NOTE), order)
     records = len(lines) - defects  # a blank line is no record
-    return FileText("\n".join([header, *lines, ""]), records, kinds + Counter({defect: defects for defect in DEFECTS}))
+    return FileText("\n".join([header, *lines, ""]), records, kinds + Counter(dict.fromkeys(DEFECTS, defects)))
 
 
 def _defect(defect: str, row: Row, order: Sequence[int]) -> str:

@@ -43,12 +43,14 @@ PER_BATCH = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
 """A query takes these from its checkpoint, as they were at its first run: each batch sets them again."""
 
 
-def spark_settings(profile: Profile, workload: Workload, cores: int, jars: Path, archive: Path, log4j: Path, log_file: Path) -> dict[str, str]:
+def spark_settings(profile: Profile, workload: Workload, cores: int, jars: Path, archive: Path, log4j: Path, log_file: Path, record: str | None = None) -> dict[str, str]:
     """The settings of one run; those of the profile win."""
     small = workload is Workload.SMALL
     jvm = [*(SMALL_JVM if small else BIG_JVM), f"-Dlog4j2.configurationFile={log4j}", f"-Dweir.log={log_file}", "-Duser.timezone=UTC"]
-    if archive.is_file():
-        jvm += [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+    if record:
+        jvm += [f"-XX:ArchiveClassesAtExit={record}"]
+    elif archive.is_file():
+        jvm += [f"-XX:SharedArchiveFile={archive}"]
     settings = {
         **ALWAYS,
         **(LOCAL if profile.master.startswith("local") else {}),

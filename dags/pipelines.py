@@ -1,0 +1,11 @@
+"""One Airflow DAG per file in conf/pipelines. A file that cannot be used has none here; broken_pipelines.py shows it as an import error."""
+
+import os
+from pathlib import Path
+
+from weir_dag import build_dags
+
+ROOT = Path(os.environ.get("WEIR_HOME") or Path(__file__).resolve().parents[1])
+
+dags, _ = build_dags(ROOT)
+globals().update(dags)

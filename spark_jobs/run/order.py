@@ -1,0 +1,21 @@
+"""What one run is to do and where, decided before Spark starts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from spark_jobs.config import Pipeline, Project
+from spark_jobs.config.lakehouse import Profile
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.run.plan import Plan
+
+
+@dataclass(frozen=True)
+class RunOrder:
+    project: Project
+    pipeline: Pipeline
+    profile: Profile
+    plan: Plan
+    ledger: Ledger
+    run_id: str
+    lease: int
+    log_file: Path

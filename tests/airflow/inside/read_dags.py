@@ -1,0 +1,47 @@
+"""Parses the DAG folder as the DAG processor does, stores the outcome, and prints what Airflow's database then says."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from airflow.dag_processing.bundles.manager import DagBundlesManager
+from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
+from airflow.models.dag import DagModel
+from airflow.models.errors import ParseImportError
+from airflow.sdk import DAG
+from airflow.utils.session import create_session
+from sqlalchemy import select
+
+
+def main() -> None:
+    folder = Path(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
+    DagBundlesManager().sync_bundles_to_db()
+    bag = BundleDagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder")
+    sync_bag_to_db(bag, "dags-folder", None)
+    with create_session() as session:
+        models = session.scalars(select(DagModel)).all()
+        told = {
+            "dags": {dag_id: describe(dag) for dag_id, dag in bag.dags.items()},
+            "in_service": sorted(model.dag_id for model in models if not model.is_stale and not model.has_import_errors),
+            "import_errors": {str(error.filename): error.stacktrace for error in session.scalars(select(ParseImportError)).all()},
+            "loaded": sorted({"pyspark", "delta", "deltalake", "great_expectations", "sqlglot"} & sys.modules.keys()),
+        }
+    print(json.dumps(told))
+
+
+def describe(dag: DAG) -> dict[str, Any]:
+    return {
+        "owner": dag.owner,
+        "tags": sorted(dag.tags),
+        "catchup": dag.catchup,
+        "max_active_runs": dag.max_active_runs,
+        "schedule": dag.schedule,
+        "doc_md": dag.doc_md,
+        "retries": sorted({task.retries for task in dag.tasks}),
+        "tasks": {task.task_id: [getattr(task, "arguments", None), sorted(task.upstream_task_ids)] for task in dag.tasks},
+    }
+
+
+main()

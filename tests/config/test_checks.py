@@ -1,0 +1,581 @@
+"""Each mistake that a single file of valid shape can still contain is refused with its line, its value and what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.config import load_project
+from spark_jobs.config.checks import check_folder, check_project
+from tests.config.conftest import Workspace
+
+Case = tuple[str, str, str, object, str, str]
+ROOT = Path(__file__).resolve().parents[2]
+
+# old text, new text, text of the line that is named, the value, part of the message, part of the hint
+STRUCTURE: dict[str, Case] = {
+    "an unknown source": (
+        "from: orders\n    columns:",
+        "from: order\n    columns:",
+        "from: order",
+        "order",
+        "no source 'order'",
+        "did you mean 'orders'?",
+    ),
+    "nested landing folders": (
+        "path: shop/regions",
+        "path: shop/orders/regions",
+        "regions:",
+        "shop/orders/regions",
+        "same files",
+        "folder of its own",
+    ),
+    "the same landing folder": ("path: shop/regions", "path: shop/orders", "regions:", "shop/orders", "same files", "different patterns"),
+    "a delimiter of json": (
+        "{format: json,",
+        '{format: json, delimiter: ";",',
+        "orders:",
+        ";",
+        "incompatible with format: json",
+        "use format: csv",
+    ),
+    "names that differ in case": (
+        "      paid_at:",
+        "      Version: int\n      paid_at:",
+        " version: int",
+        "version",
+        "differ only in case",
+        "rename one",
+    ),
+    "a value that is also an object": (
+        "      paid_at:",
+        "      payment: string\n      paid_at:",
+        "amount:",
+        "payment.amount",
+        "is a field of it",
+        "struct",
+    ),
+    "paths that differ in case": (
+        "      paid_at:",
+        "      vat: {type: int, from: VERSION}\n      paid_at:",
+        " version:",
+        "version",
+        "case",
+        "keep one",
+    ),
+    "a path with an empty part": (
+        "from: payment.amount",
+        "from: payment..amount",
+        "amount:",
+        "payment..amount",
+        "not a path",
+        "single dots",
+    ),
+    "a field of text": ("{type: string, from: value}", "string", "line: string", "line", "no field 'line', only 'value'", "from: value"),
+    "explode of text": (
+        "from: logs\n",
+        "from: logs\n    explode: items\n",
+        "explode",
+        "items",
+        "incompatible with format: text",
+        "json or parquet",
+    ),
+    "explode of a column": (
+        "      country: string\n",
+        "      country: string\n      all: {type: string, from: items}\n",
+        "all:",
+        "items",
+        "is a field of it",
+        "",
+    ),
+}
+KEYS: dict[str, Case] = {
+    "a missing key column": ("key: order_id", "key: order", "key: order", "order", "no column 'order'", "did you mean 'order_id'?"),
+    "a complex key": ("key: order_id", "key: tags", "key: tags", "tags", "cannot be compared", "simple type"),
+    "a key that stands twice": ("key: order_id", "key: [order_id, order_id]", "key:", "order_id", "twice in the key", "keep one"),
+    "a missing sequence": (
+        "sequence_by: version\n    event",
+        "sequence_by: versoin\n    event",
+        "versoin",
+        "versoin",
+        "no column",
+        "'version'",
+    ),
+    "a sequence without key": (
+        "    key: order_id\n",
+        "",
+        "sequence_by: version",
+        "version",
+        "incompatible with a table without key",
+        "add the key",
+    ),
+    "a missing event time": ("event_time: ordered_at", "event_time: order_at", "event_time", "order_at", "no column", "'ordered_at'"),
+    "an event time that is a date": (
+        "event_time: ordered_at",
+        "event_time: shipped_on",
+        "event_time",
+        "shipped_on",
+        "is date, not timestamp",
+        "declare",
+    ),
+    "scd2 by a number": ("sequence_by: changed_at", "sequence_by: customer_id", "sequence_by", "customer_id", "is bigint", "history: scd1"),
+    "a missing dimension sequence": ("sequence_by: changed_at", "sequence_by: changed", "changed", "changed", "no column", "'changed_at'"),
+}
+LOOKUPS: dict[str, Case] = {
+    "an unknown dimension": (
+        "      customers: {on:",
+        "      customer: {on:",
+        "customer: {",
+        "customer",
+        "no dimension 'customer'",
+        "'customers'",
+    ),
+    "too few columns": (
+        "on: [country, region]",
+        "on: country",
+        "on: country",
+        ["country"],
+        "names 1 columns",
+        "one column of this table for each",
+    ),
+    "a missing column of this table": ("on: customer_id", "on: customer", "{on: customer,", "customer", "no column", "'customer_id'"),
+    "columns of other types": ("{on: customer_id,", "{on: paid_at,", "on: paid_at", "paid_at", "is timestamp, but the key", "same type"),
+    "a column that the dimension lacks": (
+        "take: [city]",
+        "take: [city, town]",
+        "take",
+        "town",
+        "no column of dimension 'customers'",
+        "allowed: customer_id, city",
+    ),
+    "a name that is taken": (
+        "take: [city]",
+        "take: [city, customer_id]",
+        "take",
+        "customer_id",
+        "has the name of column 'customer_id' of this",
+        "rename",
+    ),
+    "a name that is taken twice": (
+        "take: [city]",
+        "take: [city, city]",
+        "take",
+        "city",
+        "has the name of column 'city' of dimension",
+        "take it once",
+    ),
+    "as_of that is no timestamp": (
+        "take: [city]",
+        "take: [city], as_of: shipped_on",
+        "as_of",
+        "shipped_on",
+        "is date, not timestamp",
+        "timestamp column",
+    ),
+    "as_of of scd1": (
+        "        take: manager",
+        "        take: manager\n        as_of: x",
+        "as_of",
+        "x",
+        "incompatible with dimension 'regions'",
+        "history: scd2",
+    ),
+    "scd2 without a time": (
+        "    lookup:\n      regions:\n        on: [country, region]\n        take: manager",
+        "    lookup:\n      customers: {on: order_id, take: [city]}",
+        "{on: order_id",
+        "customers",
+        "nothing says as of which time",
+        "add as_of",
+    ),
+}
+EXPRESSIONS: dict[str, Case] = {
+    "a missing column": ('"amount > 100"', '"amont > 100"', "is_big", "amont > 100", "no column 'amont'", "did you mean 'amount'?"),
+    "another column with sql": (
+        '"amount > 100"}',
+        '"amount > 100"}\n      is_small: {type: boolean, sql: "not is_big"}',
+        "is_small",
+        "not is_big",
+        "no column 'is_big'",
+        "itself computed by sql",
+    ),
+    "text that does not parse": ('"amount > 100"', '"amount >"', "is_big", "amount >", "does not parse", "correct the SQL"),
+    "a statement": ('"amount > 100"', '"drop table x"', "is_big", "drop table x", "not an expression", "one value or condition"),
+    "two expressions": ('"amount > 100"', '"amount; version"', "is_big", "amount; version", "2 statements", "exactly one expression"),
+    "a subquery": ('"amount > 100"', '"amount in (select 1)"', "is_big", "amount in (select 1)", "a subquery", "lookup"),
+    "an alias": ('"amount > 100"', '"amount > 100 AS big"', "is_big", "amount > 100 AS big", "'big' stands after", "its name is the key"),
+    "an aggregate": ('"amount > 100"', '"sum(amount) > 1"', "is_big", "sum(amount) > 1", "aggregates rows", "gold table"),
+    "a window function": (
+        '"amount > 100"',
+        '"lag(amount) over (order by version) > 1"',
+        "is_big",
+        "lag(amount) over (order by version) > 1",
+        "other rows",
+        "SQL table",
+    ),
+    "a generator": ('"amount > 100"', '"explode(tags)"', "is_big", "explode(tags)", "several rows", "'explode'"),
+    "an unknown function": (
+        '"amount > 100"',
+        '"abbs(amount) > 1"',
+        "is_big",
+        "abbs(amount) > 1",
+        "no function 'abbs'",
+        "did you mean 'abs'?",
+    ),
+    "a where of a missing column": ("where: amount >= 0", "where: amont >= 0", "where", "amont >= 0", "no column 'amont'", "'amount'"),
+    "a where of a taken column": (
+        "where: amount >= 0",
+        "where: city = 'Rome'",
+        "where",
+        "city = 'Rome'",
+        "no column 'city'",
+        "allowed: order_id",
+    ),
+    "a gold where that is no expression": ("where: order_id > 0", "where: order_id >", "where", "order_id >", "does not parse", "correct"),
+    "a measure that is no aggregate": ("sum(amount)", "amount * 2", "revenue", "amount * 2", "not an aggregate", "sum(amount)"),
+    "a measure with a plain column beside it": (
+        "sum(amount)",
+        "sum(amount) + version",
+        "revenue",
+        "sum(amount) + version",
+        "'version' stands outside",
+        "max(version)",
+    ),
+    "a measure of a missing column": ("sum(amount)", "sum(amont)", "revenue", "sum(amont)", "no column 'amont'", "'amount'"),
+    "a measure of an unknown function": (
+        "sum(amount)",
+        "summ(amount)",
+        "revenue",
+        "summ(amount)",
+        "no function 'summ'",
+        "did you mean 'sum'?",
+    ),
+    "a measure by processing time": (
+        "sum(amount)",
+        "max(_processed_at)",
+        "revenue",
+        "max(_processed_at)",
+        "no column '_processed_at'",
+        "allowed",
+    ),
+    "a measure with OVER": ("sum(amount)", "sum(amount) over ()", "revenue", "sum(amount) over ()", "uses OVER", "SQL table"),
+}
+GOLD: dict[str, Case] = {
+    "an unknown silver table": (
+        "from: silver.orders",
+        "from: silver.order",
+        "from:",
+        "silver.order",
+        "no silver table",
+        "did you mean 'silver.orders'?",
+    ),
+    "a table without its layer": (
+        "from: silver.orders",
+        "from: orders",
+        "from:",
+        "orders",
+        "no silver table",
+        "did you mean 'silver.orders'?",
+    ),
+    "two origins": (
+        "from: silver.orders",
+        "from: silver.orders\n    sql: sql/top.sql",
+        "hourly:",
+        ["from", "sql"],
+        "'from' and 'sql' are given",
+        "keep or add one",
+    ),
+    "no origin": ("    sql: sql/top.sql", "    emit: complete", "top:", [], "none is given", "keep or add one"),
+    "a group of sql": (
+        "    sql: sql/top.sql",
+        "    sql: sql/top.sql\n    group_by: [city]",
+        "group_by",
+        ["city"],
+        "incompatible with 'sql'",
+        "remove group_by",
+    ),
+    "inputs of sql": (
+        "    sql: sql/top.sql",
+        "    sql: sql/top.sql\n    inputs: [silver.orders]",
+        "inputs",
+        ["silver.orders"],
+        "belongs to 'python'",
+        "remove",
+    ),
+    "no measures": (
+        "    measures:\n      order_count: count(*)\n      revenue: sum(amount)\n",
+        "",
+        "hourly:",
+        "silver.orders",
+        "'measures' is missing",
+        "count(*)",
+    ),
+    "update without window": (
+        "    sql: sql/top.sql",
+        "    sql: sql/top.sql\n    emit: update",
+        "emit",
+        "update",
+        "incompatible with a table without a window",
+        "emit: complete",
+    ),
+    "a slide longer than the size": (
+        "slide: 30 minutes",
+        "slide: 2 hours",
+        "window",
+        "2 hours",
+        "longer than the size of 1 hour",
+        "at most the size",
+    ),
+    "a missing window column": ("slide: 30 minutes", "column: order_at", "window", "order_at", "no column", "'ordered_at'"),
+    "a window over dates": (
+        "slide: 30 minutes",
+        "column: shipped_on",
+        "window",
+        "shipped_on",
+        "is date, not timestamp",
+        "timestamp column",
+    ),
+    "a missing group": ("group_by: [city]", "group_by: [town]", "group_by", "town", "no column 'town'", "city"),
+    "a group by an array": ("group_by: [city]", "group_by: [tags]", "group_by", "tags", "cannot be grouped", "simple type"),
+    "a measure with the name of a group": ("      revenue: sum", "      City: sum", "City:", "City", "already in group_by", "another name"),
+    "a measure with the name of the window": (
+        "      revenue: sum",
+        "      window_end: sum",
+        "window_end",
+        "window_end",
+        "a column of the window",
+        "another",
+    ),
+    "no inputs": (
+        "\n    inputs: [silver.orders, gold.top]",
+        "",
+        "python:",
+        "hooks/shop.py:funnel",
+        "'inputs' is missing",
+        "[silver.orders]",
+    ),
+    "an unknown input": (
+        "[silver.orders, gold.top]",
+        "[silver.orders, gold.topp]",
+        "inputs",
+        "gold.topp",
+        "no table to read",
+        "did you mean 'gold.top'?",
+    ),
+    "bronze as an input": (
+        "[silver.orders, gold.top]",
+        "[bronze.orders, gold.top]",
+        "inputs",
+        "bronze.orders",
+        "no table to read",
+        "silver.orders",
+    ),
+    "a missing Python file": (
+        "hooks/shop.py:funnel",
+        "hooks/shp.py:funnel",
+        "python:",
+        "hooks/shp.py:funnel",
+        "no file conf/hooks/shp.py",
+        "'hooks/shop.py'",
+    ),
+    "a missing function": (
+        "hooks/shop.py:funnel",
+        "hooks/shop.py:funel",
+        "python:",
+        "funel",
+        "no function in conf/hooks/shop.py",
+        "did you mean 'funnel'?",
+    ),
+    "too few inputs": (
+        "[silver.orders, gold.top]",
+        "[silver.orders]",
+        "inputs",
+        ["silver.orders"],
+        "takes 2 parameters",
+        "shop.py, line 1",
+    ),
+    "a missing SQL file": (
+        "sql: sql/top.sql",
+        "sql: sql/tops.sql",
+        "sql:",
+        "sql/tops.sql",
+        "no file conf/sql/tops.sql",
+        "did you mean 'sql/top.sql'?",
+    ),
+}
+GROUPS = {"structure": STRUCTURE, "keys": KEYS, "lookup": LOOKUPS, "expressions": EXPRESSIONS, "gold": GOLD}
+REFUSED = {f"{group}: {name}": case for group, cases in GROUPS.items() for name, case in cases.items()}
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED.keys())
+def test_a_mistake_is_refused_with_line_value_and_hint(workspace: Workspace, case: Case) -> None:
+    old, new, line, value, message, hint = case
+    workspace.replace(old, new)
+
+    workspace.assert_refused(line, value, message, hint)
+
+
+@pytest.mark.parametrize(
+    "function",
+    ["current_timestamp()", "now()", "current_date", "localtimestamp", "rand()", "randn()", "uuid()", "unix_timestamp()", "current_user()"],
+)
+def test_an_expression_that_is_not_a_function_of_the_data_is_refused(workspace: Workspace, function: str) -> None:
+    text = f"cast({function} as string) > 'a'"
+    workspace.replace('"amount > 100"', f'"{text}"')
+
+    problem = workspace.problem()
+
+    assert (problem.value, problem.line) == (text, 35)
+    assert "may not be used: it" in problem.message
+    assert problem.hint
+
+
+@pytest.mark.parametrize(
+    ("measure", "instead"),
+    [
+        ("first(amount)", "max_by"),
+        ("last(amount)", "max_by"),
+        ("any_value(amount)", "max_by"),
+        ("collect_list(amount)", "array_sort"),
+        ("collect_set(amount)", "array_sort"),
+        ("listagg(city)", "array_join"),
+        ("percentile_approx(amount, 0.5)", "percentile("),
+    ],
+)
+def test_a_measure_that_depends_on_the_order_of_rows_is_refused(workspace: Workspace, measure: str, instead: str) -> None:
+    workspace.replace("sum(amount)", f'"{measure}"')
+
+    workspace.assert_refused("revenue:", measure, "depends on the order in which rows arrive", instead)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        "sum(amount) FILTER (WHERE is_big)",
+        "count(DISTINCT customer_id)",
+        "max_by(amount, ordered_at)",
+        "array_sort(collect_set(version))",
+        "percentile(amount, 0.5)",
+        "bool_or(is_big)",
+        "sum(amount) / count(*)",
+        "concat(city, max(version))",
+        "SUM(CASE WHEN Is_Big THEN 1 END)",
+        "max(_arrived_at)",
+        "max(struct(ordered_at, amount)).amount",
+    ],
+)
+def test_an_aggregate_over_known_columns_is_a_measure(workspace: Workspace, measure: str) -> None:
+    workspace.replace("sum(amount)", f'"{measure}"')
+
+    assert workspace.problems() == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "amount BETWEEN 1 AND 2",
+        "exists(tags, tag -> tag = 'new')",
+        "AMOUNT > 100 AND `version` IS NOT NULL",
+        "cast(amount as bigint) > 1 OR try_cast(version as string) rlike '^1'",
+        "ordered_at >= timestamp'2020-01-01' - interval 1 day",
+        "size(filter(tags, tag -> length(tag) > 1)) > 0",
+        "unix_timestamp(ordered_at) > 0",
+    ],
+)
+def test_an_expression_over_known_columns_passes(workspace: Workspace, expression: str) -> None:
+    workspace.replace('"amount > 100"', f'"{expression}"')
+
+    assert workspace.problems() == []
+
+
+def test_a_key_needs_something_that_orders_its_versions(workspace: Workspace) -> None:
+    workspace.replace("    sequence_by: version\n    event_time: ordered_at\n", "")
+    workspace.replace("    window: {size: 1 hour, slide: 30 minutes}\n", "    window: {size: 1 hour, column: paid_at}\n")
+    workspace.replace("take: [city]}", "take: [city], as_of: paid_at}")
+
+    workspace.assert_refused("key: order_id", ["order_id"], "'key' is incompatible", "add sequence_by")
+
+
+def test_a_window_needs_a_column_where_the_table_has_no_event_time(workspace: Workspace) -> None:
+    workspace.replace("    event_time: ordered_at\n", "")
+    workspace.replace("take: [city]}", "take: [city], as_of: paid_at}")
+
+    workspace.assert_refused("window:", "silver.orders", "silver.orders has no event time", "add column")
+
+
+def test_a_name_taken_from_two_dimensions_is_refused(workspace: Workspace) -> None:
+    workspace.replace("manager: string,", "city: string,")
+    workspace.replace("take: manager", "take: city")
+    workspace.replace(
+        "      region: string\n    lookup:\n",
+        "      region: string\n      at: timestamp\n    lookup:\n      customers: {on: order_id, as_of: at, take: city}\n",
+    )
+    workspace.replace("SELECT o.city", "SELECT o.city AS town", "conf/sql/top.sql")
+
+    workspace.assert_refused(
+        "take: city", "city", "of dimension 'regions' has the name of column 'city' of dimension 'customers'", "rename"
+    )
+
+
+def test_sources_may_share_a_folder_by_different_patterns(workspace: Workspace) -> None:
+    workspace.replace("path: shop/customers}", "path: shop/in, pattern: customers-*}")
+    workspace.replace("path: shop/regions}", "path: shop/in, pattern: regions-*}")
+
+    assert workspace.problems() == []
+
+
+def test_csv_columns_are_taken_by_whole_header_names(workspace: Workspace) -> None:
+    workspace.replace("      city: string\n", "      city: string\n      home: {type: string, from: city.home}\n")
+
+    assert workspace.problems() == []
+
+
+def test_python_that_does_not_parse_is_refused_in_its_own_file(workspace: Workspace) -> None:
+    workspace.write("conf/hooks/shop.py", "x = 1\ndef funnel(:\n")
+
+    workspace.assert_refused("def funnel(:", "hooks/shop.py:funnel", "not Python", "correct it", "conf/hooks/shop.py")
+
+
+def test_a_ring_of_gold_tables_is_printed(workspace: Workspace) -> None:
+    workspace.replace("inputs: [silver.orders, gold.top]", "inputs: [silver.orders, gold.last]\n  last:\n    sql: sql/last.sql")
+    workspace.write("conf/sql/last.sql", "SELECT page FROM gold.funnel")
+
+    problem = workspace.problem()
+
+    assert problem.value in ("gold.funnel -> gold.last -> gold.funnel", "gold.last -> gold.funnel -> gold.last")
+    assert str(problem.value) in problem.message
+    assert problem.hint == "let one of them read another table"
+    assert problem.line in (70, 73)
+
+
+def test_a_profile_that_is_not_there_is_refused(workspace: Workspace) -> None:
+    workspace.replace("profile: local", "profile: locl", "conf/lakehouse.yml")
+
+    workspace.assert_refused("profile: locl", "locl", "no profile 'locl'", "did you mean 'local'?", "conf/lakehouse.yml")
+
+
+def test_a_lake_inside_the_landing_zone_is_refused(workspace: Workspace) -> None:
+    workspace.replace("lake: lake", "lake: landing/lake", "conf/lakehouse.yml")
+
+    workspace.assert_refused(
+        "lake:", str(workspace.root / "landing/lake"), "contain one another", "folder of its own", "conf/lakehouse.yml"
+    )
+
+
+def test_all_problems_come_at_once_by_file_and_line(workspace: Workspace) -> None:
+    workspace.replace("key: order_id", "key: order")
+    workspace.replace("sum(amount)", "sum(amont)")
+    workspace.write("conf/pipelines/broken.yml", "pipeline: broken\nsource: {}\n")
+
+    found = [(problem.file, problem.line) for problem in workspace.problems()]
+
+    shop = "conf/pipelines/shop.yml"
+    assert found == [("conf/pipelines/broken.yml", 1), ("conf/pipelines/broken.yml", 2), (shop, 36), (shop, 66)]
+
+
+def test_the_correct_project_has_no_problems(workspace: Workspace) -> None:
+    assert workspace.problems() == []
+    assert check_project(load_project(workspace.root, {})) == []
+
+
+def test_the_shipped_project_has_no_problems() -> None:
+    assert check_folder(ROOT, {}) == []

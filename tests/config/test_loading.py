@@ -1,0 +1,275 @@
+"""Files become frozen models, or problems with file, line, value, what is allowed and the nearest word."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.config import ConfigError, load_pipeline, load_project
+from spark_jobs.config.loading import find_root
+from tests.config.conftest import Workspace
+
+ROOT = Path(__file__).resolve().parents[2]
+LONG = "x" * 300
+
+# old text, new text, text of the line, the value, part of the message, part of the hint
+REFUSED = {
+    "an unknown key": ("schedule:", "shedule:", "shedule", "0 * * * *", "the key 'shedule' is unknown", "did you mean 'schedule'?"),
+    "an unknown key in a column": (
+        'sql: "amount > 100"',
+        'sqll: "amount > 100"',
+        "is_big",
+        "amount > 100",
+        "the key 'sqll' is unknown",
+        "'sql'",
+    ),
+    "an unknown key in a lookup": (
+        "take: [city]",
+        "take: [city], asof: x",
+        "customers: {on",
+        "x",
+        "'asof' is unknown",
+        "did you mean 'as_of'?",
+    ),
+    "the name of a field in Python": (
+        "    from: logs\n",
+        "    from: logs\n    from_: logs\n",
+        "from_",
+        "logs",
+        "'from_' is unknown",
+        "did you mean 'from'?",
+    ),
+    "a wrong word": (
+        "format: json",
+        "format: jsn",
+        "orders:",
+        "jsn",
+        "'jsn' is not allowed",
+        "did you mean 'json'? allowed: json, csv, parquet, text",
+    ),
+    "a wrong history": ("history: scd2", "history: scd3", "history", "scd3", "'scd3' is not allowed", "scd1, scd2"),
+    "an unknown type": (
+        "      order_id: bigint\n      customer_id",
+        "      order_id: bigin\n      customer_id",
+        "order_id: bigin",
+        "bigin",
+        "not a type",
+        "did you mean 'bigint'?",
+    ),
+    "an impossible decimal": ("decimal(12,2)", "decimal(52,2)", "amount", "decimal(52,2)", "not possible", "1 to 38"),
+    "a path out of the root": ("path: shop/logs", "path: ../logs", "logs:", "../logs", "not a path below the root", "without '..'"),
+    "a table called a/b": ("  lines:\n", "  a/b:\n", "a/b", "a/b", "'a/b' is not a legal name", "lower-case letters"),
+    "a table called ../x": ("  lines:\n", "  ../x:\n", "../x", "../x", "'../x' is not a legal name", "lower-case letters"),
+    "a name of 300 letters": ("  lines:\n", f"  {LONG}:\n", LONG, LONG, "(300 characters) is not a legal name", "at most 63"),
+    "a system column": ("      paid_at:", "      _paid_at:", "_paid_at", "_paid_at", "not a legal column name", "starting with a letter"),
+    "a number in quotes": (
+        "path: shop/logs",
+        'path: shop/logs, files_per_batch: "5"',
+        "logs:",
+        "5",
+        "'5' is not a whole number",
+        "without quotes",
+    ),
+    "a number that is too small": (
+        "path: shop/logs",
+        "path: shop/logs, files_per_batch: 0",
+        "logs:",
+        0,
+        "0 is not allowed",
+        "greater than or equal to 1",
+    ),
+    "a number for text": ("pipeline: shop", "pipeline: shop\nowner: 5", "owner", 5, "5 is not text", "quotes"),
+    "yes for true": ("sql: \"split_part(line, ' ', 1)\"", "required: yes", "level", "yes", "'yes' is not a yes or no", "true or false"),
+    "a list for a mapping": (
+        "    columns: {country: string, region: string, manager: string, version: int}",
+        "    columns: [country]",
+        "columns",
+        ["country"],
+        "is not a mapping",
+        "key: value",
+    ),
+    "a word for a list": ("group_by: [city]", "group_by: {city: 1}", "group_by", {"city": 1}, "is not a list", "[a, b]"),
+    "a bad duration": ("size: 1 hour", "size: 1 fortnight", "window", "1 fortnight", "not a duration", "'15 minutes'"),
+    "a bad schedule": ('"0 * * * *"', '"0 25 * * *"', "schedule", "0 25 * * *", "'25' does not fit the field 'hour'", "0 to 23"),
+    "a column with two origins": (
+        "{type: string, from: value}",
+        "{type: string, from: value, sql: x}",
+        "line:",
+        {"type": "string", "from": "value", "sql": "x"},
+        "'from' is incompatible with 'sql'",
+        "keep one of the two",
+    ),
+    "an empty key": ("key: order_id", "key: []", "key", [], "nothing stands here", "at least one"),
+    "a Python table outside conf": (
+        "hooks/shop.py:funnel",
+        "/hooks/shop.py:funnel",
+        "python",
+        "/hooks/shop.py:funnel",
+        "right form",
+        "hooks/retail.py:build",
+    ),
+    "a key that stands twice": (
+        "    key: order_id\n",
+        "    key: order_id\n    key: version\n",
+        "key: version",
+        "key",
+        "stands here twice",
+        "keep one",
+    ),
+    "another name than the file's": (
+        "pipeline: shop",
+        "pipeline: shops",
+        "pipeline",
+        "shops",
+        "'shops' stands in a file called shop.yml",
+        "rename",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED.keys())
+def test_a_mistake_is_refused_with_line_value_and_hint(workspace: Workspace, case: tuple[str, str, str, object, str, str]) -> None:
+    old, new, line, value, message, hint = case
+    workspace.replace(old, new)
+
+    workspace.assert_refused(line, value, message, hint)
+
+
+def test_a_missing_key_is_named_at_its_mapping(workspace: Workspace) -> None:
+    workspace.replace("  orders: {format: json, path: shop/orders}", "  orders: {format: json}")
+
+    problem = workspace.problem()
+
+    assert (problem.line, problem.where) == (4, "sources.orders.path")
+    assert problem.message == "the key 'path' is missing"
+    assert problem.hint == "add it: folder below the landing root; its sub-folders belong to it"
+
+
+def test_a_problem_prints_as_file_line_and_hint(workspace: Workspace) -> None:
+    workspace.replace("format: json", "format: jsn")
+
+    assert str(workspace.problem()).splitlines() == [
+        "conf/pipelines/shop.yml:4: sources.orders.format: 'jsn' is not allowed here",
+        "    did you mean 'json'? allowed: json, csv, parquet, text",
+    ]
+
+
+def test_all_problems_of_all_files_are_raised_together(workspace: Workspace) -> None:
+    workspace.replace("format: json", "format: jsn")
+    workspace.replace("pipeline: shop", "pipeline: shop\ncolor: red")
+    workspace.write("conf/profiles/local.yml", "master: moon\n")
+    workspace.write("conf/lakehouse.yml", "landing: landing\n")
+
+    with pytest.raises(ConfigError) as caught:
+        load_project(workspace.root, {})
+
+    places = [(problem.file, problem.line, problem.where) for problem in caught.value.problems]
+    assert places == [
+        ("conf/lakehouse.yml", 1, "lake"),
+        ("conf/pipelines/shop.yml", 2, "color"),
+        ("conf/pipelines/shop.yml", 5, "sources.orders.format"),
+        ("conf/profiles/local.yml", 1, "master"),
+    ]
+
+
+def test_a_broken_file_leaves_the_others_alone(workspace: Workspace) -> None:
+    broken = workspace.write("conf/pipelines/broken.yml", "pipeline: broken\n")
+
+    assert load_pipeline(workspace.root / "conf/pipelines/shop.yml", workspace.root).name == "shop"
+    assert list(load_project(workspace.root, {}, only="shop").pipelines) == ["shop"]
+    with pytest.raises(ConfigError, match=r"conf/pipelines/broken\.yml:1: sources: the key 'sources' is missing"):
+        load_pipeline(broken, workspace.root)
+
+
+def test_a_pipeline_that_is_not_there_is_refused(workspace: Workspace) -> None:
+    with pytest.raises(ConfigError, match="there is no pipeline 'shp'\n    did you mean 'shop'"):
+        load_project(workspace.root, {}, only="shp")
+
+
+@pytest.mark.parametrize(("name", "message"), [("extra.yaml", "does not end in .yml"), ("Extra.yml", "'Extra' is not a legal name")])
+def test_a_file_that_would_be_overlooked_is_refused(workspace: Workspace, name: str, message: str) -> None:
+    workspace.write(f"conf/pipelines/{name}", "pipeline: extra\n")
+
+    problem = workspace.problem()
+
+    assert problem.file == f"conf/pipelines/{name}"
+    assert message in problem.message
+
+
+def test_roots_are_absolute_paths_or_uris(workspace: Workspace) -> None:
+    plain = load_project(workspace.root, {})
+    overridden = load_project(workspace.root, {"WEIR_LAKE": "s3://bucket/lake/", "WEIR_LANDING": "/data/in/"})
+
+    assert (plain.landing, plain.lake) == (f"{workspace.root}/landing", f"{workspace.root}/lake")
+    assert (overridden.landing, overridden.lake) == ("/data/in", "s3://bucket/lake")
+
+
+def test_the_root_is_found_from_the_environment_or_the_folders_above(workspace: Workspace, tmp_path: Path) -> None:
+    below = workspace.write("some/where/below.txt", "").parent
+
+    assert find_root({}, below) == workspace.root
+    assert find_root({"WEIR_HOME": str(tmp_path)}, ROOT) == tmp_path
+    assert find_root({}, Path("/")) == ROOT
+
+
+def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
+    short = load_project(workspace.root, {}).pipelines["shop"]
+    workspace.replace("      order_id: bigint\n      customer_id", "      order_id: {type: bigint}\n      customer_id")
+    workspace.replace("key: order_id", "key: [order_id]")
+    workspace.replace("event_time: ordered_at", "event_time: {column: ordered_at, future: 1 day}")
+
+    assert load_project(workspace.root, {}).pipelines["shop"] == short
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("spark.jars.packages: x", "checked by their hashes"),
+        ("spark.sql.session.timeZone: Europe/Rome", "all times are UTC"),
+        ("spark.sql.streaming.kafka.failOnDataLoss: false", "never be skipped in silence"),
+        ("spark.sql.files.ignoreMissingFiles: true", "lost in silence"),
+        ("spark.sql.files.ignoreCorruptFiles: true", "lost in silence"),
+        ("spark.databricks.delta.retentionDurationCheck.enabled: false", "VACUUM could delete files"),
+        ("spark.master: yarn", "write it as master:"),
+        ("executor.memory: 1g", "is not a Spark setting"),
+        ("spark.x: [1]", "is not a value of a setting"),
+    ],
+)
+def test_settings_that_would_break_a_guarantee_are_refused(workspace: Workspace, setting: str, reason: str) -> None:
+    workspace.write("conf/profiles/local.yml", f"master: local[2]\nspark:\n  spark.executor.memory: 1g\n  {setting}\n")
+
+    problem = workspace.problem()
+
+    assert (problem.file, problem.line) == ("conf/profiles/local.yml", 4)
+    assert reason in problem.message
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("driver_memory: 2 GB", "right form"),
+        ("driver_memory: 0g", "right form"),
+        ("parallel_tables: 17", "17"),
+        ("memory: 2g", "'memory' is unknown"),
+    ],
+)
+def test_a_profile_is_strict(workspace: Workspace, line: str, message: str) -> None:
+    workspace.write("conf/profiles/local.yml", f"master: local[2]\n{line}\n")
+
+    problem = workspace.problem()
+
+    assert (problem.line, message in problem.message) == (2, True)
+
+
+def test_loading_imports_no_engine_and_no_sql_parser() -> None:
+    code = (
+        "import sys; from pathlib import Path;"
+        "from spark_jobs.config import load_project; from spark_jobs.config.graph import order_tables;"
+        "p = load_project(Path('.'), {}); [order_tables(x, p.conf) for x in p.pipelines.values()];"
+        "print(len(p.pipelines), sorted({'pyspark', 'sqlglot', 'deltalake', 'py4j'} & set(sys.modules)))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "2 []\n"

@@ -1,0 +1,104 @@
+"""What tests share: one Spark session for all, and small projects in a temporary folder, run as `weir run` runs them."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from spark_jobs.config import Project, load_project
+from spark_jobs.config.lakehouse import Profile
+from spark_jobs.run.order import RunOrder
+from spark_jobs.run.pipeline import run_pipeline
+from spark_jobs.run.result import RunResult
+from spark_jobs.session.install import Installation
+from spark_jobs.session.settings import Workload, spark_settings
+from spark_jobs.session.start import spark_session
+
+ROOT = Path(__file__).resolve().parents[1]
+PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, spark={})
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The session of a small run, shared: starting one takes longer than most tests."""
+    installed, log = Installation(ROOT), tmp_path_factory.mktemp("spark") / "spark.log"
+    settings = spark_settings(PROFILE, Workload.SMALL, 2, installed.jars, installed.archive, ROOT / "conf" / "log4j2.properties", log)
+    with spark_session("weir tests", settings, installed.java(), log) as session:
+        yield session
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """A project in a temporary folder whose runs share the tests' session."""
+
+    root: Path
+    spark: SparkSession | None
+
+    @property
+    def landing(self) -> Path:
+        return self.root / "landing"
+
+    @property
+    def project(self) -> Project:
+        return load_project(self.root, {})
+
+    def write(self, path: str, text: str | bytes) -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+    def land(self, path: str, text: str | bytes) -> Path:
+        return self.write(f"landing/{path}", text)
+
+    def run(self, pipeline: str, *select: str, layer: str | None = None) -> RunResult:
+        return run_pipeline(self.project, pipeline, PROFILE, select, layer, start=self._start)
+
+    def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
+        """The rows of a table, as a reader outside Spark sees them, in a fixed order."""
+        pipeline, layer, name = table.split(".", 2)
+        found = DeltaTable(self.root / "lake" / pipeline / layer / name).to_pyarrow_table(columns=list(columns) or None)
+        return sorted((tuple(row.values()) for row in found.to_pylist()), key=repr)
+
+    def versions(self) -> dict[str, int]:
+        """Every table below the lake, the ledger's too, with its version."""
+        logs = (self.root / "lake").rglob("_delta_log")
+        return {str(log.parent.relative_to(self.root)): DeltaTable(log.parent).version() for log in logs}
+
+    @contextmanager
+    def _start(self, order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Iterator[SparkSession]:
+        assert self.spark is not None, "this test must not start Spark"
+        yield self.spark
+
+
+@pytest.fixture
+def idle_workshop(tmp_path: Path) -> Workshop:
+    """A project without a Spark session: a run that needs one fails."""
+    shutil.copytree(ROOT / "conf" / "profiles", tmp_path / "conf" / "profiles")
+    workshop = Workshop(tmp_path, None)
+    workshop.write("conf/lakehouse.yml", "landing: landing\nlake: lake\nprofile: local\n")
+    return workshop
+
+
+@pytest.fixture
+def workshop(idle_workshop: Workshop, spark: SparkSession) -> Workshop:
+    return Workshop(idle_workshop.root, spark)
+
+
+@pytest.fixture
+def shipped(tmp_path: Path, spark: SparkSession) -> Workshop:
+    """The shipped configuration over a lake and a landing zone of the test's own."""
+    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    return Workshop(tmp_path, spark)
+
+
+def weir_environ(**extra: str) -> dict[str, str]:
+    """The environment of a `weir` subprocess: nothing of the caller's own Weir."""
+    return {**{name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}, **extra}

@@ -1,0 +1,106 @@
+"""Import directions. Stages meet in tables, not in imports; what Airflow's side reads needs no Spark.
+
+To extend: add a Rule, or a package to one. A folder that is not there yet has nothing to break.
+"""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SPARK = ("pyspark", "delta", "deltalake", "great_expectations")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """No file below `folder` imports a module of `never`, except those of `but`."""
+
+    folder: str
+    never: tuple[str, ...]
+    but: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.folder} without {' '.join(self.never)}"
+
+
+def stage(name: str) -> Rule:
+    others = tuple(f"spark_jobs.{other}" for other in ("bronze", "silver", "gold") if other != name)
+    return Rule(f"spark_jobs/{name}", (*others, "spark_jobs.cli"))
+
+
+RULES = [
+    Rule("spark_jobs/config", (*SPARK, "spark_jobs"), but=("spark_jobs.config",)),
+    Rule("spark_jobs/sample", (*SPARK, "spark_jobs"), but=("spark_jobs.sample",)),
+    Rule("spark_jobs/demo", (*SPARK, "spark_jobs"), but=("spark_jobs.config", "spark_jobs.demo")),
+    Rule("dags", (*SPARK, "sqlglot", "spark_jobs"), but=("spark_jobs.config",)),
+    Rule("plugins", (*SPARK, "sqlglot", "spark_jobs"), but=("spark_jobs.config",)),
+    stage("bronze"),
+    stage("silver"),
+    stage("gold"),
+    Rule("spark_jobs/landing", ("spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")),
+    Rule("spark_jobs/lake", ("spark_jobs.landing", "spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")),
+]
+TABLE_ACCESS = ("spark_jobs/lake", "spark_jobs/landing")  # the only packages that read and write Delta tables
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_imports_go_in_one_direction(rule: Rule) -> None:
+    assert [f"{place}: imports {module}" for place, module in imports_below(ROOT / rule.folder) if breaks(rule, module)] == []
+
+
+def test_tables_are_read_and_written_in_one_place() -> None:
+    packages = [folder for folder in (ROOT / "spark_jobs").iterdir() if folder.is_dir() and str(folder.relative_to(ROOT)) not in TABLE_ACCESS]
+    libraries = Rule("spark_jobs", ("delta", "deltalake"))
+    by_import = [f"{place}: imports {module}" for folder in packages for place, module in imports_below(folder) if breaks(libraries, module)]
+    by_format = [place for folder in packages for place in delta_formats_below(folder)]
+
+    assert by_import + by_format == []
+
+
+def test_a_forbidden_import_is_found_wherever_it_stands(tmp_path: Path) -> None:
+    source = "import os\nimport spark_jobs.config.names\n\ndef late():\n    from pyspark.sql import functions\n    from spark_jobs import bronze\n"
+    (tmp_path / "module.py").write_text(source, encoding="utf-8")
+    rule = Rule("anywhere", ("pyspark", "spark_jobs"), but=("spark_jobs.config",))
+
+    found = [module for _, module in imports_below(tmp_path) if breaks(rule, module)]
+
+    assert found == ["pyspark.sql.functions", "spark_jobs.bronze"]
+
+
+def test_a_delta_reader_is_found(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text('spark.read.format("json")\nspark.read.format("delta").load(path)\n', encoding="utf-8")
+
+    assert [place.rpartition(":")[2] for place in delta_formats_below(tmp_path)] == ["2"]
+
+
+def breaks(rule: Rule, module: str) -> bool:
+    return within(module, rule.never) and not within(module, rule.but)
+
+
+def within(module: str, packages: tuple[str, ...]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def imports_below(folder: Path) -> Iterator[tuple[str, str]]:
+    """Every import as (file:line, module); `from a import b` counts as a.b, which may be a module."""
+    for place, node in nodes_below(folder):
+        if isinstance(node, ast.Import):
+            yield from ((place, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((place, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def delta_formats_below(folder: Path) -> Iterator[str]:
+    for place, node in nodes_below(folder):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+            yield from (place for argument in node.args if isinstance(argument, ast.Constant) and argument.value == "delta")
+
+
+def nodes_below(folder: Path) -> Iterator[tuple[str, ast.AST]]:
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            yield f"{name}:{getattr(node, 'lineno', 0)}", node

@@ -1,0 +1,78 @@
+"""Jars are fetched once and held to their checksums. Java is a script that does what Ivy's -retrieve does."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.session import jars
+from spark_jobs.session.jars import Jar, JarMismatch, JarUnavailable, fetch_jars, ivy_jar, jar_paths
+from spark_jobs.session.java import Java
+
+CONTENT = b"a jar"
+JAR = Jar("delta-storage", hashlib.sha256(CONTENT).hexdigest())
+
+
+@pytest.fixture(autouse=True)
+def one_small_jar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jars, "DELTA_JARS", (JAR,))
+
+
+def java_that(tmp_path: Path, script: str) -> Java:
+    """The script sees the target folder as $folder, and every call is one line in `calls`."""
+    command = tmp_path / "java" / "bin" / "java"
+    command.parent.mkdir(parents=True)
+    last = '${!#}'
+    text = f'#!/usr/bin/env bash\necho "$*" >> "{tmp_path}/calls"\nfolder=$(dirname "{last}")\n{script}\n'
+    command.write_text(text, encoding="utf-8")
+    command.chmod(0o755)
+    return Java(tmp_path / "java", 17, "JAVA_HOME")
+
+
+def test_a_missing_jar_is_fetched_once(tmp_path: Path) -> None:
+    java = java_that(tmp_path, f'printf "{CONTENT.decode()}" > "$folder/{JAR.name}"')
+    folder, said = tmp_path / "the jars", list[str]()
+
+    first = fetch_jars(folder, java, said.append)
+    second = fetch_jars(folder, java, said.append)
+
+    assert first == second == jar_paths(folder)
+    assert [path.name for path in folder.iterdir()] == [JAR.name]
+    assert said == [f"fetching {JAR.name}"]
+    (call,) = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert "-dependency io.delta delta-storage 4.4.0" in call
+
+
+def test_a_fetched_jar_with_another_checksum_is_refused_and_not_kept(tmp_path: Path) -> None:
+    java = java_that(tmp_path, f'printf "another jar" > "$folder/{JAR.name}"')
+
+    with pytest.raises(JarMismatch) as raised:
+        fetch_jars(tmp_path / "jars", java, print)
+
+    assert raised.value.expected == JAR.sha256
+    assert raised.value.actual == hashlib.sha256(b"another jar").hexdigest()
+    assert list((tmp_path / "jars").iterdir()) == []
+
+
+def test_a_jar_that_changed_on_disk_is_deleted_and_named(tmp_path: Path) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / JAR.name).write_bytes(CONTENT[:-1])
+
+    with pytest.raises(JarMismatch, match=r"delta-storage-4\.4\.0\.jar"):
+        fetch_jars(tmp_path / "jars", java_that(tmp_path, "exit 1"), print)
+
+    assert list((tmp_path / "jars").iterdir()) == []
+
+
+def test_what_ivy_said_and_the_way_without_it_are_in_the_error(tmp_path: Path) -> None:
+    java = java_that(tmp_path, "echo 'UNRESOLVED DEPENDENCY'; exit 1")
+
+    with pytest.raises(JarUnavailable) as raised:
+        fetch_jars(tmp_path / "jars", java, print)
+
+    assert "UNRESOLVED DEPENDENCY" in str(raised.value)
+    assert JAR.sha256 in str(raised.value)
+
+
+def test_ivy_comes_with_pyspark() -> None:
+    assert ivy_jar().is_file()
