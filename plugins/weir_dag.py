@@ -1,7 +1,7 @@
 """Turns a pipeline file into a DAG: its tasks are the whole pipeline, its layers or its tables, as the file's `tasks:` says."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -54,11 +54,14 @@ def pipeline_dag(path: Path, root: Path) -> DAG:
     )
     upstream: list[WeirOperator] = []
     for stage in stages(pipeline):
-        tasks = [WeirOperator(task_id=name, pipeline=pipeline.name, root=str(root), arguments=extra, dag=dag) for name, extra in stage.items()]
+        tasks = [
+            WeirOperator(task_id=name, pipeline=pipeline.name, root=str(root), arguments=arguments, dag=dag)
+            for name, arguments in stage.items()
+        ]
         for task in tasks:
             task.set_upstream(upstream)
         upstream = tasks
-    dag.validate()
+    dag.validate()  # type: ignore[no-untyped-call]  # Airflow leaves it without annotations
     return dag
 
 
@@ -73,7 +76,7 @@ def stages(pipeline: Pipeline) -> list[Stage]:
 
 
 def _table_stages(pipeline: Pipeline) -> list[Stage]:
-    """One task per table. Gold tables by SQL or Python may read one another, in an order that only the engine works out: they are one task."""
+    """One task per table. Gold tables by SQL or Python may read one another, and only the engine knows their order: one task for all."""
     windows = [name for name, table in pipeline.gold.items() if table.from_]
     derived = [name for name, table in pipeline.gold.items() if not table.from_]
     return [
@@ -85,5 +88,5 @@ def _table_stages(pipeline: Pipeline) -> list[Stage]:
     ]
 
 
-def _one_each(layer: str, names: Sequence[str] | dict[str, object]) -> Stage:
+def _one_each(layer: str, names: Iterable[str]) -> Stage:
     return {f"{layer}.{name}": ["--select", f"{layer}.{name}"] for name in names}

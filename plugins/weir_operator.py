@@ -1,7 +1,7 @@
 """The Airflow task that runs `weir run` in the Spark environment and returns its small JSON result.
 
-Exit codes decide what Airflow does next: 0 and 3 (nothing to do) succeed; 2 (configuration) and 4 (blocked by quality) fail at once, because
-a retry would meet the same files; every other end is worth a retry.
+Exit codes decide what Airflow does next: 0 and 3 (nothing to do) succeed; 2 (configuration) and 4 (blocked by quality) fail at once,
+because a retry would meet the same files; every other end is worth a retry.
 """
 
 import json
@@ -26,7 +26,9 @@ class WeirOperator(BaseOperator):
 
     ui_color = "#cfe8ef"
 
-    def __init__(self, *, pipeline: str, root: str, arguments: Sequence[str] = (), grace_seconds: float = GRACE_SECONDS, **kwargs: Any) -> None:
+    def __init__(
+        self, *, pipeline: str, root: str, arguments: Sequence[str] = (), grace_seconds: float = GRACE_SECONDS, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.pipeline = pipeline
         self.root = root
@@ -39,7 +41,8 @@ class WeirOperator(BaseOperator):
         try:
             self._child = start(argv, Path(self.root))
         except OSError as error:
-            raise AirflowFailException(f"cannot start {argv[0]}: {error}. Run `make setup`, or name the command in WEIR_COMMAND.") from error
+            message = f"cannot start {argv[0]}: {error}. Run `make setup`, or name the command in WEIR_COMMAND."
+            raise AirflowFailException(message) from error
         try:
             finished = follow(self._child, self.log.info, self.grace_seconds)
         finally:

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,8 +81,18 @@ class Workshop:
 @pytest.fixture
 def idle_workshop(tmp_path: Path) -> Workshop:
     """A project without a Spark session: a run that needs one fails."""
-    shutil.copytree(ROOT / "conf" / "profiles", tmp_path / "conf" / "profiles")
-    workshop = Workshop(tmp_path, None)
+    return _empty_workshop(tmp_path, None)
+
+
+@pytest.fixture(scope="session")
+def new_workshop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Workshop]:
+    """Makes workshops that several tests look at."""
+    return lambda: _empty_workshop(tmp_path_factory.mktemp("workshop"), spark)
+
+
+def _empty_workshop(root: Path, spark: SparkSession | None) -> Workshop:
+    shutil.copytree(ROOT / "conf" / "profiles", root / "conf" / "profiles")
+    workshop = Workshop(root, spark)
     workshop.write("conf/lakehouse.yml", "landing: landing\nlake: lake\nprofile: local\n")
     return workshop
 

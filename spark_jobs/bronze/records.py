@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import islice
-from typing import IO, Any
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -49,8 +49,8 @@ class UnreadableFile(ValueError):
     """The file as a whole cannot be read: its reason."""
 
 
-def _open(path: str) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
+def _open(path: str) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, "rb")) if path.endswith(".gz") else open(path, "rb")
 
 
 def _read_through(path: str) -> None:
@@ -89,7 +89,8 @@ def _decode_lines(numbers: pa.Array, lines: pa.Array) -> pa.RecordBatch:
     try:
         texts = lines.cast(pa.string())
     except pa.ArrowInvalid:  # a line of this block is not UTF-8: find which, at Python's speed
-        return _one_batch([record for number, line in zip(numbers.to_pylist(), lines.to_pylist(), strict=True) if (record := _decode_line(number, line))])
+        decoded = map(_decode_line, numbers.to_pylist(), lines.to_pylist())
+        return _one_batch([record for record in decoded if record is not None])
     texts = pc.utf8_rtrim(texts, "\r")
     is_record = pc.not_equal(pc.utf8_trim_whitespace(texts), "")
     kept = texts.filter(is_record)

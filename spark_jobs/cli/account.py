@@ -46,9 +46,8 @@ def sum_up(pipeline: Pipeline, lake: Lake) -> list[dict[str, Any]]:
         counts = sum(came, Counts())
         corrected = sum(row["updated"] for row in mine if row["step"].startswith("reenrich"))
         missing = 0 if table.startswith("gold.") else counts.missing
-        accounts.append(
-            {"table": table, "version": table_version(lake.table(table)), "batches": len(mine), **counts.as_dict(), "corrected": corrected, "missing": missing}
-        )
+        numbers = {**counts.as_dict(), "corrected": corrected, "missing": missing}
+        accounts.append({"table": table, "version": table_version(lake.table(table)), "batches": len(mine), **numbers})
     return accounts
 
 
@@ -69,5 +68,6 @@ def _print(accounts: list[dict[str, Any]], folder: str) -> None:
         numbers = (f"{account[name]:,}" if account[name] else "·" for name in ("rows_in", *shown))
         table.add_row(account["table"], *numbers, balance, style="bold red" if account["missing"] else None)
     console.print(table)
-    console.print("rows in = inserted + updated + superseded + duplicate + quarantined + filtered; gold counts changed silver rows and written rows")
+    console.print("rows in = inserted + updated + superseded + duplicate + quarantined + filtered")
+    console.print("gold: the changed silver rows that came, and the rows written for them; bronze quarantines files that cannot be read")
     console.print(f"tables: {folder}", markup=False, soft_wrap=True)

@@ -9,9 +9,14 @@ import typer
 
 from spark_jobs import __version__
 
-EXIT_CODES = """Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by quality · 5 another run holds the pipeline"""
+EXIT_CODES = (
+    "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by quality · "
+    "5 another run holds the pipeline"
+)
+ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
+INCREMENT = "0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows."
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=f"Weir runs a lakehouse from landed files to gold tables.\n\n{EXIT_CODES}")
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=ABOUT)
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
@@ -69,7 +74,7 @@ def account(pipeline: PipelineName, as_json: Json = False) -> None:
 @app.command(epilog="Example: weir sample --orders 100000 --answers answers")
 def sample(
     orders: Annotated[int, typer.Option(min=1_000, max=10_000_000, help="Orders of the first load.")] = 1_000,
-    increment: Annotated[int, typer.Option(min=0, max=10_000, help="0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows.")] = 0,
+    increment: Annotated[int, typer.Option(min=0, max=10_000, help=INCREMENT)] = 0,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 7,
     landing: Annotated[Path | None, typer.Option(help="Where to write, instead of the landing root of conf/lakehouse.yml.")] = None,
     answers: Annotated[Path | None, typer.Option(help="Also compute the true answers from all landed files, into this folder.")] = None,

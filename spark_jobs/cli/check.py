@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import asdict
 
 from spark_jobs.config.checks import check_folder
 
@@ -9,8 +10,7 @@ from spark_jobs.config.checks import check_folder
 def check_command(as_json: bool) -> int:
     problems = check_folder()
     if as_json:
-        rows = [{"file": p.file, "line": p.line, "where": p.where, "value": str(p.value), "message": p.message, "hint": p.hint} for p in problems]
-        print(json.dumps({"problems": rows}))
+        print(json.dumps({"problems": [asdict(problem) | {"value": str(problem.value)} for problem in problems]}))
     elif problems:
         print("\n".join(str(problem) for problem in problems), file=sys.stderr)
         print(f"error: {len(problems)} problem{'s' if len(problems) > 1 else ''} in the configuration", file=sys.stderr)

@@ -1,7 +1,9 @@
 """`weir run`: the result as lines for a person, or as one JSON object on standard output."""
 
 import json
+import os
 import sys
+from collections.abc import Iterable
 
 from spark_jobs.config.checks import check_pipeline
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
@@ -22,6 +24,9 @@ def run_command(name: str, select: tuple[str, ...], layer: str | None, profile: 
         result = run_pipeline(project, name, project.profiles[_known_profile(project, profile)], select, _known_layer(pipeline, layer))
     except ConfigError as error:
         result = RunResult(name, Status.CONFIG_ERROR, str(error))
+    except KeyboardInterrupt:
+        print("interrupted: what is published stays, run again to go on", file=sys.stderr, flush=True)
+        os._exit(130)  # the tables' threads wait for Spark; its JVM ends with this process, and a batch that was cut is done again
     _print(result, as_json)
     return result.exit_code
 
@@ -29,14 +34,18 @@ def run_command(name: str, select: tuple[str, ...], layer: str | None, profile: 
 def _known_profile(project: Project, profile: str | None) -> str:
     name = profile or project.lakehouse.profile
     if name not in project.profiles:
-        raise ConfigError([Problem("conf/profiles", 1, "--profile", name, f"there is no profile {name!r}", did_you_mean(name, project.profiles))])
+        raise _unknown("conf/profiles", "profile", name, project.profiles)
     return name
 
 
 def _known_layer(pipeline: Pipeline, layer: str | None) -> str | None:
     if layer is not None and layer not in LAYERS:
-        raise ConfigError([Problem(f"conf/pipelines/{pipeline.name}.yml", 1, "--layer", layer, f"there is no layer {layer!r}", did_you_mean(layer, LAYERS))])
+        raise _unknown(f"conf/pipelines/{pipeline.name}.yml", "layer", layer, LAYERS)
     return layer
+
+
+def _unknown(file: str, what: str, value: str, allowed: Iterable[str]) -> ConfigError:
+    return ConfigError([Problem(file, 1, f"--{what}", value, f"there is no {what} {value!r}", did_you_mean(value, allowed))])
 
 
 def _print(result: RunResult, as_json: bool) -> None:
@@ -53,8 +62,10 @@ def _last_line(result: RunResult) -> str:
     if result.status in (Status.LEASED, Status.FAILED, Status.BLOCKED):
         return f"error: {result.message}"
     if result.status is Status.NOTHING_TO_DO:
-        return "\n".join([*(f"warning: {w}" for w in result.warnings), f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"])
+        warnings = [f"warning: {warning}" for warning in result.warnings]
+        return "\n".join([*warnings, f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"])
     read = sum(run.counts.rows_in for run in result.tables if run.table.startswith("bronze."))
     published = sum(run.counts.published for run in result.tables if run.table.startswith("silver."))
     bad = sum(run.counts.quarantined for run in result.tables)
-    return f"{result.pipeline}: ok: {read:,} records read, {published:,} silver rows published, {bad:,} quarantined, {result.message} in {result.seconds:.1f} s"
+    rows = f"{read:,} records read, {published:,} silver rows published, {bad:,} quarantined"
+    return f"{result.pipeline}: ok: {rows}, {result.message} in {result.seconds:.1f} s"

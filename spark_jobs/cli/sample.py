@@ -1,6 +1,7 @@
 """`weir sample`: writes the sample landing zone and, if asked, its true answers."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 from spark_jobs.config.loading import load_project
@@ -14,7 +15,7 @@ def sample_command(orders: int, increment: int, seed: int, landing: Path | None,
     if answers:
         write_answers(folder, answers)
     if as_json:
-        print(json.dumps({"files": [str(file) for file in summary.files], "bytes": summary.bytes, "records": summary.records, "kinds": summary.kinds}))
+        print(json.dumps(asdict(summary), default=str))
     else:
         records = ", ".join(f"{count:,} in {name}" for name, count in summary.records.items())
         print(f"{len(summary.files)} files below {folder}: records {records}")

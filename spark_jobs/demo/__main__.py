@@ -51,9 +51,9 @@ def show_demo(project: Project) -> None:
     if not landed:
         print("Both deliveries have landed before; running the DAG for what is new.")
         run(airflow)
-    print(f"\nWhat happened to every row of {PIPELINE}")
+    print()
     weir(project.root, "account", PIPELINE)
-    print(f"\nThe tables: {shorten(project.lake, project.root)}/{PIPELINE}    Airflow's log: {shorten(airflow.log, project.root)}")
+    print(f"Airflow's log: {airflow.log}")
     print(NEXT.format(weir=".envs/spark/bin/weir", orders=ORDERS, following=following_increment(project), pipeline=PIPELINE).rstrip())
 
 
@@ -79,7 +79,7 @@ def following_increment(project: Project) -> int:
 def run(airflow: Airflow) -> bool:
     print(f"airflow dags test {PIPELINE}", flush=True)
     started = time.monotonic()
-    run_dag(airflow, PIPELINE, lambda line: print(f"  {line}", flush=True))
+    run_dag(airflow, PIPELINE, show_line)
     print(f"  the DAG run succeeded in {time.monotonic() - started:.0f} s", flush=True)
     return True
 
@@ -92,9 +92,10 @@ def weir(root: Path, *arguments: str) -> None:
         raise WeirFailed(f"`weir {' '.join(arguments)}` ended with {ended.returncode}; its message is above.")
 
 
-def shorten(path: str | Path, root: Path) -> str:
-    """A path as one would type it in the project's folder."""
-    return os.path.relpath(path, root) if Path(path).is_relative_to(root) else str(path)
+def show_line(line: str) -> None:
+    """Shows that a table starts and how it ended; the counts in between are for a terminal that is watched."""
+    if not re.search(r" running +\d", line):
+        print(f"  {line}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Runs a DAG of this project in Airflow's environment: a home and a SQLite database of its own, everything logged, only Weir's lines shown."""
+"""Runs a DAG in Airflow's environment, with a home and a SQLite database of its own: everything is logged, only Weir's lines are shown."""
 
 import json
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 SHOWN_LOGGER = "weir_operator"
 LAST_LINES = 15
@@ -96,13 +96,13 @@ def _copy(lines: Iterable[str], log: IO[str], show: Callable[[str], None]) -> No
 def explain(lines: Iterable[str]) -> str:
     """Why a command failed: the last exception that it logged, else its last lines."""
     written = list(lines)
-    raised = [part for line in written for part in _record(line).get("exception") or [] if isinstance(part, dict)]
+    raised = [part for line in written for part in _record(line).get("exception") or []]
     if raised:
         return f"  {raised[-1].get('exc_type')}: {raised[-1].get('exc_value')}"
     return "".join(f"  {line}" for line in written[-LAST_LINES:]).rstrip("\n")
 
 
-def _record(line: str) -> dict[str, object]:
+def _record(line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except ValueError:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -16,6 +17,7 @@ from spark_jobs.run.order import RunOrder
 STREAM = "stream"
 
 Work = Callable[[DataFrame, Batch], Counts]
+Recount = Callable[[DataFrame], Counts]
 
 
 class RowsMissing(Exception):
@@ -23,7 +25,8 @@ class RowsMissing(Exception):
 
     def __init__(self, batch: Batch, counts: Counts) -> None:
         self.batch, self.counts = batch, counts
-        super().__init__(f"{batch.table} batch {batch.number}: {counts.missing} of {counts.rows_in} rows are not accounted for: {counts.as_dict()}")
+        lost = f"{counts.missing} of {counts.rows_in} rows are not accounted for"
+        super().__init__(f"{batch.table} batch {batch.number}: {lost}: {counts.as_dict()}")
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class RunContext:
 
     @property
     def pipeline(self) -> Pipeline:
-        return self.order.pipeline
+        return self.order.plan.pipeline
 
     @property
     def lake(self) -> Lake:
@@ -53,18 +56,19 @@ class RunContext:
         for name, value in {**self.batch_settings, **settings}.items():
             session.conf.set(name, value)
 
-    def stream(self, rows: DataFrame, table: str, settings: dict[str, str], work: Work, recount: Callable[[DataFrame], Counts] | None = None) -> None:
-        """Take the table's input, batch by batch, to its end."""
+    def stream(self, rows: DataFrame, table: str, settings: dict[str, str], work: Work, recount: Recount | None = None) -> None:
+        """Take the table's input, batch by batch, to its end. A batch may be empty: an OPTIMIZE of the input gives one."""
 
         def handle(frame: DataFrame, number: int) -> None:
             self.tune(frame.sparkSession, settings)
-            # An OPTIMIZE of the input gives an empty batch; what it holds is not worth a job to find out: the work finds nothing to do.
-            self.batch(table, STREAM, number, lambda batch: work(frame, batch), (lambda: recount(frame)) if recount else None)
+            self.batch(table, STREAM, number, partial(work, frame), partial(recount, frame) if recount else None)
 
         has_batches = self.order.ledger.has_any_batch(table, STREAM)
         streams.run_stream(rows, table, self.lake.checkpoint(table), has_batches, handle)
 
-    def batch(self, table: str, step: str, number: int, work: Callable[[Batch], Counts], recount: Callable[[], Counts] | None = None) -> None:
+    def batch(
+        self, table: str, step: str, number: int, work: Callable[[Batch], Counts], recount: Callable[[], Counts] | None = None
+    ) -> None:
         """Do a batch once. One that was published before a crash is not done again: its counts stand in its commit, or are counted anew."""
         started_at = datetime.now(UTC)
         batch = Batch(self.pipeline.name, table, step, number, self.order.run_id, processed_at=started_at)
@@ -77,5 +81,6 @@ class RunContext:
             counts = recount()
         if counts.missing and not table.startswith("gold."):
             raise RowsMissing(batch, counts)
-        self.order.ledger.write_batch(self.order.run_id, batch.batch_id, started_at, datetime.now(UTC), delta_log.table_version(path), counts)
+        version = delta_log.table_version(path)
+        self.order.ledger.write_batch(self.order.run_id, batch.batch_id, started_at, datetime.now(UTC), version, counts)
         self.on_batch(batch, counts)

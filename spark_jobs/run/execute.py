@@ -2,12 +2,10 @@
 
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -16,6 +14,7 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.tables import Batch
 from spark_jobs.run.context import RunContext
+from spark_jobs.run.failure import first_line, keep_trace
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.result import State, TableRun
@@ -78,32 +77,19 @@ class Execution:
             inputs = self.plan.current_inputs(table)
             run_table(context, table, inputs, consumed)
             self._finish(context, table, inputs)
-        except Exception as error:  # one table's failure must not take the others with it; it fails the run with its cause
-            _keep_trace(context.order.log_file, table, error)
+        except Exception as error:  # noqa: BLE001 - one table's failure must not take the others with it; it fails the run with its cause
+            keep_trace(context.order.log_file, table, error)
             self._change(table, state=State.FAILED, error=first_line(error))
 
     def _finish(self, context: RunContext, table: str, inputs: dict[str, Any]) -> None:
-        version = table_version(context.lake.table(table))
-        self._change(table, version=version)
-        run = self.runs[table]
-        context.order.ledger.write_table(context.order.run_id, table, datetime.now(UTC), run.seconds, inputs, version, run.batches, run.counts)
-        self._change(table, state=State.DONE)
+        """What the table consumed goes to the ledger last: until then it is due."""
+        run, version = self.runs[table], table_version(context.lake.table(table))
+        seconds = time.monotonic() - self.started[table]
+        context.order.ledger.write_table(context.order.run_id, table, datetime.now(UTC), seconds, inputs, version, run.batches, run.counts)
+        self._change(table, state=State.DONE, version=version)
 
     def _change(self, table: str, **values: Any) -> None:
         with self.lock:
             seconds = time.monotonic() - self.started[table] if table in self.started else 0.0
             self.runs[table] = replace(self.runs[table], seconds=seconds, **values)
             self.on_change(self.runs[table])
-
-
-def _keep_trace(log_file: Path, table: str, error: Exception) -> None:
-    """The whole story of a failure goes to the log; the terminal gets its cause."""
-    log_file.parent.mkdir(parents=True, exist_ok=True)
-    with open(log_file, "a", encoding="utf-8") as file:
-        file.write(f"\n{table} failed:\n{''.join(traceback.format_exception(error))}\n")
-
-
-def first_line(error: BaseException) -> str:
-    """The cause in one line: Spark's errors begin with it and go on with pages of stack."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0][:500] if lines else 'no further word'}"

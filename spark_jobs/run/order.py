@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.config import Pipeline, Project
+from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.run.plan import Plan
@@ -12,7 +12,6 @@ from spark_jobs.run.plan import Plan
 @dataclass(frozen=True)
 class RunOrder:
     project: Project
-    pipeline: Pipeline
     profile: Profile
     plan: Plan
     ledger: Ledger

@@ -57,7 +57,7 @@ class LiveProgress:
 
     def __init__(self, tables: Iterable[str], out: TextIO) -> None:
         self.runs = {name: TableRun(name) for name in tables}
-        self.started = {name: 0.0 for name in self.runs}
+        self.started = dict.fromkeys(self.runs, 0.0)
         self.live = Live(console=Console(file=out), get_renderable=self._draw, refresh_per_second=4)
 
     def __enter__(self) -> Self:

@@ -42,8 +42,8 @@ class TableRun:
     error: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        row = {"table": self.table, "state": self.state.value, "batches": self.batches, **self.counts.as_dict(), "corrected": self.corrected}
-        return {**row, "seconds": round(self.seconds, 2), "version": self.version, "error": self.error}
+        numbers = {**self.counts.as_dict(), "corrected": self.corrected, "seconds": round(self.seconds, 2), "version": self.version}
+        return {"table": self.table, "state": self.state.value, "batches": self.batches, **numbers, "error": self.error}
 
 
 @dataclass(frozen=True)

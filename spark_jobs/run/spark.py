@@ -20,6 +20,7 @@ MEGABYTE = 1024 * 1024
 def start_session(order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Iterator[SparkSession]:
     """A session of the run's own, which holds the run's lease."""
     installed = Installation(order.project.root)
+    installed.check()
     is_big = order.plan.due_bytes(consumed) > order.profile.big_load_from_mb * MEGABYTE
     settings = spark_settings(
         order.profile,
@@ -31,5 +32,5 @@ def start_session(order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Itera
         order.log_file,
         os.environ.get(RECORD),
     )
-    with spark_session(f"weir {order.pipeline.name} {order.run_id}", settings, installed.java(), order.log_file, order.lease) as spark:
+    with spark_session(f"weir {order.plan.pipeline.name} {order.run_id}", settings, installed.java(), order.log_file, order.lease) as spark:
         yield spark

@@ -1,6 +1,7 @@
 """One step per layer: which stream a table reads, and what each of its batches does."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import pyarrow.dataset as ds
@@ -84,8 +85,8 @@ def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: di
     for number, dimension in enumerate(silver.lookup):
         after, until = consumed.get(f"dimension.{dimension}", -1), inputs[f"dimension.{dimension}"]
         if until > after and delta_log.table_bytes(path):
-            session = run.new_session(**LENIENT)
-            run.batch(table, f"reenrich.{dimension}", until, lambda batch, s=session, n=number, a=after, u=until: reenrich(s, target, n, a, u, batch))
+            work = partial(reenrich, run.new_session(**LENIENT), target, number, after, until)
+            run.batch(table, f"reenrich.{dimension}", until, work)
     rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{silver.from_}"))
     run.stream(rows, table, LENIENT, lambda records, batch: process_facts(records, batch, target))
 

@@ -1,7 +1,7 @@
 """Fetches the three Delta jars that Spark needs, once, and holds them to their checksums.
 
-pyspark brings Ivy, so that neither Maven nor an address has to be configured. Nothing else of Delta's dependency tree is taken: the rest are
-older copies of jars that Spark has itself.
+pyspark brings Ivy, so that neither Maven nor an address has to be configured. Nothing else of Delta's dependency tree is taken: the rest
+are older copies of jars that Spark has itself.
 """
 
 import hashlib
@@ -86,11 +86,17 @@ def _fetch(jar: Jar, folder: Path, java: Java) -> None:
     """Into a folder of its own first: a half-written jar never stands under its final name."""
     with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as scratch:
         fetched = Path(scratch, jar.name)
-        command = [java.command, "-jar", ivy_jar(), "-notransitive", "-confs", "default", "-types", "jar"]
+        command = [str(java.command), "-jar", str(ivy_jar()), "-notransitive", "-confs", "default", "-types", "jar"]
         command += ["-dependency", "io.delta", jar.artifact, DELTA_VERSION, "-retrieve", f"{scratch}/[artifact]-[revision].[ext]"]
         try:
             answer = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_SECONDS, check=False, stdin=subprocess.DEVNULL
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=TIMEOUT_SECONDS,
+                check=False,
             )
         except subprocess.TimeoutExpired as timeout:
             raise JarUnavailable(jar, folder, f"no answer within {TIMEOUT_SECONDS} seconds") from timeout

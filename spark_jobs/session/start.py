@@ -22,7 +22,7 @@ def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Pat
     log_file.parent.mkdir(parents=True, exist_ok=True)
     with open(log_file, "ab") as log:
         inherited = {"pass_fds": (lease,)} if lease is not None else {}
-        gateway = launch_gateway(conf, {"stdout": log, "stderr": log, **inherited})
+        gateway = launch_gateway(conf, {"stdout": log, "stderr": log, **inherited})  # type: ignore[no-untyped-call]
     context = SparkContext(gateway=gateway, conf=conf)
     try:
         yield SparkSession(context)

@@ -1,5 +1,6 @@
 """From bronze records to typed columns. What enters: bronze rows. What leaves: one row per record (or per element of `explode`) with the
-declared columns, `_reasons` (why it cannot be published: empty for a good row), `_is_filtered`, and where it came from.
+declared columns, `_reasons` (why it cannot be published: empty for a good row), `_is_filtered`, where it came from, and for a bad row its
+text: sorting and keeping the text of every good row would double the work of a load.
 
 Scalars are taken as text and then cast, so that a value that does not fit is named with its column, and JSON and CSV follow one rule.
 """
@@ -14,6 +15,7 @@ from spark_jobs.config.types import decimal_precision, is_complex
 
 ORIGIN = ("_file", "_file_id", "_line", "_arrived_at")
 REASON = "struct<rule:string,column:string,value:string>"
+OBJECT = r"^\s*\{"
 ISO_DATE = r"^\d{4}-\d{1,2}-\d{1,2}"
 DIGITS_OF_A_DOUBLE = 15
 VALUE_LENGTH = 200
@@ -58,7 +60,7 @@ class _Node:
 def decode(records: DataFrame, how: Decoding) -> DataFrame:
     """Typed rows with the reasons against them."""
     readable = records.where(F.col("_line") > 0)  # line 0 stands for a file that could not be read: no record
-    texts = _extract(readable, how)
+    texts = _extract(readable.withColumnRenamed("record", "_record"), how)
     typed = texts.select("*", *_typed_columns(how), _broken_reasons(how).alias("_broken_reasons"))
     computed = typed.select("*", *(F.expr(c.sql).cast(c.type).alias(name) for name, c in how.columns.items() if c.sql))
     is_good = F.size("_reasons") == 0
@@ -66,36 +68,42 @@ def decode(records: DataFrame, how: Decoding) -> DataFrame:
     return (
         computed.withColumn("_reasons", _all_reasons(how))
         .withColumn("_is_filtered", is_good & (is_dropped | ~F.col("_has_element")))
-        .select(*how.columns, "_reasons", "_is_filtered", "record", *ORIGIN)
+        .select(*how.columns, "_reasons", "_is_filtered", F.when(~is_good, F.col("_record")).alias("_record"), *ORIGIN)
     )
 
 
 def _extract(records: DataFrame, how: Decoding) -> DataFrame:
     """Adds `_text_<column>` for each column with a path, `_broken`, and `_has_element`; one row per element where the table explodes."""
     if how.source_format == "text":
-        leaves = {name: F.col("record") for name, c in how.columns.items() if not c.sql}
+        leaves = {name: F.col("_record") for name, c in how.columns.items() if not c.sql}
         return records.select("*", F.lit(None).cast("string").alias("_broken"), F.lit(True).alias("_has_element"), *_aliased(leaves))
-    schema = f"record {_field_tree(how).ddl()}, _broken string"
-    # A parser stops at the end of the first object. Inside an outer one, what follows it on the line is an error and not lost in silence.
-    wrapped = F.concat(F.lit('{"record":'), "record", F.lit("}"))
+    schema = f"records array<{_field_tree(how).ddl()}>, is_whole boolean, _broken string"
+    # A parser stops at the end of the first object. Inside an array, what follows it on the line is an error or a second element, and a line
+    # that closes the array itself never comes to `is_whole`: nothing is lost in silence.
+    wrapped = F.concat(F.lit('{"records":['), "_record", F.lit('],"is_whole":true}'))
     parsed = records.withColumn("_parsed", F.from_json(wrapped, schema, {"columnNameOfCorruptRecord": "_broken"}))
     flat = parsed.select("*", F.when(F.col("_problem").isNull(), _broken_text()).alias("_broken"))
     path = how.explode_path
     if path is None:
         elements = flat.withColumn("_has_element", F.lit(True))
     else:
-        array = _get(F.col("_parsed.record"), path)
+        array = _get(_first_record(), path)
         elements = flat.withColumn("_element", F.explode_outer(array)).withColumn(
             "_has_element", (F.col("_problem").isNotNull() | F.col("_broken").isNotNull() | (F.coalesce(F.size(array), F.lit(0)) > 0))
         )
     leaves = {name: _leaf(how, name) for name, c in how.columns.items() if not c.sql}
-    return elements.select("record", "_problem", *ORIGIN, "_broken", "_has_element", *_aliased(leaves))
+    return elements.select("_record", "_problem", *ORIGIN, "_broken", "_has_element", *_aliased(leaves))
 
 
 def _broken_text() -> Column:
     """NULL for a record that is one JSON object of the expected shape."""
-    is_object = F.ltrim("record").startswith("{")
-    return F.when(~is_object | F.col("_parsed._broken").isNotNull() | F.col("_parsed.record").isNull(), F.col("record"))
+    is_one = F.col("_parsed.is_whole").isNotNull() & (F.size("_parsed.records") == 1) & _first_record().isNotNull()
+    is_good = is_one & F.col("_parsed._broken").isNull() & F.col("_record").rlike(OBJECT)
+    return F.when(~F.coalesce(is_good, F.lit(False)), F.col("_record"))
+
+
+def _first_record() -> Column:
+    return F.get("_parsed.records", F.lit(0))
 
 
 def _field_tree(how: Decoding) -> _Node:
@@ -103,15 +111,12 @@ def _field_tree(how: Decoding) -> _Node:
     for name, column in how.columns.items():
         if column.sql:
             continue
-        node, walked = root, ()
+        node, walked = root, tuple[str, ...]()
         for part in how.path_of(name):
             node = node.fields.setdefault(part, _Node())
             walked = (*walked, part)
             node.elements = walked == how.explode_path
-        # A JSON number reaches a text leaf through a double; where that is too short for the type, the leaf is an exact decimal.
-        precision, _ = decimal_precision(column.type) or (0, 0)
-        is_longer = precision > DIGITS_OF_A_DOUBLE and how.source_format != "csv"
-        node.leaf = column.type if is_longer else "string"
+        node.leaf = column.type if _is_long_decimal(how, name) else "string"
     if how.explode_path:  # the array must be there even when no column comes out of it
         node = root
         for part in how.explode_path:
@@ -120,12 +125,19 @@ def _field_tree(how: Decoding) -> _Node:
     return root
 
 
+def _is_long_decimal(how: Decoding, name: str) -> bool:
+    """A JSON number reaches a text leaf through a double; where that is too short for the type, the leaf is an exact decimal."""
+    column = how.columns[name]
+    precision, _ = decimal_precision(column.type) or (0, 0)
+    return column.sql is None and precision > DIGITS_OF_A_DOUBLE and how.source_format != "csv"
+
+
 def _leaf(how: Decoding, name: str) -> Column:
     path, array = how.path_of(name), how.explode_path
     if array and path[: len(array)] == array:
         value = _get(F.col("_element"), path[len(array) :])
     else:
-        value = _get(F.col("_parsed.record"), path)
+        value = _get(_first_record(), path)
     return F.nullif(value, F.lit("")) if how.source_format == "csv" else value
 
 
@@ -145,23 +157,40 @@ def _typed_columns(how: Decoding) -> list[Column]:
 
 def _cast(text: Column, kind: str) -> Column:
     if kind == "string":
-        return text
+        return text.cast("string")
     if is_complex(kind):
-        return F.from_json(text, kind)
+        return _parse(text, kind)
     if kind in ("timestamp", "date"):
         # '12:30' would otherwise become today at 12:30: a row must not depend on the day it is read.
         return F.when(text.rlike(ISO_DATE), text.try_cast(kind))
     return text.try_cast(kind)
 
 
+def _parse(text: Column, kind: str) -> Column:
+    """The value, or NULL where any part of it does not fit: alone, from_json gives a struct of NULLs for text that is no struct."""
+    wrapped = F.concat(F.lit('{"value":'), text, F.lit("}"))
+    parsed = F.from_json(wrapped, f"value {kind}, _broken string", {"columnNameOfCorruptRecord": "_broken"})
+    return F.when(parsed.getField("_broken").isNull(), parsed.getField("value"))
+
+
 def _broken_reasons(how: Decoding) -> Column:
     """What is wrong with the record as a whole: nothing further is asked of such a row."""
-    is_json = F.expr("try_parse_json(_broken)").isNotNull() & F.ltrim("_broken").startswith("{")
-    shape = F.when(is_json, F.lit("the record has another shape than its columns expect")).otherwise(F.lit("not one JSON object"))
-    return _present(
+    # With an element behind it, an object that is followed by anything else is not the first of exactly two.
+    is_object = F.expr("try_variant_get(try_parse_json(concat('[', _broken, ',0]')), '$[1]', 'int')").isNotNull() & F.col("_broken").rlike(OBJECT)
+    shape = F.when(is_object, F.lit("the record has another shape than its columns expect")).otherwise(F.lit("not one JSON object"))
+    misfits = _present(*(_misfit(name, how) for name in how.columns if _is_long_decimal(how, name))) if how.source_format == "json" else _present()
+    of_record = _present(
         _reason("readable", None, F.col("_problem"), when=F.col("_problem").isNotNull()),
         _reason("decodable", None, shape, when=F.col("_broken").isNotNull()),
     )
+    return F.when(is_object & (F.size(misfits) > 0), misfits).otherwise(of_record)
+
+
+def _misfit(name: str, how: Decoding) -> Column:
+    """A long decimal is parsed as such, and one that does not fit breaks its record: its text is looked up once more, to name it."""
+    kind, path = how.columns[name].type, "".join(f"['{part}']" for part in how.path_of(name))
+    text = F.get_json_object("_broken", f"${path}")
+    return _reason(f"type {kind}", name, text, when=text.isNotNull() & text.try_cast(kind).isNull())
 
 
 def _all_reasons(how: Decoding) -> Column:

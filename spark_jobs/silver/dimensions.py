@@ -1,6 +1,6 @@
 """A batch of bronze records into an scd2 dimension: the histories of the keys it names are built anew, and only what differs is written."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.lake import tables
@@ -51,7 +51,7 @@ def _add_up(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
 def _merge(changes: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
     spark = changes.sparkSession
     same_place = " AND ".join(f"old.`{column}` = new.`{column}`" for column in [*table.key, "_valid_from"])
-    values = {f"`{column}`": f"new.`{column}`" for column in changes.columns if column != "_action"}
+    values: dict[str, str | Column] = {f"`{column}`": f"new.`{column}`" for column in changes.columns if column != "_action"}
     with tables.merge_session(spark, batch, counts):
         merge = tables.target(spark, table.path).merge(changes.alias("new"), same_place)
         merge = merge.whenMatchedDelete(condition="new._action = 'delete'").whenMatchedUpdate(set=values)

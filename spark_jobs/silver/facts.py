@@ -3,11 +3,11 @@
 Quarantined rows are written first and the table last: the table's commit carries the counts and is what makes the batch published.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.config.pipeline import Dimension, Lookup, Pipeline
@@ -114,7 +114,7 @@ def kept(rows: DataFrame) -> Iterator[DataFrame]:
 def _publish(all_rows: DataFrame, judged: DataFrame, by_class: dict[str, int], batch: Batch, table: FactTable) -> Counts:
     counts = Counts.of_classes(by_class)
     write_quarantine(all_rows, table.quarantine, batch, counts)
-    new = judged.where(F.col("_class").isin("inserted", "updated")).select(*_published_columns(judged, batch, table))
+    new = judged.where(F.col("_class").isin("inserted", "updated")).select(*_published_columns(batch, table))
     if counts.updated:
         _merge(new, batch, table, counts)
     elif counts.inserted:
@@ -122,11 +122,11 @@ def _publish(all_rows: DataFrame, judged: DataFrame, by_class: dict[str, int], b
     return counts
 
 
-def _published_columns(rows: DataFrame, batch: Batch, table: FactTable) -> Sequence[object]:
+def _published_columns(batch: Batch, table: FactTable) -> list[Column | str]:
     event_time = table.decoding.event_time
     taken = [column for lookup, _, _ in table.lookups for column in lookup.take]
     event = [F.col(event_time).alias("_event_at")] if event_time else []
-    origin = ["_arrived_at", F.lit(batch.processed_at).alias("_processed_at"), "_file", "_file_id", "_line", "_content"]
+    origin: list[Column | str] = ["_arrived_at", F.lit(batch.processed_at).alias("_processed_at"), "_file", "_file_id", "_line", "_content"]
     return [*table.declared, *taken, *event, *origin]
 
 

@@ -26,7 +26,7 @@ def expand_intervals(intervals: DataFrame, sequence: str, declared: Sequence[str
 
 def rank_versions_at(versions: DataFrame, key: Sequence[str], sequence: str) -> DataFrame:
     """Adds `_class` among the versions of one key and sequence: one `winner`, the others `duplicate` or `superseded`."""
-    order = [F.col("_content").desc(), F.col("_is_known").desc(), "_arrived_at", "_file_id", "_line"]
+    order = [F.col("_content").desc(), F.col("_is_known").desc(), *map(F.col, ("_arrived_at", "_file_id", "_line"))]
     rivals = Window.partitionBy(*key, sequence).orderBy(*order)
     is_repeat = F.col("_content") == F.lag("_content").over(rivals)
     rank = F.when(F.row_number().over(rivals) == 1, "winner").when(is_repeat, "duplicate").otherwise("superseded")

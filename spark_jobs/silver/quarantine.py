@@ -15,7 +15,7 @@ def write_quarantine(rows: DataFrame, path: str, batch: Batch, counts: Counts) -
         return
     tables.create(path, QUARANTINE_DDL, tables.APPEND_ONLY)
     bad = rows.where(F.col("_class") == "quarantined").select(
-        "record",
+        F.col("_record").alias("record"),
         F.col("_reasons").alias("reasons"),
         F.col("_file").alias("file"),
         F.col("_file_id").alias("file_id"),

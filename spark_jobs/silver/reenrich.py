@@ -1,6 +1,6 @@
 """When a dimension moves, the facts that refer to a changed member are looked up again, and those that come out differently are corrected."""
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.lake import tables
@@ -27,7 +27,7 @@ def reenrich(spark: SparkSession, table: FactTable, number: int, after: int, unt
         counts = Counts(rows_in=count, updated=count)
         if count:
             same_row = " AND ".join(f"old.`{column}` = new.`{column}`" for column in identity)
-            values = {f"`{column}`": f"new.`{column}`" for column in [*lookup.take, "_processed_at"]}
+            values: dict[str, str | Column] = {f"`{column}`": f"new.`{column}`" for column in [*lookup.take, "_processed_at"]}
             with tables.merge_session(spark, batch, counts):
                 tables.target(spark, table.path).merge(corrected.alias("new"), same_row).whenMatchedUpdate(set=values).execute()
     return counts

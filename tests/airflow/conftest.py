@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,6 +32,15 @@ gold:
 """
 
 
+PIPELINES = [
+    ("by_pipeline", "pipeline", "*/5 * * * *"),
+    ("by_layer", "layer", "*/5 * * * *"),
+    ("by_table", "table", "*/5 * * * *"),
+    ("mistyped", "tabel", "@daily"),
+    ("whenever", "layer", "now and then"),
+]
+
+
 @pytest.fixture(scope="session")
 def fake_weir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = tmp_path_factory.mktemp("bin") / "weir"
@@ -43,25 +51,23 @@ def fake_weir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project of its own with this repository's DAGs: one pipeline for each kind of tasks, one with a typing error, one with a bad schedule."""
+    """A project with this repository's DAGs: one pipeline for each kind of tasks, one with a typing error, one with a bad schedule."""
     root = tmp_path_factory.mktemp("project")
     for folder in ("dags", "plugins", ".envs"):
         (root / folder).symlink_to(ROOT / folder)
     pipelines = root / "conf" / "pipelines"
     pipelines.mkdir(parents=True)
-    for tasks in ("pipeline", "layer", "table"):
-        (pipelines / f"by_{tasks}.yml").write_text(PIPELINE.format(name=f"by_{tasks}", tasks=tasks, schedule="*/5 * * * *"), encoding="utf-8")
-    (pipelines / "mistyped.yml").write_text(PIPELINE.format(name="mistyped", tasks="tabel", schedule="@daily"), encoding="utf-8")
-    (pipelines / "whenever.yml").write_text(PIPELINE.format(name="whenever", tasks="layer", schedule="now and then"), encoding="utf-8")
+    for name, tasks, schedule in PIPELINES:
+        (pipelines / f"{name}.yml").write_text(PIPELINE.format(name=name, tasks=tasks, schedule=schedule), encoding="utf-8")
     return root
 
 
 @pytest.fixture(scope="session")
-def airflow(project: Path, fake_weir: Path) -> Iterator[Airflow]:
+def airflow(project: Path, fake_weir: Path) -> Airflow:
     """The project's Airflow with its database; tasks run the fake command."""
     prepared = Airflow(project, {**os.environ, "WEIR_COMMAND": str(fake_weir)})
     prepare_database(prepared)
-    yield prepared
+    return prepared
 
 
 def run_inside(airflow: Airflow, script: str, *arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""Stands for the `weir` command: `weir run exit_4 …` says a line, prints a result and ends with 4; `weir run hang …` never ends by itself."""
+"""Stands for the `weir` command: `weir run exit_4 …` says a line, prints a result and ends with 4; `weir run hang …` does not end."""
 
 import json
 import os

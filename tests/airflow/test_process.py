@@ -8,13 +8,15 @@ from pathlib import Path
 
 from weir_process import Finished, end_group, follow, start
 
+READY = "print('ready', file=sys.stderr, flush=True)"
+
 
 def python(source: str, folder: Path) -> subprocess.Popen[str]:
     return start([sys.executable, "-c", source], folder)
 
 
 def test_progress_is_handed_on_and_the_last_line_is_the_result(tmp_path: Path) -> None:
-    source = "import sys; print('one', file=sys.stderr); print(file=sys.stderr); print('two é', file=sys.stderr); print('x'); print('{}'); sys.exit(3)"
+    source = "import sys; print('one\\n\\ntwo é', file=sys.stderr); print('x'); print('{}'); sys.exit(3)"
     said: list[str] = []
 
     finished = follow(python(source, tmp_path), said.append, grace_seconds=5)
@@ -44,7 +46,7 @@ def test_a_process_that_outlives_the_command_is_ended_with_it(tmp_path: Path) ->
 
 
 def test_a_child_that_ends_when_asked_is_not_killed(tmp_path: Path) -> None:
-    source = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); print('ready', file=sys.stderr, flush=True); signal.pause()"
+    source = f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); {READY}; signal.pause()"
     child = python(source, tmp_path)
 
     finished = follow(child, lambda line: end_group(child, grace_seconds=30), grace_seconds=30)
@@ -53,7 +55,7 @@ def test_a_child_that_ends_when_asked_is_not_killed(tmp_path: Path) -> None:
 
 
 def test_a_child_that_does_not_hear_is_killed_after_the_grace(tmp_path: Path) -> None:
-    source = "import signal, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', file=sys.stderr, flush=True)\nwhile True: signal.pause()"
+    source = f"import signal, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN); {READY}\nwhile True: signal.pause()"
     child = python(source, tmp_path)
 
     finished = follow(child, lambda line: end_group(child, grace_seconds=0.1), grace_seconds=30)

@@ -14,7 +14,7 @@ Row = tuple[int, str | None, str | None]
 
 
 def read(path: Path, file_format: str = "json") -> list[Row]:
-    return [tuple(row.values()) for batch in read_records(str(path), file_format, ",") for row in batch.to_pylist()]  # type: ignore[misc]
+    return [tuple(row.values()) for batch in read_records(str(path), file_format, ",") for row in batch.to_pylist()]
 
 
 def written(folder: Path, name: str, content: bytes) -> Path:

@@ -22,7 +22,7 @@ def java_that(tmp_path: Path, script: str) -> Java:
     """The script sees the target folder as $folder, and every call is one line in `calls`."""
     command = tmp_path / "java" / "bin" / "java"
     command.parent.mkdir(parents=True)
-    last = '${!#}'
+    last = "${!#}"
     text = f'#!/usr/bin/env bash\necho "$*" >> "{tmp_path}/calls"\nfolder=$(dirname "{last}")\n{script}\n'
     command.write_text(text, encoding="utf-8")
     command.chmod(0o755)

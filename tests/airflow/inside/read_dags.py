@@ -17,7 +17,7 @@ from sqlalchemy import select
 
 def main() -> None:
     folder = Path(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
-    DagBundlesManager().sync_bundles_to_db()
+    DagBundlesManager().sync_bundles_to_db()  # type: ignore[no-untyped-call]
     bag = BundleDagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder")
     sync_bag_to_db(bag, "dags-folder", None)
     with create_session() as session:

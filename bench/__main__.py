@@ -1,0 +1,6 @@
+"""`make bench`: all benchmarks, one after the other. They want a quiet machine; compare ratios, not seconds."""
+
+from bench import full_load, increment
+
+increment.main()
+full_load.main()

@@ -1,0 +1,16 @@
+"""What is said of a failure: its cause in one line to a person, the whole story to the log."""
+
+import traceback
+from pathlib import Path
+
+
+def first_line(error: BaseException) -> str:
+    """The cause in one line: Spark's errors begin with it and go on with pages of stack."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:500] if lines else 'no further word'}"
+
+
+def keep_trace(log_file: Path, what: str, error: BaseException) -> None:
+    log_file.parent.mkdir(parents=True, exist_ok=True)
+    with open(log_file, "a", encoding="utf-8") as file:
+        file.write(f"\n{what} failed:\n{''.join(traceback.format_exception(error))}\n")

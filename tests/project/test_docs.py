@@ -1,0 +1,203 @@
+"""The documentation says what the code does: every key, column, exit code and error has its place, links lead somewhere, examples work."""
+
+import ast
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from spark_jobs.bronze.ingest import BRONZE_DDL
+from spark_jobs.cli.app import app
+from spark_jobs.config import pipeline as models
+from spark_jobs.config.checks import check_folder
+from spark_jobs.config.document import read_document
+from spark_jobs.lake.ledger import BATCHES, RUNS, TABLES
+from spark_jobs.landing.registrar import ARRIVALS
+from spark_jobs.run.result import EXIT_CODES
+from spark_jobs.silver.schema import ORIGIN_DDL, QUARANTINE_DDL
+from tests.conftest import Workshop
+
+ROOT = Path(__file__).resolve().parents[2]
+README, REFERENCE = ROOT / "README.md", ROOT / "docs" / "pipeline-file.md"
+TABLES_PAGE, OPERATIONS = ROOT / "docs" / "tables.md", ROOT / "docs" / "operations.md"
+PAGES = sorted([README, ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
+
+SECTIONS: dict[str, type[BaseModel]] = {
+    "Pipeline": models.Pipeline,
+    "Source": models.Source,
+    "Column": models.Column,
+    "Dimension": models.Dimension,
+    "Silver": models.Silver,
+    "Event time": models.EventTime,
+    "Lookup": models.Lookup,
+    "Gold": models.Gold,
+    "Window": models.Window,
+}
+# Errors of the sample's answers, and those that reach nobody: they become problems of a ConfigError.
+UNSEEN_ERRORS = {"ConflictError", "MisfitError", "SqlError"}
+
+
+def test_every_model_of_a_pipeline_file_has_a_section() -> None:
+    assert set(models.Model.__subclasses__()) == set(SECTIONS.values())
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_the_reference_lists_exactly_the_keys_of_a_model(title: str) -> None:
+    rows = reference_rows(REFERENCE.read_text(encoding="utf-8"), title)
+
+    assert list(rows) == [field.alias or name for name, field in SECTIONS[title].model_fields.items()]
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_the_reference_gives_each_key_its_default_and_an_example_that_is_accepted(title: str, tmp_path: Path) -> None:
+    model = SECTIONS[title]
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    for key, (default, example) in reference_rows(REFERENCE.read_text(encoding="utf-8"), title).items():
+        field = fields[key]
+        assert (default == "*required*") == field.is_required(), f"{title}: {key}"
+        if default.startswith("`"):
+            assert default == f"`{str(field.default).lower()}`", f"{title}: {key}"
+        written = read_yaml(example, tmp_path)
+        assert list(written) == [key], f"{title}: the example of {key} is {example}"
+        assert problems_of(model, written, key) == []
+
+
+def test_a_key_without_a_line_in_the_reference_is_found() -> None:
+    page = REFERENCE.read_text(encoding="utf-8")
+    shorter = "\n".join(line for line in page.splitlines() if not line.startswith("| `files_per_batch`"))
+
+    assert "files_per_batch" in reference_rows(page, "Source")
+    assert "files_per_batch" not in reference_rows(shorter, "Source")
+
+
+@pytest.mark.parametrize("page", [README, REFERENCE], ids=lambda page: page.name)
+def test_every_pipeline_in_the_documentation_passes_the_check(page: Path, tmp_path: Path) -> None:
+    blocks = pipeline_blocks(page)
+    assert blocks, f"{page.name} shows no pipeline"
+    for number, block in enumerate(blocks):
+        root = tmp_path / str(number)
+        shutil.copytree(ROOT / "conf", root / "conf", ignore=shutil.ignore_patterns("pipelines", "__pycache__"))
+        (root / "conf" / "pipelines").mkdir()
+        (root / "conf" / "pipelines" / f"{read_yaml(block, root)['pipeline']}.yml").write_text(block, encoding="utf-8")
+        assert [str(problem) for problem in check_folder(root, {})] == []
+
+
+def test_the_pipeline_in_the_readme_is_taken_from_the_shipped_one(tmp_path: Path) -> None:
+    shown = next(read_yaml(block, tmp_path) for block in pipeline_blocks(README) if block.startswith("pipeline: retail\n"))
+    shipped = read_document(ROOT / "conf" / "pipelines" / "retail.yml", "retail.yml").data
+
+    assert list(differing_keys(shown, shipped)) == []
+
+
+def test_the_five_steps_need_under_15_lines_of_yaml() -> None:
+    assert len(five_steps_pipeline().strip().splitlines()) < 15
+
+
+@pytest.mark.spark
+def test_the_five_steps_of_the_readme_give_the_result_that_it_shows(workshop: Workshop) -> None:
+    readme = README.read_text(encoding="utf-8")
+    for path, text in re.findall(r"^cat > (landing/\S+) <<'EOF'\n(.*?\n)EOF$", readme, re.MULTILINE | re.DOTALL):
+        workshop.write(path, text)
+    workshop.write("conf/pipelines/power.yml", five_steps_pipeline())
+
+    result = workshop.run("power")
+
+    assert result.exit_code == 0, result.message
+    hours = workshop.rows("power.gold.kwh_per_hour", "window_start", "window_end", "district", "reading_count", "kwh")
+    shown = [" ".join([str(start), str(end), district, str(count), str(kwh)]) for start, end, district, count, kwh in hours]
+    for line in shown:
+        assert line in re.sub(r" +", " ", readme)
+    [(record, reasons)] = workshop.rows("power.quarantine.silver.readings", "record", "reasons")
+    assert '"reading_id": "4"' in record
+    assert str(reasons) in readme
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path) if path else page
+        assert file.exists(), f"{target} is not there"
+        if anchor:
+            assert anchor in anchors(file), f"{target}: there is no such heading"
+
+
+def test_every_system_column_is_explained() -> None:
+    page = TABLES_PAGE.read_text(encoding="utf-8")
+    declared = [part.split()[0] for part in re.split(r", (?![^<]*>)", f"{BRONZE_DDL}, {ORIGIN_DDL}, {QUARANTINE_DDL}")]
+    stored = [name for schema in (ARRIVALS, RUNS, TABLES, BATCHES) for name in schema.names]
+    names = {*declared, *stored, "_event_at", "_valid_from", "_valid_to", "_confirmed_by", "window_start", "window_end"}
+
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+
+
+def test_every_exit_code_and_command_is_listed() -> None:
+    page = OPERATIONS.read_text(encoding="utf-8")
+    commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+
+    assert [f"| {code} | `{status}` |" for status, code in EXIT_CODES.items() if f"| {code} | `{status}` |" not in page] == []
+    assert [name for name in commands if f"`weir {name}" not in page] == []
+
+
+def test_every_error_has_an_entry_in_the_runbook() -> None:
+    runbook = OPERATIONS.read_text(encoding="utf-8").partition("## Runbook")[2]
+
+    assert [name for name in sorted(errors_of_the_code() - UNSEEN_ERRORS) if not re.search(rf"\b{name}\b", runbook)] == []
+
+
+def reference_rows(page: str, title: str) -> dict[str, tuple[str, str]]:
+    """The keys in the table of a section, each with its default and its example."""
+    section = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| `(.+?)` \| .+ \|$", section, re.MULTILINE)
+    return {key: (default, example) for key, default, example in rows}
+
+
+def problems_of(model: type[BaseModel], written: dict[str, Any], key: str) -> list[str]:
+    """What the model says of one key's value; that others are missing is no matter here."""
+    try:
+        model.model_validate(written, by_alias=True, by_name=False)
+    except ValidationError as error:
+        return [problem["msg"] for problem in error.errors() if problem["loc"][0] == key]
+    return []
+
+
+def read_yaml(text: str, folder: Path) -> dict[str, Any]:
+    """As pipeline files are read: plain YAML would take the key `on` for true."""
+    file = folder / "example.yml"
+    file.write_text(text, encoding="utf-8")
+    return read_document(file, file.name).data
+
+
+def pipeline_blocks(page: Path) -> list[str]:
+    blocks = re.findall(r"^```yaml\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return [block for block in blocks if block.startswith("pipeline:")]
+
+
+def five_steps_pipeline() -> str:
+    return next(block for block in pipeline_blocks(README) if block.startswith("pipeline: power\n"))
+
+
+def differing_keys(part: Any, whole: Any, path: str = "") -> Iterator[str]:
+    """Where a part says something else than the whole that it is cut from."""
+    if isinstance(part, dict) and isinstance(whole, dict):
+        for key, value in part.items():
+            yield from differing_keys(value, whole[key], f"{path}.{key}") if key in whole else [f"{path}.{key}"]
+    elif part != whole:
+        yield path
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that headings have: lower case, without marks, spaces as dashes."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def errors_of_the_code() -> set[str]:
+    """Every class that is raised by its own name: those whose base is an exception."""
+    files = [path for folder in ("spark_jobs", "dags", "plugins") for path in (ROOT / folder).rglob("*.py")]
+    nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ClassDef)]
+    return {node.name for node in nodes if any(ast.unparse(base).endswith(("Error", "Exception")) for base in node.bases)}
