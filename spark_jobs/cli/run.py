@@ -64,7 +64,7 @@ def _last_line(result: RunResult) -> str:
     if result.status is Status.NOTHING_TO_DO:
         warnings = [f"warning: {warning}" for warning in result.warnings]
         return "\n".join([*warnings, f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"])
-    read = sum(run.counts.rows_in for run in result.tables if run.table.startswith("bronze."))
+    read = sum(run.counts.inserted for run in result.tables if run.table.startswith("bronze."))
     published = sum(run.counts.published for run in result.tables if run.table.startswith("silver."))
     bad = sum(run.counts.quarantined for run in result.tables)
     rows = f"{read:,} records read, {published:,} silver rows published, {bad:,} quarantined"

@@ -12,8 +12,9 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.delta_log import table_bytes, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.landing.registrar import bytes_after
+from spark_jobs.landing.registrar import bytes_after, last_taken_chunk
 
+DEFINITION = "definition"
 LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",)}
 """What the layers of the command line and the DAGs stand for."""
 
@@ -28,14 +29,12 @@ class Plan:
     tables: dict[str, tuple[str, ...]]
 
     def current_inputs(self, table: str) -> dict[str, Any]:
-        """The versions that the table's inputs have now; a gold table made anew each time also depends on its definition."""
+        """The versions that the table's inputs have now, and its definition, which it depends on as much."""
         layer, _, name = table.partition(".")
         if layer == "bronze":
-            return {"arrivals": table_version(self.lake.arrivals(name))}
+            return {"arrivals": last_taken_chunk(self.lake.arrivals(name))}
         versions: dict[str, Any] = {source: table_version(self.lake.table(source)) for source in self.tables[table]}
-        if layer == "gold" and self.pipeline.gold[name].mode == "complete":
-            versions["definition"] = _fingerprint(self.pipeline, name, self.conf)
-        return versions
+        return versions | {DEFINITION: _fingerprint(self.pipeline, table, self.conf)}
 
     def is_due(self, table: str, consumed: dict[str, Any] | None) -> bool:
         """Something new to read, and every input there to be read."""
@@ -69,11 +68,30 @@ def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str
 def due_tables(plan: Plan, ledger: Ledger) -> tuple[list[str], dict[str, dict[str, Any]]]:
     """The tables that are due now, and what every table has consumed. Tables below a due one may become due in the run."""
     consumed = ledger.consumed_inputs()
+    for table in plan.tables:
+        _check_definition(plan, table, consumed.get(table, {}))
     return [table for table in plan.tables if plan.is_due(table, consumed.get(table))], consumed
 
 
-def _fingerprint(pipeline: Pipeline, name: str, conf: Path) -> str:
-    gold = pipeline.gold[name]
-    file = gold.sql or (gold.python or "").partition(":")[0]
-    text = (conf / file).read_text(encoding="utf-8") if file else ""
-    return hashlib.sha256(f"{gold.model_dump_json()}\n{text}".encode()).hexdigest()[:16]
+def _check_definition(plan: Plan, table: str, consumed: dict[str, Any]) -> None:
+    """Rows that are published follow the definition of their time: a changed one would give a table that is a function of nothing."""
+    layer, _, name = table.partition(".")
+    is_made_anew = layer == "gold" and plan.pipeline.gold[name].mode == "complete"
+    if layer == "bronze" or is_made_anew or DEFINITION not in consumed:
+        return
+    if consumed[DEFINITION] != _fingerprint(plan.pipeline, table, plan.conf):
+        message = f"the definition of {table} has changed since its rows were made, and they would not follow"
+        hint = "take the change back, or give the table a new name: it is then built from all of bronze"
+        raise ConfigError([Problem(f"conf/pipelines/{plan.pipeline.name}.yml", 1, table, name, message, hint)])
+
+
+def _fingerprint(pipeline: Pipeline, table: str, conf: Path) -> str:
+    """A hash of all that the file says of the table, of the dimensions it looks up, and of the SQL or Python file it names."""
+    layer, _, name = table.partition(".")
+    definition: Any = next(found for kind, known_as, found in pipeline.tables() if (kind, known_as) == (layer, name))
+    text = ""
+    if layer == "silver":
+        text = "".join(pipeline.dimensions[dimension].history for dimension in definition.lookup)
+    elif layer == "gold" and (file := definition.sql or (definition.python or "").partition(":")[0]):
+        text = (conf / file).read_text(encoding="utf-8")
+    return hashlib.sha256(f"{definition.model_dump_json()}\n{text}".encode()).hexdigest()[:16]

@@ -98,5 +98,6 @@ def describe(run: TableRun) -> str:
     classes = [f"{count:,} {name}" for name, count in run.counts.as_dict().items() if count and name != "rows_in"]
     corrected = [f"{run.corrected:,} corrected"] if run.corrected else []
     rate = f", {run.counts.rows_in / run.seconds:,.0f} rows/s" if run.seconds > 0 and run.counts.rows_in else ""
-    text = f"{run.counts.rows_in:,} rows: {', '.join([*classes, *corrected]) or 'none'} in {run.seconds:.1f} s{rate}"
+    rows = f"{run.counts.rows_in:,} row{'' if run.counts.rows_in == 1 else 's'}"
+    text = f"{rows}: {', '.join([*classes, *corrected]) or 'none'} in {run.seconds:.1f} s{rate}"
     return f"{text}; {run.error}" if run.error else text
