@@ -4,7 +4,7 @@ A window is a function of the silver rows in it, so it comes out the same howeve
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -17,11 +17,14 @@ MOST_WINDOWS_LISTED = 500
 
 @dataclass(frozen=True)
 class Touched:
-    """The windows that a batch of changes touches: their starts, or where these are too many, the first and the last of them."""
+    """The windows that a batch of changes touches: their starts, or where these are too many, the first and the last of them.
 
-    first: datetime
-    last: datetime
-    starts: tuple[datetime, ...] | None
+    Times are kept as Spark writes them: a feed's mistaken year may lie outside Python's.
+    """
+
+    first: str
+    last: str
+    starts: tuple[str, ...] | None
 
     @property
     def condition(self) -> str:
@@ -33,14 +36,15 @@ class Touched:
 
 def find_touched(changes: DataFrame, gold: Gold, event_time: str) -> Touched | None:
     """The windows of the rows' old and new images; a bounded number of starts comes to the driver."""
-    starts = _windowed(changes, gold, event_time).select(F.unix_micros("window_start").alias("start")).distinct()
-    found = [_from_micros(row["start"]) for row in starts.orderBy("start").limit(MOST_WINDOWS_LISTED + 1).collect()]
+    starts = _windowed(changes, gold, event_time).select("window_start").distinct()
+    listed = starts.orderBy("window_start").limit(MOST_WINDOWS_LISTED + 1)
+    found = [row[0] for row in listed.select(F.col("window_start").cast("string")).collect()]
     if not found:
         return None
     if len(found) <= MOST_WINDOWS_LISTED:
         return Touched(found[0], found[-1], tuple(found))
-    last = starts.agg(F.max("start")).collect()[0][0]
-    return Touched(found[0], _from_micros(last), None)
+    last = starts.agg(F.max("window_start").cast("string")).collect()[0][0]
+    return Touched(found[0], last, None)
 
 
 def compute_windows(silver: DataFrame, gold: Gold, event_time: str, touched: Touched | None, processed_at: datetime) -> DataFrame:
@@ -48,7 +52,7 @@ def compute_windows(silver: DataFrame, gold: Gold, event_time: str, touched: Tou
     rows = silver
     if touched is not None and gold.window is not None:
         at, size = F.col(event_time), F.expr(f"INTERVAL {gold.window.size}")
-        rows = rows.where((at >= F.lit(touched.first)) & (at < F.lit(touched.last) + size))
+        rows = rows.where((at >= F.expr(_literal(touched.first))) & (at < F.expr(_literal(touched.last)) + size))
     if gold.where:
         rows = rows.where(gold.where)
     windowed = _windowed(rows, gold, event_time)
@@ -75,10 +79,5 @@ def _aggregate(rows: DataFrame, gold: Gold, processed_at: datetime, windows: lis
     return rows.groupBy(*groups).agg(*measures).select(*groups, *gold.measures, F.lit(processed_at).alias("_processed_at"))
 
 
-def _from_micros(micros: int) -> datetime:
-    """A time that knows its zone: Spark hands out timestamps in the zone of the machine."""
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
-
-
-def _literal(at: datetime) -> str:
-    return f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}'"
+def _literal(at: str) -> str:
+    return f"TIMESTAMP '{at}'"

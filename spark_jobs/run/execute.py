@@ -18,7 +18,7 @@ from spark_jobs.run.failure import first_line, keep_trace
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.result import State, TableRun
-from spark_jobs.run.steps import run_table
+from spark_jobs.run.steps import create_dimensions, run_table
 from spark_jobs.session.settings import PER_BATCH
 
 
@@ -43,6 +43,7 @@ class Execution:
         """Bring every table of the plan up to date; a table whose input failed is not reached."""
         batch_settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
         context = RunContext(order, spark, batch_settings, self.on_batch)
+        create_dimensions(context, self.plan.tables)
         waiting = dict(self.plan.tables)
         running: dict[Future[None], str] = {}
         with ThreadPoolExecutor(order.profile.parallel_tables) as pool:

@@ -1,5 +1,6 @@
 """One step per layer: which stream a table reads, and what each of its batches does."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -39,6 +40,13 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
         case _:
             gold = run.pipeline.gold[name]
             _run_windows(run, name, gold) if gold.mode == "update" else _run_complete(run, name, gold, list(inputs))
+
+
+def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
+    """A dimension of which nothing has landed yet is an empty table: its members are unknown to the facts until they come."""
+    silver = [run.pipeline.silver[table.partition(".")[2]] for table in planned if table.startswith("silver.")]
+    for name in dict.fromkeys(dimension for table in silver for dimension in table.lookup):
+        tables.create(run.lake.table(f"dimension.{name}"), dimension_ddl(run.pipeline.dimensions[name]), tables.CHANGE_FEED)
 
 
 def _run_bronze(run: RunContext, name: str) -> None:

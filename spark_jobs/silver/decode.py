@@ -6,6 +6,8 @@ Scalars are taken as text and then cast, so that a value that does not fit is na
 """
 
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -19,6 +21,9 @@ OBJECT = r"^\s*\{"
 ISO_DATE = r"^\d{4}-\d{1,2}-\d{1,2}"
 DIGITS_OF_A_DOUBLE = 15
 VALUE_LENGTH = 200
+
+Reason = tuple[Column, Column]
+"""When it applies, and what it says."""
 
 
 @dataclass(frozen=True)
@@ -176,9 +181,12 @@ def _parse(text: Column, kind: str) -> Column:
 def _broken_reasons(how: Decoding) -> Column:
     """What is wrong with the record as a whole: nothing further is asked of such a row."""
     # With an element behind it, an object that is followed by anything else is not the first of exactly two.
-    is_object = F.expr("try_variant_get(try_parse_json(concat('[', _broken, ',0]')), '$[1]', 'int')").isNotNull() & F.col("_broken").rlike(OBJECT)
+    is_object = F.expr("try_variant_get(try_parse_json(concat('[', _broken, ',0]')), '$[1]', 'int')").isNotNull() & F.col("_broken").rlike(
+        OBJECT
+    )
     shape = F.when(is_object, F.lit("the record has another shape than its columns expect")).otherwise(F.lit("not one JSON object"))
-    misfits = _present(*(_misfit(name, how) for name in how.columns if _is_long_decimal(how, name))) if how.source_format == "json" else _present()
+    is_json = how.source_format == "json"
+    misfits = _present(*(_misfit(name, how) for name in how.columns if is_json and _is_long_decimal(how, name)))
     of_record = _present(
         _reason("readable", None, F.col("_problem"), when=F.col("_problem").isNotNull()),
         _reason("decodable", None, shape, when=F.col("_broken").isNotNull()),
@@ -186,7 +194,7 @@ def _broken_reasons(how: Decoding) -> Column:
     return F.when(is_object & (F.size(misfits) > 0), misfits).otherwise(of_record)
 
 
-def _misfit(name: str, how: Decoding) -> Column:
+def _misfit(name: str, how: Decoding) -> Reason:
     """A long decimal is parsed as such, and one that does not fit breaks its record: its text is looked up once more, to name it."""
     kind, path = how.columns[name].type, "".join(f"['{part}']" for part in how.path_of(name))
     text = F.get_json_object("_broken", f"${path}")
@@ -194,27 +202,35 @@ def _misfit(name: str, how: Decoding) -> Column:
 
 
 def _all_reasons(how: Decoding) -> Column:
-    of_columns = []
+    reasons: list[Reason] = []
     for name, column in how.columns.items():
         if not column.sql:
             text, value = F.col(f"_text_{name}"), F.col(name)
-            of_columns.append(_reason(f"type {column.type}", name, text.cast("string"), when=text.isNotNull() & value.isNull()))
+            reasons.append(_reason(f"type {column.type}", name, text, when=text.isNotNull() & value.isNull()))
         if column.required or name in how.required:
             is_absent = F.col(name).isNull() if column.sql else F.col(f"_text_{name}").isNull()
-            of_columns.append(_reason("required", name, F.lit(None), when=is_absent))
+            reasons.append(_reason("required", name, F.lit(None), when=is_absent))
     if how.event_time and how.future:
         latest = F.col("_arrived_at") + F.expr(f"INTERVAL {how.future}")
         at = F.col(how.event_time)
-        of_columns.append(_reason(f"at most {how.future} after arrival", how.event_time, at.cast("string"), when=at > latest))
-    has_no_rows = ~F.col("_has_element")
-    checked = F.when(has_no_rows, F.array().cast(f"array<{REASON}>")).otherwise(_present(*of_columns))
-    return F.when(F.size("_broken_reasons") > 0, F.col("_broken_reasons")).otherwise(checked)
+        reasons.append(_reason(f"at most {how.future} after arrival", how.event_time, at, when=F.coalesce(at > latest, F.lit(False))))
+    of_row = F.when(F.col("_has_element"), _present(*reasons)).otherwise(_no_reasons())
+    return F.when(F.size("_broken_reasons") > 0, F.col("_broken_reasons")).otherwise(of_row)
 
 
-def _reason(rule: str, column: str | None, value: Column, when: Column) -> Column:
-    reason = F.struct(F.lit(rule).alias("rule"), F.lit(column).cast("string").alias("column"), F.substring(value.cast("string"), 1, VALUE_LENGTH).alias("value"))
-    return F.when(when, reason).otherwise(F.lit(None).cast(REASON))
+def _reason(rule: str, column: str | None, value: Column, when: Column) -> Reason:
+    text = F.substring(value.cast("string"), 1, VALUE_LENGTH)
+    return when, F.struct(F.lit(rule).alias("rule"), F.lit(column).cast("string").alias("column"), text.alias("value"))
 
 
-def _present(*reasons: Column) -> Column:
-    return F.filter(F.array(*reasons), lambda reason: reason.isNotNull()) if reasons else F.array().cast(f"array<{REASON}>")
+def _present(*reasons: Reason) -> Column:
+    """The reasons that apply. They are built only for a row that has one: for good rows, nearly all, it takes some comparisons."""
+    if not reasons:
+        return _no_reasons()
+    is_bad = reduce(or_, (applies for applies, _ in reasons))
+    built = F.array(*(F.when(applies, reason).otherwise(F.lit(None).cast(REASON)) for applies, reason in reasons))
+    return F.when(is_bad, F.filter(built, lambda reason: reason.isNotNull())).otherwise(_no_reasons())
+
+
+def _no_reasons() -> Column:
+    return F.array().cast(f"array<{REASON}>")

@@ -20,7 +20,7 @@ def reenrich(spark: SparkSession, table: FactTable, number: int, after: int, unt
     is_same = F.lit(True)
     for column in lookup.take:
         is_same = is_same & F.col(column).eqNullSafe(F.col(f"_was_{column}"))
-    identity = table.key or ("_file_id", "_line")
+    identity = _identity(table, number)
     corrected = again.where(~is_same).select(*identity, *lookup.take, F.lit(batch.processed_at).alias("_processed_at"))
     with kept(corrected):
         count = corrected.count()
@@ -29,5 +29,14 @@ def reenrich(spark: SparkSession, table: FactTable, number: int, after: int, unt
             same_row = " AND ".join(f"old.`{column}` = new.`{column}`" for column in identity)
             values: dict[str, str | Column] = {f"`{column}`": f"new.`{column}`" for column in [*lookup.take, "_processed_at"]}
             with tables.merge_session(spark, batch, counts):
-                tables.target(spark, table.path).merge(corrected.alias("new"), same_row).whenMatchedUpdate(set=values).execute()
+                tables.target(spark, table.path).merge(corrected.distinct().alias("new"), same_row).whenMatchedUpdate(set=values).execute()
     return counts
+
+
+def _identity(table: FactTable, number: int) -> tuple[str, ...]:
+    """What rows are corrected by. Those of an exploded record share its place; the ones that look up the same are corrected alike."""
+    lookup, dimension, _ = table.lookups[number]
+    if table.key:
+        return table.key
+    at = [lookup.as_of or str(table.decoding.event_time)] if dimension.history == "scd2" else []
+    return tuple(dict.fromkeys(["_file_id", "_line", *lookup.on, *at]))

@@ -87,9 +87,12 @@ def test_a_terminated_task_ends_the_command_and_what_it_started(airflow: Airflow
         runner.communicate()
         watchdog.cancel()
 
+    left = [pid for pid in map(int, (tmp_path / "pids").read_text(encoding="utf-8").split()) if is_running(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
     assert is_ready
     assert runner.returncode > 0
-    assert [pid for pid in map(int, (tmp_path / "pids").read_text(encoding="utf-8").split()) if is_running(pid)] == []
+    assert left == []
 
 
 def is_running(pid: int) -> bool:

@@ -1,0 +1,53 @@
+"""One writer per pipeline: a lock of the operating system, which a killed process cannot leave behind.
+
+The JVM inherits the lock's file descriptor, so that a JVM that outlives its parent keeps the lease until it ends.
+"""
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+class LeaseHeld(Exception):
+    """Another process writes to this pipeline."""
+
+    def __init__(self, pipeline: str, holder: dict[str, str]) -> None:
+        self.pipeline, self.holder = pipeline, holder
+        who = f"process {holder['pid']} on {holder['host']} since {holder['since']} ({holder['what']})" if holder else "another process"
+        super().__init__(f"pipeline {pipeline} is held by {who}; wait for it to end, or stop that process, then run again")
+
+
+@contextmanager
+def hold_lease(path: str, pipeline: str, what: str) -> Iterator[int]:
+    """Hold the lease for the block, or raise LeaseHeld at once. Gives the file descriptor for the JVM to inherit."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LeaseHeld(pipeline, _read_holder(descriptor)) from None
+        _write_holder(descriptor, what)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _write_holder(descriptor: int, what: str) -> None:
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    holder = {"host": socket.gethostname(), "pid": str(os.getpid()), "since": since, "what": what}
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+
+
+def _read_holder(descriptor: int) -> dict[str, str]:
+    try:
+        holder = json.loads(os.pread(descriptor, 4096, 0))
+    except json.JSONDecodeError:  # the holder is just writing it
+        return {}
+    return {name: str(holder.get(name, "?")) for name in ("host", "pid", "since", "what")}

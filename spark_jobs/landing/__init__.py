@@ -1,0 +1,1 @@
+"""Landing: finds new files and registers them as arrivals, without a JVM."""

@@ -1,0 +1,145 @@
+"""Windows over silver rows: which are touched, and what they hold."""
+
+import os
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.testing import assertDataFrameEqual
+
+from spark_jobs.config.pipeline import Gold
+from spark_jobs.gold import windows
+from spark_jobs.gold.windows import compute_groups, compute_windows, find_touched
+
+pytestmark = pytest.mark.spark
+
+AT = datetime(2024, 5, 1, 10, tzinfo=UTC)
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+WINDOWS = "window_start timestamp, window_end timestamp, page string, click_count bigint, _processed_at timestamp"
+
+
+@pytest.fixture(params=["UTC", "America/New_York"], autouse=True)
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The zone of the machine must change nothing."""
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = request.param
+    time.tzset()
+    yield
+    os.environ.pop("TZ")
+    os.environ.update({"TZ": before} if before else {})
+    time.tzset()
+
+
+def gold(size: str, slide: str | None = None, **more: Any) -> Gold:
+    window = {"size": size, **({"slide": slide} if slide else {})}
+    return Gold.model_validate({"from": "silver.clicks", "window": window, "group_by": "page", "measures": {"click_count": "count(*)"}, **more})
+
+
+def clicks(spark: SparkSession, *rows: tuple[str, str | None]) -> DataFrame:
+    return spark.createDataFrame(rows, "at string, page string").withColumn("at", F.col("at").cast("timestamp"))
+
+
+def expected(spark: SparkSession, *rows: tuple[str, str, str | None, int]) -> DataFrame:
+    frame = spark.createDataFrame(rows, "window_start string, window_end string, page string, click_count bigint")
+    times = {name: F.col(name).cast("timestamp") for name in ("window_start", "window_end")}
+    return frame.withColumns({**times, "_processed_at": F.lit(NOW)})
+
+
+def test_a_window_begins_with_its_start_and_ends_before_its_end(spark: SparkSession) -> None:
+    rows = clicks(
+        spark,
+        ("2024-05-01 10:00:00", "a"),
+        ("2024-05-01 10:59:59.999999", "a"),
+        ("2024-05-01 11:00:00", "a"),
+        ("2024-05-01 10:30:00", None),
+        ("1969-12-31 23:30:00", "old"),
+    )
+
+    found = compute_windows(rows, gold("1 hour"), "at", None, NOW)
+
+    assertDataFrameEqual(
+        found,
+        expected(
+            spark,
+            ("2024-05-01 10:00:00", "2024-05-01 11:00:00", "a", 2),
+            ("2024-05-01 11:00:00", "2024-05-01 12:00:00", "a", 1),
+            ("2024-05-01 10:00:00", "2024-05-01 11:00:00", None, 1),
+            ("1969-12-31 23:00:00", "1970-01-01 00:00:00", "old", 1),
+        ),
+    )
+
+
+def test_a_row_is_in_every_sliding_window_that_covers_it_and_in_none_that_the_condition_leaves_out(spark: SparkSession) -> None:
+    rows = clicks(spark, ("2024-05-01 10:05:00", "a"), ("2024-05-01 10:07:00", "b"))
+
+    found = compute_windows(rows, gold("10 minutes", "5 minutes", where="page <> 'b'"), "at", None, NOW)
+
+    assertDataFrameEqual(
+        found,
+        expected(spark, ("2024-05-01 10:00:00", "2024-05-01 10:10:00", "a", 1), ("2024-05-01 10:05:00", "2024-05-01 10:15:00", "a", 1)),
+    )
+
+
+def test_only_touched_windows_are_computed(spark: SparkSession) -> None:
+    silver = clicks(spark, *((f"2024-05-01 {hour:02}:30:00", "a") for hour in range(8, 16)))
+    changes = clicks(spark, ("2024-05-01 10:10:00", "a"), ("2024-05-01 14:20:00", "b"))
+
+    touched = find_touched(changes, gold("1 hour"), "at")
+    assert touched is not None
+    found = compute_windows(silver, gold("1 hour"), "at", touched, NOW)
+
+    assert touched.starts is not None
+    assert len(touched.starts) == 2
+    assertDataFrameEqual(
+        found,
+        expected(spark, ("2024-05-01 10:00:00", "2024-05-01 11:00:00", "a", 1), ("2024-05-01 14:00:00", "2024-05-01 15:00:00", "a", 1)),
+    )
+
+
+def test_too_many_touched_windows_are_named_as_a_span(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "MOST_WINDOWS_LISTED", 2)
+    silver = clicks(spark, *((f"2024-05-01 {hour:02}:30:00", "a") for hour in range(8, 16)))
+    changes = clicks(spark, *((f"2024-05-01 {hour:02}:10:00", "a") for hour in (14, 10, 12)))
+
+    touched = find_touched(changes, gold("1 hour"), "at")
+    assert touched is not None
+    found = compute_windows(silver, gold("1 hour"), "at", touched, NOW)
+
+    assert touched.starts is None
+    hours = [("2024-05-01 %02d:00:00" % hour, "2024-05-01 %02d:00:00" % (hour + 1), "a", 1) for hour in range(10, 15)]
+    assertDataFrameEqual(found, expected(spark, *hours))
+
+
+def test_rows_without_a_time_touch_no_window(spark: SparkSession) -> None:
+    changes = clicks(spark, ("2024-05-01 10:10:00", "a")).withColumn("at", F.lit(None).cast("timestamp"))
+
+    assert find_touched(changes, gold("1 hour"), "at") is None
+
+
+@pytest.mark.parametrize("at", ["0202-05-01 10:00:00", "0001-01-01 00:00:00", "0000-01-01 00:00:00", "9999-12-31 23:59:59"])
+def test_a_mistaken_year_does_not_stop_the_windows(spark: SparkSession, at: str) -> None:
+    """Feeds send 0001-01-01 for 'no date', and the window before it starts in the year 0."""
+    changes = clicks(spark, (at, "a"))
+
+    touched = find_touched(changes, gold("10 minutes", "5 minutes"), "at")
+    assert touched is not None
+    found = compute_windows(changes, gold("10 minutes", "5 minutes"), "at", touched, NOW)
+
+    assert found.where(touched.condition).agg(F.sum("click_count")).collect()[0][0] == 2
+
+
+def test_a_table_without_windows_has_a_row_per_group(spark: SparkSession) -> None:
+    definition = Gold.model_validate(
+        {"from": "silver.clicks", "group_by": "page", "measures": {"click_count": "count(*)", "last_at": "max(at)"}, "where": "at is not null"}
+    )
+    rows = clicks(spark, ("2024-05-01 10:00:00", "a"), ("2024-05-01 11:00:00", "a"), ("2024-05-01 11:00:00", None))
+
+    found = compute_groups(rows, definition, NOW)
+
+    last = AT + timedelta(hours=1)
+    schema = "page string, click_count bigint, last_at timestamp, _processed_at timestamp"
+    assertDataFrameEqual(found, spark.createDataFrame([("a", 2, last, NOW), (None, 1, last, NOW)], schema))

@@ -1,0 +1,53 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.lake.lease import LeaseHeld, hold_lease
+
+HOLD = """
+import sys
+from spark_jobs.lake.lease import hold_lease
+with hold_lease(sys.argv[1], "shop", "weir run"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def holder(path: Path) -> "subprocess.Popen[str]":
+    """A process that holds the lease until its input closes."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_a_second_holder_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
+    process = holder(tmp_path / "lease")
+    try:
+        with pytest.raises(LeaseHeld, match=f"process {process.pid} on .* since .*weir run.*wait for it to end") as refused, hold_lease(str(tmp_path / "lease"), "shop", "weir run"):
+            pass
+        assert refused.value.holder["pid"] == str(process.pid)
+    finally:
+        process.communicate()
+
+
+def test_a_killed_holder_leaves_the_lease_free(tmp_path: Path) -> None:
+    process = holder(tmp_path / "lease")
+    process.kill()
+    process.communicate()
+    with hold_lease(str(tmp_path / "lease"), "shop", "weir run") as descriptor:
+        assert descriptor > 0
+
+
+def test_a_child_that_inherited_the_lease_keeps_it_when_its_parent_is_gone(tmp_path: Path) -> None:
+    path = str(tmp_path / "lease")
+    with hold_lease(path, "shop", "weir run") as descriptor:
+        child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE, pass_fds=(descriptor,))
+    with pytest.raises(LeaseHeld), hold_lease(path, "shop", "weir run"):
+        pass
+    child.communicate()
+    with hold_lease(path, "shop", "weir run"):
+        assert os.path.exists(path)

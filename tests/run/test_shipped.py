@@ -1,0 +1,56 @@
+"""The shipped pipelines over the sample: after every delivery each table is what plain Python computes from the landed files."""
+
+import pytest
+
+from spark_jobs.cli.account import sum_up
+from spark_jobs.lake.layout import Lake
+from spark_jobs.sample.answers import true_answers
+from spark_jobs.sample.write import write_sample
+from tests.conftest import Workshop
+
+pytestmark = pytest.mark.spark
+
+PIPELINES = {
+    "retail": ["dimension.customers", "dimension.products", "silver.orders", "silver.order_lines", "gold.revenue_per_hour", "gold.top_products"],
+    "clickstream": ["silver.clicks", "gold.clicks_per_page", "gold.page_funnel"],
+}
+
+
+def assert_true(workshop: Workshop, pipeline: str) -> None:
+    """Every table, and the numbers of quarantined and filtered rows, against the true answers."""
+    answers = true_answers(workshop.landing)
+    for table in PIPELINES[pipeline]:
+        columns = list(answers[table][0])
+        assert workshop.rows(f"{pipeline}.{table}", *columns) == sorted((tuple(row.values()) for row in answers[table]), key=repr), table
+    accounts = {row["table"]: row for row in sum_up(workshop.project.pipelines[pipeline], Lake(workshop.project.lake, pipeline))}
+    expected = {row["table"]: row for row in answers["counts"] if row["table"] in accounts}
+    for table, row in expected.items():
+        assert {name: accounts[table][name] for name in ("quarantined", "filtered")} == {name: row[name] for name in ("quarantined", "filtered")}, table
+        rows = workshop.rows(f"{pipeline}.quarantine.{table}", "line") if row["quarantined"] else []
+        assert len(rows) == row["quarantined"], table
+    assert {table: row["missing"] for table, row in accounts.items()} == dict.fromkeys(accounts, 0)
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_every_delivery_leaves_the_true_answers(shipped: Workshop, pipeline: str) -> None:
+    for increment in range(3):
+        write_sample(shipped.landing, orders=200, increment=increment)
+
+        result = shipped.run(pipeline)
+
+        assert result.exit_code == 0, result.message
+        assert_true(shipped, pipeline)
+    before = shipped.versions()
+    assert Workshop(shipped.root, None).run(pipeline).status == "nothing_to_do"
+    assert shipped.versions() == before
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_all_deliveries_at_once_leave_the_true_answers(shipped: Workshop, pipeline: str) -> None:
+    for increment in range(3):
+        write_sample(shipped.landing, orders=200, increment=increment)
+
+    result = shipped.run(pipeline)
+
+    assert result.exit_code == 0, result.message
+    assert_true(shipped, pipeline)
