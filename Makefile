@@ -83,6 +83,6 @@ DUMP_BASE_CLASSES := .envs/jre/bin/java -Xshare:dump >/dev/null 2>&1
 # $(call environment,name): exactly what the lock says, and Weir itself as it stands in this folder.
 define environment
 test -x .envs/$(1)/bin/python || $(UV) venv --quiet --no-python-downloads --python "$(PYTHON)" .envs/$(1); \
-$(UV) pip sync --quiet --python .envs/$(1)/bin/python --require-hashes requirements/$(1).txt && \
+$(UV) pip sync --quiet --python .envs/$(1)/bin/python --compile-bytecode --require-hashes requirements/$(1).txt && \
 $(UV) pip install --quiet --python .envs/$(1)/bin/python --no-deps --no-build-isolation --editable .
 endef

@@ -5,8 +5,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import pyarrow.dataset as ds
-from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -61,18 +59,9 @@ def _run_bronze(run: RunContext, name: str) -> None:
 
     def recount(arrivals: DataFrame) -> Counts:
         chunks = [row["chunk"] for row in arrivals.select("chunk").distinct().collect()]
-        return _count_bronze(path, chunks)
+        return delta_log.count_chunks(path, chunks)
 
     run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest, recount)
-
-
-def _count_bronze(path: str, chunks: list[int]) -> Counts:
-    """What the chunks left in the table: its records, and files that could not be read."""
-    rows = DeltaTable(path).to_pyarrow_dataset()
-    in_chunks = ds.field("_chunk").isin(chunks)
-    records = rows.count_rows(filter=in_chunks & (ds.field("_line") > 0))
-    unreadable = rows.count_rows(filter=in_chunks & (ds.field("_line") == 0))
-    return Counts(rows_in=records + unreadable, inserted=records, quarantined=unreadable)
 
 
 def _run_dimension(run: RunContext, name: str) -> None:

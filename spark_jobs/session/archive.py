@@ -4,6 +4,7 @@ The JVM ignores an archive that does not fit it, so a stale one costs speed and 
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,7 @@ def make_archive(installed: Installation, java: Java, say: Callable[[str], None]
     """Run the sample twice in a lake of its own: the second run updates, merges and corrects, and so loads what increments load."""
     stamp = installed.archive.with_suffix(".txt")
     wanted = _fingerprint(java)
-    if installed.archive.is_file() and stamp.is_file() and stamp.read_text() == wanted:
+    if stamp.is_file() and stamp.read_text() == wanted:
         return
     say("recording the classes that Spark loads, so that runs start faster (about a minute, once)")
     installed.archive.unlink(missing_ok=True)
@@ -32,7 +33,10 @@ def make_archive(installed: Installation, java: Java, say: Callable[[str], None]
         for increment, extra in enumerate(({}, {RECORD: str(recorded)})):
             _weir({**environ, **extra}, "sample", "--increment", str(increment))
             _weir({**environ, **extra}, "run", "retail")
-        installed.archive.write_bytes(recorded.read_bytes())
+        if recorded.is_file():
+            shutil.copyfile(recorded, installed.archive)
+        else:
+            say("this Java writes no archive of classes: runs start a little slower")
     stamp.write_text(wanted)
 
 

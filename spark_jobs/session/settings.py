@@ -44,7 +44,9 @@ PER_BATCH = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
 """A query takes these from its checkpoint, as they were at its first run: each batch sets them again."""
 
 
-def spark_settings(profile: Profile, workload: Workload, cores: int, jars: Path, archive: Path, log4j: Path, log_file: Path, record: str | None = None) -> dict[str, str]:
+def spark_settings(
+    profile: Profile, workload: Workload, cores: int, jars: Path, archive: Path, log4j: Path, log_file: Path, record: str | None = None
+) -> dict[str, str]:
     """The settings of one run; those of the profile win."""
     small = workload is Workload.SMALL
     jvm = [*(SMALL_JVM if small else BIG_JVM), f"-Dlog4j2.configurationFile={log4j}", f"-Dweir.log={log_file}", "-Duser.timezone=UTC"]
@@ -59,6 +61,6 @@ def spark_settings(profile: Profile, workload: Workload, cores: int, jars: Path,
         "spark.master": profile.master,
         "spark.driver.memory": profile.driver_memory,
         "spark.driver.extraClassPath": f"{jars}/*",
-        "spark.driver.extraJavaOptions": " ".join(jvm),
+        "spark.driver.extraJavaOptions": " ".join(f'"{option}"' for option in jvm),
     }
     return settings | {name: str(value) for name, value in profile.spark.items()}

@@ -83,8 +83,8 @@ def _extract(records: DataFrame, how: Decoding) -> DataFrame:
         leaves = {name: F.col("_record") for name, c in how.columns.items() if not c.sql}
         return records.select("*", F.lit(None).cast("string").alias("_broken"), F.lit(True).alias("_has_element"), *_aliased(leaves))
     schema = f"records array<{_field_tree(how).ddl()}>, is_whole boolean, _broken string"
-    # A parser stops at the end of the first object. Inside an array, what follows it on the line is an error or a second element, and a line
-    # that closes the array itself never comes to `is_whole`: nothing is lost in silence.
+    # A parser stops at the end of the first object. Inside an array, what follows it on the line is an error or a second element, and a
+    # line that closes the array itself never comes to `is_whole`: nothing is lost in silence.
     wrapped = F.concat(F.lit('{"records":['), "_record", F.lit('],"is_whole":true}'))
     parsed = records.withColumn("_parsed", F.from_json(wrapped, schema, {"columnNameOfCorruptRecord": "_broken"}))
     flat = parsed.select("*", F.when(F.col("_problem").isNull(), _broken_text()).alias("_broken"))
@@ -139,10 +139,8 @@ def _is_long_decimal(how: Decoding, name: str) -> bool:
 
 def _leaf(how: Decoding, name: str) -> Column:
     path, array = how.path_of(name), how.explode_path
-    if array and path[: len(array)] == array:
-        value = _get(F.col("_element"), path[len(array) :])
-    else:
-        value = _get(_first_record(), path)
+    is_in_element = array is not None and path[: len(array)] == array
+    value = _get(F.col("_element"), path[len(array or ()) :]) if is_in_element else _get(_first_record(), path)
     return F.nullif(value, F.lit("")) if how.source_format == "csv" else value
 
 

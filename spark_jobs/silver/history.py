@@ -60,7 +60,8 @@ def differences(old: DataFrame, new: DataFrame, key: Sequence[str]) -> DataFrame
     was = old.select(*place, F.struct("_content", "_valid_to", "_confirmed_by").alias("_was"))
     state = F.struct("_content", "_valid_to", "_confirmed_by")
     both = new.withColumn("_is", state).join(was, on=place, how="full")
-    action = F.when(F.col("_is").isNull(), "delete").when(F.col("_was").isNull(), "insert").when(~F.col("_is").eqNullSafe(F.col("_was")), "update")
+    is_other = ~F.col("_is").eqNullSafe(F.col("_was"))
+    action = F.when(F.col("_is").isNull(), "delete").when(F.col("_was").isNull(), "insert").when(is_other, "update")
     return both.withColumn("_action", action).where(F.col("_action").isNotNull()).drop("_is", "_was")
 
 

@@ -1,4 +1,4 @@
-"""When a dimension moves, the facts that refer to a changed member are looked up again, and those that come out differently are corrected."""
+"""When a dimension moves, the facts of its changed members are looked up again, and those that come out differently are corrected."""
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F

@@ -26,7 +26,8 @@ def class_of_decoded() -> Column:
 def rank_versions(rows: DataFrame, key: Sequence[str], sequence: str) -> DataFrame:
     """Adds `_class`: the best version per key of this batch is its `winner`, the others are `duplicate` or `superseded`."""
     is_candidate = F.col("_class").isNull()
-    alone = F.when(~is_candidate, F.struct("_file_id", "_line"))  # rows that do not compete, often with a NULL key, stay out of one huge partition
+    # Rows that do not compete often have a NULL key: each is a partition of its own, not all one huge one.
+    alone = F.when(~is_candidate, F.struct("_file_id", "_line"))
     newest_first = [F.col(sequence).desc(), F.col("_content").desc(), *map(F.col, ("_arrived_at", "_file_id", "_line"))]
     versions = Window.partitionBy(*key, alone).orderBy(*newest_first)
     is_winner = F.row_number().over(versions) == 1

@@ -66,9 +66,12 @@ def test_a_csv_value_that_is_not_utf8_is_a_problem_of_its_row_alone(tmp_path: Pa
 
 def test_a_parquet_row_becomes_a_json_object(tmp_path: Path) -> None:
     at = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    table = pa.table({"id": [1], "at": pa.array([at], pa.timestamp("us", "UTC")), "amount": [Decimal("1.50")], "tags": [["a"]], "none": pa.nulls(1)})
-    pq.write_table(table, tmp_path / "a.parquet")
-    assert read(tmp_path / "a.parquet", "parquet") == [(1, '{"id": 1, "at": "2026-03-01T12:00:00+00:00", "amount": "1.50", "tags": ["a"], "none": null}', None)]
+    times = pa.array([at], pa.timestamp("us", "UTC"))
+    pq.write_table(
+        pa.table({"id": [1], "at": times, "amount": [Decimal("1.50")], "tags": [["a"]], "none": pa.nulls(1)}), tmp_path / "a.parquet"
+    )
+    record = '{"id": 1, "at": "2026-03-01T12:00:00+00:00", "amount": "1.50", "tags": ["a"], "none": null}'
+    assert read(tmp_path / "a.parquet", "parquet") == [(1, record, None)]
 
 
 def test_a_gzip_file_is_read_by_its_name(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ def holder(path: Path) -> "subprocess.Popen[str]":
 def test_a_second_holder_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
     process = holder(tmp_path / "lease")
     try:
-        with pytest.raises(LeaseHeld, match=f"process {process.pid} on .* since .*weir run.*wait for it to end") as refused, hold_lease(str(tmp_path / "lease"), "shop", "weir run"):
+        told = f"process {process.pid} on .* since .*weir run.*wait for it to end"
+        with pytest.raises(LeaseHeld, match=told) as refused, hold_lease(str(tmp_path / "lease"), "shop", "weir run"):
             pass
         assert refused.value.holder["pid"] == str(process.pid)
     finally:
