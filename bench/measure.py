@@ -9,7 +9,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "bench" / "out"
-PAGE = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
 SECONDS_BETWEEN_LOOKS = 0.25
 
@@ -35,31 +34,34 @@ def measure(command: list[str], expected: tuple[int, ...] = (0,), **environ: str
         process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environ}, stdout=out, stderr=out, start_new_session=True)
         peak, cpu, java = 0, {}, False
         while process.poll() is None:
-            for pid, ticks, _, name in _group(process.pid):
-                cpu[pid] = ticks
-                java = java or name == "java"
-            peak = max(peak, sum(pages for _, _, pages, _ in _group(process.pid)))
+            group = _group(process.pid)
+            cpu.update({pid: ticks for pid, ticks, _, _ in group})
+            java = java or any(name == "java" for _, _, _, name in group)
+            peak = max(peak, sum(kilobytes for _, _, kilobytes, _ in group))
             time.sleep(SECONDS_BETWEEN_LOOKS)
         seconds = time.monotonic() - started
     if process.returncode not in expected:
         sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{log.read_text(errors='replace')[-3000:]}")
-    return Measured(seconds, sum(cpu.values()) / TICKS, peak * PAGE / 1e6, java, process.returncode)
+    return Measured(seconds, sum(cpu.values()) / TICKS, peak * 1024 / 1e6, java, process.returncode)
 
 
 def _group(leader: int) -> list[tuple[int, int, int, str]]:
-    """(pid, CPU ticks, resident pages, name) of each process in the session that the leader started."""
+    """(pid, CPU ticks, kilobytes, name) of each process in the session that the leader started. Memory that processes share, as a JVM
+    does with a child just before that becomes another program, is shared out among them.
+    """
     found = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():
             continue
         try:
             head, _, tail = (folder / "stat").read_text().rpartition(")")
-            pages = int((folder / "statm").read_text().split()[1])
-        except OSError:  # it ended between the listing and the look
+            if int(tail.split()[3]) != leader:
+                continue
+            shared_out = next(line for line in (folder / "smaps_rollup").read_text().splitlines() if line.startswith("Pss:"))
+        except (OSError, StopIteration):  # it ended between the listing and the look
             continue
         fields = tail.split()
-        if int(fields[3]) == leader:
-            found.append((int(folder.name), int(fields[11]) + int(fields[12]), pages, head.partition("(")[2]))
+        found.append((int(folder.name), int(fields[11]) + int(fields[12]), int(shared_out.split()[1]), head.partition("(")[2]))
     return found
 
 

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -50,6 +51,18 @@ def busiest(pages, clicks):
 """
 
 
+@pytest.fixture
+def in_new_york() -> Iterator[None]:
+    """The zone of the machine, which must change nothing."""
+    before = os.environ.get("TZ")
+    os.environ["TZ"] = "America/New_York"
+    time.tzset()
+    yield
+    os.environ.pop("TZ")
+    os.environ.update({"TZ": before} if before else {})
+    time.tzset()
+
+
 def hour(number: int) -> datetime:
     return datetime(2024, 5, 1, number, tzinfo=UTC)
 
@@ -63,13 +76,14 @@ def click(number: int, at: str, version: int, page: str | None = "a") -> str:
     return f'{{"id":{number},"at":"{at}","version":{version}{named}}}\n'
 
 
+@pytest.mark.usefixtures("in_new_york")
 def test_gold_follows_silver(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One story, as every run takes seconds; the machine stands in New York, which must change nothing."""
-    monkeypatch.setenv("TZ", "America/New_York")
-    time.tzset()
+    """One story, as every run takes seconds."""
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     workshop.write("conf/hooks/shop.py", HOOK)
-    workshop.write("conf/sql/pages.sql", "SELECT c.page, count(*) AS visits FROM silver.clicks AS c WHERE c.page IS NOT NULL GROUP BY c.page")
+    workshop.write(
+        "conf/sql/pages.sql", "SELECT c.page, count(*) AS visits FROM silver.clicks AS c WHERE c.page IS NOT NULL GROUP BY c.page"
+    )
     first = [click(1, "2024-05-01T10:05:00Z", 1), click(2, "2024-05-01T10:55:00Z", 1, "b"), click(3, "2024-05-01T12:30:00Z", 1, None)]
     workshop.land("clicks/1.json", "".join([*first, click(5, "2024-05-01T18:00:00Z", 1)]))
 
@@ -112,10 +126,3 @@ def test_gold_follows_silver(workshop: Workshop, monkeypatch: pytest.MonkeyPatch
     assert workshop.rows("shop.gold.pages", "page", "visits") == [("a", 30), ("b", 20)]
     moved_tables = {table for table, version in workshop.versions().items() if before[table] != version and "_weir" not in table}
     assert moved_tables == {"lake/shop/gold/pages", "lake/shop/gold/busiest"}
-
-
-@pytest.fixture(autouse=True)
-def _zone_back() -> object:
-    yield
-    os.environ.pop("TZ", None)
-    time.tzset()

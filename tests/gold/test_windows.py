@@ -19,11 +19,10 @@ pytestmark = pytest.mark.spark
 
 AT = datetime(2024, 5, 1, 10, tzinfo=UTC)
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
-WINDOWS = "window_start timestamp, window_end timestamp, page string, click_count bigint, _processed_at timestamp"
 
 
 @pytest.fixture(params=["UTC", "America/New_York"], autouse=True)
-def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def zone(request: pytest.FixtureRequest) -> Iterator[None]:
     """The zone of the machine must change nothing."""
     before = os.environ.get("TZ")
     os.environ["TZ"] = request.param
@@ -36,7 +35,9 @@ def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 def gold(size: str, slide: str | None = None, **more: Any) -> Gold:
     window = {"size": size, **({"slide": slide} if slide else {})}
-    return Gold.model_validate({"from": "silver.clicks", "window": window, "group_by": "page", "measures": {"click_count": "count(*)"}, **more})
+    return Gold.model_validate(
+        {"from": "silver.clicks", "window": window, "group_by": "page", "measures": {"click_count": "count(*)"}, **more}
+    )
 
 
 def clicks(spark: SparkSession, *rows: tuple[str, str | None]) -> DataFrame:
@@ -110,7 +111,7 @@ def test_too_many_touched_windows_are_named_as_a_span(spark: SparkSession, monke
     found = compute_windows(silver, gold("1 hour"), "at", touched, NOW)
 
     assert touched.starts is None
-    hours = [("2024-05-01 %02d:00:00" % hour, "2024-05-01 %02d:00:00" % (hour + 1), "a", 1) for hour in range(10, 15)]
+    hours = [(f"2024-05-01 {hour:02}:00:00", f"2024-05-01 {hour + 1:02}:00:00", "a", 1) for hour in range(10, 15)]
     assertDataFrameEqual(found, expected(spark, *hours))
 
 
@@ -134,7 +135,12 @@ def test_a_mistaken_year_does_not_stop_the_windows(spark: SparkSession, at: str)
 
 def test_a_table_without_windows_has_a_row_per_group(spark: SparkSession) -> None:
     definition = Gold.model_validate(
-        {"from": "silver.clicks", "group_by": "page", "measures": {"click_count": "count(*)", "last_at": "max(at)"}, "where": "at is not null"}
+        {
+            "from": "silver.clicks",
+            "group_by": "page",
+            "measures": {"click_count": "count(*)", "last_at": "max(at)"},
+            "where": "at is not null",
+        }
     )
     rows = clicks(spark, ("2024-05-01 10:00:00", "a"), ("2024-05-01 11:00:00", "a"), ("2024-05-01 11:00:00", None))
 

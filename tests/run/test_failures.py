@@ -108,7 +108,9 @@ def test_a_batch_that_was_published_before_a_crash_is_not_done_again(workshop: W
         ("silver.orders", "stream"),
         ("gold.per_hour", "stream"),
     }
-    assert workshop.rows("shop.bronze.orders", "_file", "_line") == [("orders/1.json", n) for n in (1, 2)] + [("orders/2.json", n) for n in (1, 2, 3, 4)]
+    assert workshop.rows("shop.bronze.orders", "_file", "_line") == [("orders/1.json", n) for n in (1, 2)] + [
+        ("orders/2.json", n) for n in (1, 2, 3, 4)
+    ]
     assert workshop.rows("shop.dimension.members", "id", "city", "_valid_to") == [
         (1, "Köln", None),
         (1, "Ulm", datetime(2024, 3, 1, tzinfo=UTC)),
@@ -192,7 +194,11 @@ def test_a_failing_table_takes_only_those_behind_it_along(workshop: Workshop) ->
         "gold.bad": "failed",
         "gold.behind": "not_reached",
     }
-    ends = [row for row in Ledger(Lake(workshop.project.lake, "shop")).rows("runs") if row["run_id"] == failed.run_id and row["event"] == "ended"]
+    ends = [
+        row
+        for row in Ledger(Lake(workshop.project.lake, "shop")).rows("runs")
+        if row["run_id"] == failed.run_id and row["event"] == "ended"
+    ]
     assert [row["status"] for row in ends] == ["failed"]
 
     workshop.write("conf/hooks/shop.py", "def build(orders):\n    return orders.selectExpr('id + 1 AS next_id')\n")

@@ -1,7 +1,7 @@
 """The promise: tables are a function of the landed files, not of the order or the grouping in which they came.
 
 Four versions of everything arrive in every order and in every grouping into runs. Each order and grouping has a key of its own, so that
-four runs try them all: key n of run r brings the versions that its order and grouping put there.
+three runs try them all: key n of run r brings the versions that its order and grouping put there.
 """
 
 from collections.abc import Callable
@@ -75,9 +75,15 @@ HISTORIES: dict[str, tuple[Version, ...]] = {
     "tied": (("A", T[1]), ("B", T[2]), ("C", T[2]), ("A", T[3])),
     "silent": (("A", T[1]), ("A", T[2]), ("", T[3]), ("", T[4])),
 }
-FACTS: tuple[tuple[int, datetime, int | None, int | None], ...] = ((1, T[1], 5, 5), (2, T[2], 1, None), (2, T[3], None, 1), (2, T[2], 1, None))
+FACTS: tuple[tuple[int, datetime, int | None, int | None], ...] = (
+    (1, T[1], 5, 5),
+    (2, T[2], 1, None),
+    (2, T[3], None, 1),
+    (2, T[2], 1, None),
+)
 """(seq, at, one, two): an old version, two that tie, and a repetition of one of these."""
-GROUPINGS = [(1, 1, 1, 1), (2, 0, 0, 2), (1, 0, 3, 0), (0, 4, 0, 0)]
+RUNS = 3
+GROUPINGS = [(1, 1, 2), (2, 1, 1), (2, 0, 2), (1, 3, 0), (0, 4, 0)]
 """How many of the four come in each run."""
 ORDERS = list(permutations(range(4)))
 CASES = [(order, sizes) for order in ORDERS for sizes in GROUPINGS]
@@ -128,11 +134,11 @@ def visit_file() -> str:
 
 
 @pytest.fixture(scope="module")
-def in_four_runs(new_workshop: Callable[[], Workshop]) -> Workshop:
+def in_several_runs(new_workshop: Callable[[], Workshop]) -> Workshop:
     workshop = new_workshop()
     workshop.write("conf/pipelines/shuffled.yml", PIPELINE)
     workshop.land("visits/0.json", visit_file())
-    for run in range(4):
+    for run in range(RUNS):
         workshop.land(f"members/{run}.csv", member_file(run))
         workshop.land(f"facts/{run}.json", fact_file(run))
         result = workshop.run("shuffled")
@@ -145,7 +151,7 @@ def in_one_run(new_workshop: Callable[[], Workshop]) -> Workshop:
     workshop = new_workshop()
     workshop.write("conf/pipelines/shuffled.yml", PIPELINE)
     workshop.land("visits/0.json", visit_file())
-    for run in range(4):
+    for run in range(RUNS):
         workshop.land(f"members/{run}.csv", member_file(run))
         workshop.land(f"facts/{run}.json", fact_file(run))
     assert workshop.run("shuffled").exit_code == 0
@@ -172,15 +178,15 @@ def per_case(rows: list[tuple[Any, ...]]) -> dict[Any, list[tuple[Any, ...]]]:
         ("gold.names", "latest visit_count"),
     ],
 )
-def test_four_runs_give_the_tables_of_one_run(in_four_runs: Workshop, in_one_run: Workshop, table: str, columns: str) -> None:
-    rows = in_four_runs.rows(f"shuffled.{table}", *columns.split())
+def test_several_runs_give_the_tables_of_one_run(in_several_runs: Workshop, in_one_run: Workshop, table: str, columns: str) -> None:
+    rows = in_several_runs.rows(f"shuffled.{table}", *columns.split())
 
     assert rows == in_one_run.rows(f"shuffled.{table}", *columns.split())
     assert rows
 
 
-def test_the_history_of_a_member_does_not_depend_on_the_order_of_its_versions(in_four_runs: Workshop) -> None:
-    rows = in_four_runs.rows("shuffled.dimension.members", "country", "id", "_valid_from", "_valid_to", "name", "changed_at")
+def test_the_history_of_a_member_does_not_depend_on_the_order_of_its_versions(in_several_runs: Workshop) -> None:
+    rows = in_several_runs.rows("shuffled.dimension.members", "country", "id", "_valid_from", "_valid_to", "name", "changed_at")
     by_kind = per_case(rows)
 
     expected = {
@@ -188,21 +194,21 @@ def test_the_history_of_a_member_does_not_depend_on_the_order_of_its_versions(in
         "silent": [(T[1], T[3], "A", T[1]), (T[3], FOREVER, None, T[3])],
     }
     for kind, intervals in expected.items():
-        assert per_case(by_kind[kind]) == {case: intervals for case in range(len(CASES))}
+        assert per_case(by_kind[kind]) == dict.fromkeys(range(len(CASES)), intervals)
     tied = per_case(by_kind["tied"])
     either = [[(T[1], T[2], "A", T[1]), (T[2], T[3], name, T[2]), (T[3], FOREVER, "A", T[3])] for name in "BC"]
     assert {case: history in either for case, history in tied.items()} == dict.fromkeys(range(len(CASES)), True)
 
 
-def test_the_newest_version_of_a_key_does_not_depend_on_the_order_of_its_versions(in_four_runs: Workshop) -> None:
-    facts = per_case(in_four_runs.rows("shuffled.silver.facts", "id", "seq", "at", "one", "two"))
+def test_the_newest_version_of_a_key_does_not_depend_on_the_order_of_its_versions(in_several_runs: Workshop) -> None:
+    facts = per_case(in_several_runs.rows("shuffled.silver.facts", "id", "seq", "at", "one", "two"))
 
     either = [[(2, T[2], 1, None)], [(2, T[3], None, 1)]]
     assert {case: rows in either for case, rows in facts.items()} == dict.fromkeys(range(len(CASES)), True)
 
 
-def test_visits_find_the_member_of_their_time_although_it_came_later(in_four_runs: Workshop) -> None:
-    rows = in_four_runs.rows("shuffled.silver.visits", "country", "member", "place", "name", "latest")
+def test_visits_find_the_member_of_their_time_although_it_came_later(in_several_runs: Workshop) -> None:
+    rows = in_several_runs.rows("shuffled.silver.visits", "country", "member", "place", "name", "latest")
     visits = {(kind, case, place): (name, latest) for kind, case, place, name, latest in rows}
 
     expected = {"before": None, "at 1": "A", "before 2": "A", "at 2": "B", "at 3": "A", "after": None}
@@ -212,21 +218,21 @@ def test_visits_find_the_member_of_their_time_although_it_came_later(in_four_run
     assert len(rows) == len(visits) == len(CASES) * len(VISITS) * len(HISTORIES) + 1
 
 
-def test_windows_hold_what_silver_says_now_and_emptied_ones_are_gone(in_four_runs: Workshop) -> None:
-    facts = in_four_runs.rows("shuffled.silver.facts", "id", "at")
+def test_windows_hold_what_silver_says_now_and_emptied_ones_are_gone(in_several_runs: Workshop) -> None:
+    facts = in_several_runs.rows("shuffled.silver.facts", "id", "at")
     expected: dict[datetime, list[int]] = {}
     for case, at in facts:
         expected.setdefault(at, []).append(case)
 
-    found = in_four_runs.rows("shuffled.gold.facts_per_hour", "window_start", "window_end", "fact_count", "ids")
+    found = in_several_runs.rows("shuffled.gold.facts_per_hour", "window_start", "window_end", "fact_count", "ids")
 
     assert found == sorted((at, at + timedelta(hours=1), len(ids), sum(ids)) for at, ids in expected.items())
 
 
-def test_the_accounts_say_what_became_of_every_version(in_four_runs: Workshop, in_one_run: Workshop) -> None:
+def test_the_accounts_say_what_became_of_every_version(in_several_runs: Workshop, in_one_run: Workshop) -> None:
     split, one = (
         {row["table"]: row for row in sum_up(workshop.project.pipelines["shuffled"], Lake(workshop.project.lake, "shuffled"))}
-        for workshop in (in_four_runs, in_one_run)
+        for workshop in (in_several_runs, in_one_run)
     )
 
     cases = len(CASES)

@@ -11,7 +11,14 @@ from tests.conftest import Workshop
 pytestmark = pytest.mark.spark
 
 PIPELINES = {
-    "retail": ["dimension.customers", "dimension.products", "silver.orders", "silver.order_lines", "gold.revenue_per_hour", "gold.top_products"],
+    "retail": [
+        "dimension.customers",
+        "dimension.products",
+        "silver.orders",
+        "silver.order_lines",
+        "gold.revenue_per_hour",
+        "gold.top_products",
+    ],
     "clickstream": ["silver.clicks", "gold.clicks_per_page", "gold.page_funnel"],
 }
 
@@ -25,7 +32,9 @@ def assert_true(workshop: Workshop, pipeline: str) -> None:
     accounts = {row["table"]: row for row in sum_up(workshop.project.pipelines[pipeline], Lake(workshop.project.lake, pipeline))}
     expected = {row["table"]: row for row in answers["counts"] if row["table"] in accounts}
     for table, row in expected.items():
-        assert {name: accounts[table][name] for name in ("quarantined", "filtered")} == {name: row[name] for name in ("quarantined", "filtered")}, table
+        assert {name: accounts[table][name] for name in ("quarantined", "filtered")} == {
+            name: row[name] for name in ("quarantined", "filtered")
+        }, table
         rows = workshop.rows(f"{pipeline}.quarantine.{table}", "line") if row["quarantined"] else []
         assert len(rows) == row["quarantined"], table
     assert {table: row["missing"] for table, row in accounts.items()} == dict.fromkeys(accounts, 0)

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_jobs.cli.account import sum_up
+from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.run.pipeline import run_pipeline
@@ -66,7 +67,10 @@ def test_every_format_comes_through_one_run(workshop: Workshop) -> None:
     workshop.land("sheets/deep/er/2.csv", "the city;id;more;unit.price\nBonn;3;x;1.005\nKöln;4;y;z\nonly;two\n")
     workshop.land("sheets/3.csv", "id;id\n1;2\n")
     workshop.land("sheets/_half.csv", "id;unit.price;the city\n9;9;9\n")
-    workshop.land("columns/1.parquet", parquet([{"id": 1, "amount": Decimal("12345678901234.5678"), "at": AT, "who": {"name": "é"}, "tags": ["x"]}, {"id": 2}]))
+    workshop.land(
+        "columns/1.parquet",
+        parquet([{"id": 1, "amount": Decimal("12345678901234.5678"), "at": AT, "who": {"name": "é"}, "tags": ["x"]}, {"id": 2}]),
+    )
     workshop.land("columns/2.parquet", b"PAR1 this is none")
     workshop.land("logs/a.log", "INFO started\n\nnothing\nWARN {\n")
     workshop.land("logs/a.txt", "ERROR of another feed\n")
@@ -168,7 +172,10 @@ gold:
 """,
     )
     workshop.land("meters/sites/s.csv", "changed_at,region,site_id\n2024-01-01,north,s1\n2024-02-01,south,s2\n")
-    workshop.land("meters/readings/r.csv", "meter,read_at,site_id,kwh\nm1,2024-05-01 10:10:00,s1,1.5\nm2,2024-05-01 10:20:00,s2,2\nm1,2024-05-01 10:50:00,s1,0.25\n")
+    workshop.land(
+        "meters/readings/r.csv",
+        "meter,read_at,site_id,kwh\nm1,2024-05-01 10:10:00,s1,1.5\nm2,2024-05-01 10:20:00,s2,2\nm1,2024-05-01 10:50:00,s1,0.25\n",
+    )
 
     result = workshop.run("meters")
 
@@ -177,6 +184,12 @@ gold:
         (AT, "north", Decimal("1.750")),
         (AT, "south", Decimal("2.000")),
     ]
+
+    # Rows that are published follow the definition of their time: another one is refused before Spark starts.
+    text = (workshop.root / "conf/pipelines/meters.yml").read_text()
+    workshop.write("conf/pipelines/meters.yml", text.replace("measures: {kwh: sum(kwh)}", "measures: {kwh: max(kwh)}"))
+    with pytest.raises(ConfigError, match=r"(?s)the definition of gold\.kwh_per_hour has changed.*give the table a new name"):
+        Workshop(workshop.root, None).run("meters")
 
 
 def test_a_run_of_a_held_pipeline_ends_at_once(idle_workshop: Workshop) -> None:

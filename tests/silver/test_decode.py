@@ -146,12 +146,18 @@ def test_a_record_that_is_not_one_object_is_refused_as_a_whole(decode_records: D
     decoded = decode_records([*broken, *misshaped, *fine], columns, required=("id",))
 
     reasons = dict(zip([*broken, *misshaped, *fine], (found for _, found, _ in decoded), strict=True))
-    assert reasons == {**{text: [NOT_AN_OBJECT] for text in broken}, **{text: [OTHER_SHAPE] for text in misshaped}, **{text: [] for text in fine}}
+    assert reasons == {
+        **{text: [NOT_AN_OBJECT] for text in broken},
+        **{text: [OTHER_SHAPE] for text in misshaped},
+        **{text: [] for text in fine},
+    }
     assert [row for row, found, _ in decoded if not found] == [{"id": 1, "amount": 2}, *[{"id": 1, "amount": None}] * 4]
 
 
 def test_a_record_that_bronze_could_not_tell_apart_keeps_its_problem(decode_records: Decode) -> None:
-    decoded = decode_records(['["1","2","3"]'], {"id": "bigint"}, source_format="csv", problem="3 fields, the header has 1", required=("id",))
+    decoded = decode_records(
+        ['["1","2","3"]'], {"id": "bigint"}, source_format="csv", problem="3 fields, the header has 1", required=("id",)
+    )
 
     assert decoded == [({"id": None}, [("readable", None, "3 fields, the header has 1")], False)]
 
@@ -198,7 +204,13 @@ def test_rows_outside_the_condition_are_filtered_unless_they_are_quarantined(dec
 
     decoded = decode_records(records, columns, where="kind = 'sale' OR is_big")
 
-    assert [(len(reasons), is_filtered) for _, reasons, is_filtered in decoded] == [(0, False), (0, True), (0, True), (1, False), (0, False)]
+    assert [(len(reasons), is_filtered) for _, reasons, is_filtered in decoded] == [
+        (0, False),
+        (0, True),
+        (0, True),
+        (1, False),
+        (0, False),
+    ]
 
 
 def test_an_array_gives_a_row_per_element_and_an_empty_one_is_filtered(decode_records: Decode) -> None:
@@ -246,7 +258,11 @@ def test_the_elements_of_an_array_may_be_scalars(decode_records: Decode) -> None
 
 
 def test_a_csv_field_is_taken_by_its_whole_name_and_an_empty_one_is_null(decode_records: Decode) -> None:
-    columns = {"id": "bigint", "unit_price": {"type": "decimal(30,10)", "from": "price.unit"}, "city": {"type": "string", "from": "the city"}}
+    columns = {
+        "id": "bigint",
+        "unit_price": {"type": "decimal(30,10)", "from": "price.unit"},
+        "city": {"type": "string", "from": "the city"},
+    }
     records = [
         '{"id":"1","price.unit":"12345678901234567890.5","the city":"Ulm"}',
         '{"id":"2","price.unit":"","the city":""}',
@@ -279,6 +295,8 @@ def test_a_text_record_is_taken_apart_by_sql(decode_records: Decode) -> None:
 
 @pytest.mark.parametrize("name", ["record", "Record"])
 def test_a_column_may_have_the_name_of_bronzes_text(decode_records: Decode, name: str) -> None:
-    decoded = decode_records(['{"record":"x","Record":"x"}'], {name: "string", "double": {"type": "string", "sql": f"concat({name}, {name})"}})
+    decoded = decode_records(
+        ['{"record":"x","Record":"x"}'], {name: "string", "double": {"type": "string", "sql": f"concat({name}, {name})"}}
+    )
 
     assert decoded == [({name: "x", "double": "xx"}, [], False)]

@@ -46,7 +46,12 @@ def test_facts_are_published_before_any_member_is_known_and_corrected_when_it_co
     second = workshop.run("shop")
 
     assert second.exit_code == 0, second.message
-    assert workshop.rows("shop.silver.lines", "id", "sku", "category") == [(1, "a", "toys"), (1, "a", "toys"), (1, "b", "tools"), (1, None, None)]
+    assert workshop.rows("shop.silver.lines", "id", "sku", "category") == [
+        (1, "a", "toys"),
+        (1, "a", "toys"),
+        (1, "b", "tools"),
+        (1, None, None),
+    ]
     assert workshop.rows("shop.gold.per_category", "category", "line_count") == [("tools", 1), ("toys", 2), (None, 1)]
     assert {run.table: run.corrected for run in second.tables if run.corrected} == {"silver.lines": 3}
     assert Workshop(workshop.root, None).run("shop").status == "nothing_to_do"

@@ -54,7 +54,9 @@ def test_versions_of_a_batch_are_ranked_and_rows_set_aside_keep_out(spark: Spark
         (1, 9, 99, "filtered", "f1", 8),
         (2, 1, 10, None, "f1", 9),
     ]
-    frame = spark.createDataFrame([(*row, at) for row in rows], "k int, seq int, _content long, _class string, _file_id string, _line long, _arrived_at timestamp")
+    frame = spark.createDataFrame(
+        [(*row, at) for row in rows], "k int, seq int, _content long, _class string, _file_id string, _line long, _arrived_at timestamp"
+    )
 
     ranked = rank_versions(frame, ["k"], "seq").select("_line", "_class").orderBy(F.col("_line")).collect()
 
