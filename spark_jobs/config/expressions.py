@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sqlglot import exp
 
 from spark_jobs.config.errors import did_you_mean
-from spark_jobs.config.functions import AGGREGATES, BUILT_IN, GENERATORS, ORDER_DEPENDENT, SORTS, UNSTABLE, WITHOUT_PARENTHESES
+from spark_jobs.config.functions import AGGREGATES, BUILT_IN, GENERATORS, ORDER_DEPENDENT, RAISING, SORTS, UNSTABLE, WITHOUT_PARENTHESES
 from spark_jobs.config.names import shorten
 from spark_jobs.config.sql import DIALECT, SqlError, columns_of_tree, parse_expression
 
@@ -30,6 +30,8 @@ def judge_row_expression(text: str, columns: Iterable[str]) -> list[Complaint]:
     for called in called_functions(tree):
         if called & AGGREGATES:
             complaints.append((f"{shorten(text)} aggregates rows", "an expression sees one row; aggregate in a gold table"))
+        for name in sorted(called & RAISING.keys())[:1]:
+            complaints.append((f"{name} fails on a row that it cannot take, and with it the whole batch", RAISING[name]))
         if called & GENERATORS:
             complaints.append((f"{shorten(text)} makes several rows of one", "use the key 'explode' of the table"))
     if tree.find(exp.Window):

@@ -16,6 +16,7 @@ from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.tables import Batch
 from spark_jobs.run.context import RunContext
+from spark_jobs.run.plan import DEFINITION
 from spark_jobs.silver.dimensions import process_history
 from spark_jobs.silver.facts import dimension_table, kept, process_facts, silver_table
 from spark_jobs.silver.reenrich import reenrich
@@ -37,7 +38,11 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
             _run_silver(run, name, inputs, consumed or {})
         case _:
             gold = run.pipeline.gold[name]
-            _run_windows(run, name, gold) if gold.mode == "update" else _run_complete(run, name, gold, list(inputs))
+            is_redefined = consumed is not None and consumed.get(DEFINITION) != inputs[DEFINITION]
+            if gold.mode == "complete" or is_redefined:
+                _run_complete(run, name, gold, list(inputs))
+            if gold.mode == "update":
+                _run_windows(run, name, gold)
 
 
 def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:

@@ -430,6 +430,25 @@ def test_an_expression_that_is_not_a_function_of_the_data_is_refused(workspace: 
 
 
 @pytest.mark.parametrize(
+    ("call", "instead"),
+    [
+        ("url_decode(cast(amount as string))", "try_url_decode"),
+        ("element_at(array(amount), 0)", "try_element_at"),
+        ("to_number(cast(amount as string), '99')", "try_to_number"),
+        ("parse_json(cast(amount as string))", "try_parse_json"),
+        ("raise_error(cast(amount as string))", "required"),
+    ],
+)
+def test_an_expression_that_one_bad_row_can_stop_is_refused(workspace: Workspace, call: str, instead: str) -> None:
+    workspace.replace('"amount > 100"', f'"{call} is null"')
+
+    problem = workspace.problem()
+
+    assert "fails on a row" in problem.message
+    assert instead in problem.hint
+
+
+@pytest.mark.parametrize(
     ("measure", "instead"),
     [
         ("first(amount)", "max_by"),

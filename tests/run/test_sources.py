@@ -185,10 +185,18 @@ gold:
         (AT, "south", Decimal("2.000")),
     ]
 
-    # Rows that are published follow the definition of their time: another one is refused before Spark starts.
+    # A gold table is made anew when its definition changes, also one with windows.
     text = (workshop.root / "conf/pipelines/meters.yml").read_text()
-    workshop.write("conf/pipelines/meters.yml", text.replace("measures: {kwh: sum(kwh)}", "measures: {kwh: max(kwh)}"))
-    with pytest.raises(ConfigError, match=r"(?s)the definition of gold\.kwh_per_hour has changed.*give the table a new name"):
+    workshop.write("conf/pipelines/meters.yml", text.replace("measures: {kwh: sum(kwh)}", "measures: {most: max(kwh)}"))
+    assert workshop.run("meters").exit_code == 0
+    assert workshop.rows("meters.gold.kwh_per_hour", "window_start", "region", "most") == [
+        (AT, "north", Decimal("1.500")),
+        (AT, "south", Decimal("2.000")),
+    ]
+
+    # Silver rows that are published follow the definition of their time: another one is refused before Spark starts.
+    workshop.write("conf/pipelines/meters.yml", text.replace("take: region", "take: [region, changed_at]"))
+    with pytest.raises(ConfigError, match=r"(?s)the definition of silver\.readings has changed.*give the table a new name"):
         Workshop(workshop.root, None).run("meters")
 
 
