@@ -106,7 +106,7 @@ ORDER_DEPENDENT = (
 SORTS = frozenset({"array_sort", "sort_array"})
 
 # One row of a feed that such a function cannot take would stop its table for good.
-_TRIED = _words("url_decode element_at to_number parse_json to_binary aes_decrypt variant_get")
+_TRIED = _words("url_decode to_number parse_json to_binary aes_decrypt variant_get")
 RAISING = {name: f"use try_{name}, which gives NULL" for name in _TRIED} | {
     "raise_error": "use where, or mark the column as required",
     "assert_true": "use where, or mark the column as required",

@@ -433,7 +433,6 @@ def test_an_expression_that_is_not_a_function_of_the_data_is_refused(workspace: 
     ("call", "instead"),
     [
         ("url_decode(cast(amount as string))", "try_url_decode"),
-        ("element_at(array(amount), 0)", "try_element_at"),
         ("to_number(cast(amount as string), '99')", "try_to_number"),
         ("parse_json(cast(amount as string))", "try_parse_json"),
         ("raise_error(cast(amount as string))", "required"),
