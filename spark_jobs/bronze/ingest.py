@@ -1,11 +1,10 @@
 """From arrivals to bronze. What enters: a chunk of arrivals, one row per file. What leaves: one bronze row per record of those files."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from spark_jobs.bronze.records import read_records
 from spark_jobs.config.pipeline import Source
@@ -22,26 +21,21 @@ TASKS_PER_CORE = 2
 _TIME = pa.timestamp("us", "UTC")
 
 
-def read_chunk(arrivals: DataFrame, source: Source, landing: str) -> DataFrame:
-    """The bronze rows of the chunk's files. Files are read in parallel, each by one task, in blocks."""
+def read_chunk(arrivals: DataFrame, files: Sequence[Mapping[str, Any]], source: Source, landing: str) -> DataFrame:
+    """The bronze rows of a chunk; `files` are its arrivals, which are few. Files are read in parallel, each by one task, in blocks."""
     spark = arrivals.sparkSession
-    taken = arrivals.where(F.col("verdict") == "taken").select(*ARRIVAL_COLUMNS, "size")
-    sizes = [row["size"] for row in taken.select("size").collect()]
-    read = _file_reader(landing, source.format, source.delimiter)
-    if sum(sizes) <= READ_BY_DRIVER:
-        return spark.createDataFrame(pa.Table.from_batches(read([taken.toArrow()]), schema=_BRONZE)).coalesce(1)
-    tasks = min(len(sizes), spark.sparkContext.defaultParallelism * TASKS_PER_CORE)
-    return taken.repartition(tasks).mapInArrow(read, BRONZE_DDL)
+    file_format, delimiter = source.format, source.delimiter
 
-
-def _file_reader(landing: str, file_format: str, delimiter: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for file in batch.to_pylist():
                 for records in read_records(f"{landing}/{file['path']}", file_format, delimiter):
                     yield _bronze_rows(file, records)
 
-    return read
+    if sum(file["size"] for file in files) <= READ_BY_DRIVER:
+        return spark.createDataFrame(pa.Table.from_batches(read([pa.Table.from_pylist(list(files))]), schema=_BRONZE)).coalesce(1)
+    tasks = min(len(files), spark.sparkContext.defaultParallelism * TASKS_PER_CORE)
+    return arrivals.select(*ARRIVAL_COLUMNS).repartition(tasks).mapInArrow(read, BRONZE_DDL)
 
 
 _BRONZE = pa.schema(

@@ -1,6 +1,7 @@
 """What a table's Delta log says, read without a JVM."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,12 +49,12 @@ def find_published(path: str, app_id: str, number: int) -> Published | None:
     raise LookupError(f"{path}: transaction {app_id} says that batch {number} is published, but {searched}")
 
 
-def count_chunks(path: str, chunks: list[int]) -> Counts:
+def count_chunks(path: str, chunks: Collection[int]) -> Counts:
     """What chunks of arrivals left in a bronze table: their records, and at line 0 the files that could not be read."""
     import pyarrow.dataset as ds  # takes a third of a second: not for a run with nothing to do
 
     rows = DeltaTable(path).to_pyarrow_dataset()
-    in_chunks = ds.field("_chunk").isin(chunks)
+    in_chunks = ds.field("_chunk").isin(list(chunks))
     records = rows.count_rows(filter=in_chunks & (ds.field("_line") > 0))
     unreadable = rows.count_rows(filter=in_chunks & (ds.field("_line") == 0))
     return Counts(rows_in=records + unreadable, inserted=records, quarantined=unreadable)

@@ -17,7 +17,7 @@ from spark_jobs.run.order import RunOrder
 STREAM = "stream"
 
 Work = Callable[[DataFrame, Batch], Counts]
-Recount = Callable[[DataFrame], Counts]
+CountAgain = Callable[[DataFrame], Counts]
 
 
 class RowsMissing(Exception):
@@ -56,18 +56,18 @@ class RunContext:
         for name, value in {**self.batch_settings, **settings}.items():
             session.conf.set(name, value)
 
-    def stream(self, rows: DataFrame, table: str, settings: dict[str, str], work: Work, recount: Recount | None = None) -> None:
+    def stream(self, rows: DataFrame, table: str, settings: dict[str, str], work: Work, count_again: CountAgain | None = None) -> None:
         """Take the table's input, batch by batch, to its end. A batch may be empty: an OPTIMIZE of the input gives one."""
 
         def handle(frame: DataFrame, number: int) -> None:
             self.tune(frame.sparkSession, settings)
-            self.batch(table, STREAM, number, partial(work, frame), partial(recount, frame) if recount else None)
+            self.batch(table, STREAM, number, partial(work, frame), partial(count_again, frame) if count_again else None)
 
         has_batches = self.order.ledger.has_any_batch(table, STREAM)
         streams.run_stream(rows, table, self.lake.checkpoint(table), has_batches, handle)
 
     def batch(
-        self, table: str, step: str, number: int, work: Callable[[Batch], Counts], recount: Callable[[], Counts] | None = None
+        self, table: str, step: str, number: int, work: Callable[[Batch], Counts], count_again: Callable[[], Counts] | None = None
     ) -> None:
         """Do a batch once. One that was published before a crash is not done again: its counts stand in its commit, or are counted anew."""
         started_at = datetime.now(UTC)
@@ -76,9 +76,8 @@ class RunContext:
             return
         path = self.lake.table(table)
         published = delta_log.find_published(path, batch.app_id, number)
-        counts = published.counts if published else work(batch)
-        if recount:
-            counts = recount()
+        recorded = count_again or (lambda: published.counts if published else Counts())
+        counts = recorded() if published else work(batch)
         if counts.missing and not table.startswith("gold."):
             raise RowsMissing(batch, counts)
         version = delta_log.table_version(path)

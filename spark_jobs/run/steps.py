@@ -15,6 +15,7 @@ from spark_jobs.gold.windows import compute_groups, compute_windows, find_touche
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.tables import Batch
+from spark_jobs.landing.registrar import TAKEN
 from spark_jobs.run.context import RunContext
 from spark_jobs.run.plan import DEFINITION
 from spark_jobs.silver.dimensions import process_history
@@ -55,18 +56,20 @@ def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
 def _run_bronze(run: RunContext, name: str) -> None:
     source, table = run.pipeline.sources[name], f"bronze.{name}"
     path = run.lake.table(table)
-    tables.create(path, BRONZE_DDL, tables.APPEND_ONLY)
+    tables.create(path, BRONZE_DDL, tables.RECORDS)
     spark = run.new_session()
 
-    def ingest(arrivals: DataFrame, batch: Batch) -> Counts:
-        tables.append(read_chunk(arrivals, source, run.order.project.landing), path, batch, Counts())
-        return Counts()
+    def ingest(chunk: DataFrame, batch: Batch) -> Counts:
+        taken = chunk.where(F.col("verdict") == TAKEN)
+        files = taken.toArrow().to_pylist()
+        if files:
+            tables.append(read_chunk(taken, files, source, run.order.project.landing), path, batch, Counts())
+        return delta_log.count_chunks(path, {file["chunk"] for file in files})
 
-    def recount(arrivals: DataFrame) -> Counts:
-        chunks = [row["chunk"] for row in arrivals.select("chunk").distinct().collect()]
-        return delta_log.count_chunks(path, chunks)
+    def count_again(chunk: DataFrame) -> Counts:
+        return delta_log.count_chunks(path, {row["chunk"] for row in chunk.select("chunk").collect()})
 
-    run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest, recount)
+    run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest, count_again)
 
 
 def _run_dimension(run: RunContext, name: str) -> None:

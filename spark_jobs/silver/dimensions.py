@@ -32,8 +32,7 @@ def process_history(records: DataFrame, batch: Batch, table: FactTable) -> Count
             changes = history.differences(old, history.build_intervals(marked, key, sequence, declared), key)
             with kept(changes.withColumn("_processed_at", F.lit(batch.processed_at))) as changes:
                 write_quarantine(decoded, table.quarantine, batch, counts)
-                if not changes.isEmpty():
-                    _merge(changes, batch, table, counts)
+                _publish(changes, batch, table, counts)
     return counts
 
 
@@ -48,8 +47,14 @@ def _add_up(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
     return {name: first.get(name, 0) + second.get(name, 0) for name in first.keys() | second.keys()}
 
 
-def _merge(changes: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
+def _publish(changes: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
+    """New intervals alone are appended; a MERGE would read the table for nothing."""
     spark = changes.sparkSession
+    actions = {row["_action"] for row in changes.select("_action").distinct().collect()}
+    if actions <= {"insert"}:
+        if actions:
+            tables.append(changes.drop("_action"), table.path, batch, counts)
+        return
     same_place = " AND ".join(f"old.`{column}` = new.`{column}`" for column in [*table.key, "_valid_from"])
     values: dict[str, str | Column] = {f"`{column}`": f"new.`{column}`" for column in changes.columns if column != "_action"}
     with tables.merge_session(spark, batch, counts):
