@@ -19,7 +19,10 @@ class LeaseHeld(Exception):
     def __init__(self, pipeline: str, holder: dict[str, str]) -> None:
         self.pipeline, self.holder = pipeline, holder
         who = f"process {holder['pid']} on {holder['host']} since {holder['since']} ({holder['what']})" if holder else "another process"
-        super().__init__(f"pipeline {pipeline} is held by {who}; wait for it to end, or stop that process, then run again")
+        todo = (
+            "its JVM is ending, try again in a moment" if _has_ended(holder) else "wait for it to end, or stop that process, then run again"
+        )
+        super().__init__(f"pipeline {pipeline} is held by {who}; {todo}")
 
 
 @contextmanager
@@ -36,6 +39,19 @@ def hold_lease(path: str, pipeline: str, what: str) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _has_ended(holder: dict[str, str]) -> bool:
+    """Whether the process is gone, on this host: then what holds the lock is a JVM that it started, which ends by itself."""
+    if holder.get("host") != socket.gethostname() or not holder["pid"].isdigit():
+        return False
+    try:
+        os.kill(int(holder["pid"]), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 def _write_holder(descriptor: int, what: str) -> None:

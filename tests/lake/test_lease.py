@@ -43,12 +43,26 @@ def test_a_killed_holder_leaves_the_lease_free(tmp_path: Path) -> None:
         assert descriptor > 0
 
 
+LEAVE_CHILD = """
+import subprocess, sys
+from spark_jobs.lake.lease import hold_lease
+with hold_lease(sys.argv[1], "shop", "weir run") as descriptor:
+    subprocess.Popen([sys.executable, "-c", "import sys; print('up', flush=True); sys.stdin.read()"], pass_fds=(descriptor,))
+"""
+
+
 def test_a_child_that_inherited_the_lease_keeps_it_when_its_parent_is_gone(tmp_path: Path) -> None:
     path = str(tmp_path / "lease")
-    with hold_lease(path, "shop", "weir run") as descriptor:
-        child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE, pass_fds=(descriptor,))
-    with pytest.raises(LeaseHeld), hold_lease(path, "shop", "weir run"):
+    left_behind, until_closed = os.pipe()
+    parent = subprocess.Popen([sys.executable, "-c", LEAVE_CHILD, path], stdin=left_behind, stdout=subprocess.PIPE, text=True)
+    os.close(left_behind)
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == "up\n"
+    parent.wait()
+
+    with pytest.raises(LeaseHeld, match="its JVM is ending, try again in a moment"), hold_lease(path, "shop", "weir run"):
         pass
-    child.communicate()
+    os.close(until_closed)
+    parent.stdout.read()  # ends when the child has ended
     with hold_lease(path, "shop", "weir run"):
         assert os.path.exists(path)
