@@ -3,8 +3,6 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Self
 
-SET_ASIDE = ("superseded", "duplicate", "quarantined", "filtered")
-
 
 @dataclass(frozen=True)
 class Counts:

@@ -29,10 +29,9 @@ HIDDEN = "names that start with . or _ are taken for unfinished or private files
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What a listing found new: files and bytes to take, files refused, and files that were still being written."""
+    """What a listing found new: files to take, files refused, and files that were still being written."""
 
     taken: int = 0
-    taken_bytes: int = 0
     refused: tuple[tuple[str, str], ...] = ()
     waiting: tuple[str, ...] = ()
 
@@ -51,7 +50,6 @@ def register_arrivals(landing: str, source: Source, table: str, arrived_at: date
     _append_chunks(table, rows, source.files_per_batch, arrived_at)
     return Arrivals(
         taken=sum(row["verdict"] == TAKEN for row in rows),
-        taken_bytes=sum(row["size"] for row in rows if row["verdict"] == TAKEN),
         refused=tuple((row["path"], row["reason"]) for row in rows if row["verdict"] == REFUSED),
         waiting=tuple(file.path for file, content in zip(found, hashed, strict=True) if content is None),
     )
