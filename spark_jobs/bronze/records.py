@@ -62,7 +62,7 @@ def _read_through(path: str) -> None:
 
 
 def _line_records(path: str) -> Iterator[pa.RecordBatch]:
-    """Splits blocks of whole lines in Arrow, which is ten times as fast as in Python. Blank lines are no records, but count as lines."""
+    """Splits blocks of whole lines in Arrow rather than line by line in Python. Blank lines are no records, but count as lines."""
     first_line = 1
     for block in _whole_line_blocks(path):
         lines = pc.split_pattern(pa.array([block], pa.binary()), "\n").flatten()

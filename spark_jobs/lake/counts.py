@@ -32,6 +32,6 @@ class Counts:
         return asdict(self)
 
     @classmethod
-    def of_classes(cls, by_class: dict[str, int]) -> Self:
-        """From the number of rows per class, as a group-by over a batch gives them."""
-        return cls(rows_in=sum(by_class.values()), **by_class)
+    def of_classes(cls, rows_in: int, by_class: dict[str, int]) -> Self:
+        """From the number of rows per class, as a group-by over a batch gives them, and the rows that came, counted apart from these."""
+        return cls(rows_in=rows_in, **by_class)

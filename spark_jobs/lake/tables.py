@@ -17,7 +17,7 @@ from spark_jobs.lake.ledger import BatchId
 
 APPEND_ONLY = {"delta.appendOnly": "true"}
 RECORDS = {**APPEND_ONLY, "delta.dataSkippingStatsColumns": "_file_id,_line,_arrived_at,_chunk"}
-"""Bronze: nobody looks for a record by the order of its text, and finding its least and greatest text costs as much as writing it."""
+"""Bronze: nobody looks for a record by the order of its text, so its least and greatest text is not worth the finding."""
 CHANGE_FEED = {"delta.enableChangeDataFeed": "true"}
 
 

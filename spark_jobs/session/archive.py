@@ -1,4 +1,4 @@
-"""The archive of classes that a run loads (AppCDS). Loading them is most of what a small run does; from an archive it takes half the time.
+"""The archive of classes that a run loads (AppCDS). Loading them is much of what a small run does; bench/README.md has the gain.
 
 The JVM ignores an archive that does not fit it, so a stale one costs speed and nothing else.
 """

@@ -77,6 +77,11 @@ def decode(records: DataFrame, how: Decoding) -> DataFrame:
     )
 
 
+def count_rows(records: DataFrame, how: Decoding, decoded_count: int) -> int:
+    """The rows that decoding must give: one per record, counted without decoding. Of an exploded record only decoding knows the rows."""
+    return decoded_count if how.explode else records.where(F.col("_line") > 0).count()
+
+
 def _extract(records: DataFrame, how: Decoding) -> DataFrame:
     """Adds `_text_<column>` for each column with a path, `_broken`, and `_has_element`; one row per element where the table explodes."""
     if how.source_format == "text":

@@ -7,7 +7,7 @@ from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.tables import Batch
 from spark_jobs.silver import history
-from spark_jobs.silver.decode import decode
+from spark_jobs.silver.decode import count_rows, decode
 from spark_jobs.silver.facts import FactTable, count_classes, kept
 from spark_jobs.silver.quarantine import write_quarantine
 from spark_jobs.silver.versions import class_of_decoded, content_hash
@@ -28,7 +28,8 @@ def process_history(records: DataFrame, batch: Batch, table: FactTable) -> Count
         ranked = history.rank_versions_at(known.unionByName(incoming), key, sequence)
         with kept(ranked):
             marked = history.mark_changes(ranked.where(F.col("_class") == "winner"), key, sequence, declared)
-            counts = Counts.of_classes(_add_up(count_classes(decoded.where(F.col("_class").isNotNull())), _classes(ranked, marked)))
+            by_class = _add_up(count_classes(decoded.where(F.col("_class").isNotNull())), _classes(ranked, marked))
+            counts = Counts.of_classes(count_rows(records, table.decoding, sum(by_class.values())), by_class)
             changes = history.differences(old, history.build_intervals(marked, key, sequence, declared), key)
             with kept(changes.withColumn("_processed_at", F.lit(batch.processed_at))) as changes:
                 write_quarantine(decoded, table.quarantine, batch, counts)

@@ -15,7 +15,7 @@ from spark_jobs.lake import delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.tables import Batch
-from spark_jobs.silver.decode import Decoding, decode
+from spark_jobs.silver.decode import Decoding, count_rows, decode
 from spark_jobs.silver.lookup import look_up
 from spark_jobs.silver.quarantine import write_quarantine
 from spark_jobs.silver.versions import class_of_decoded, content_hash, judge_winners, rank_versions
@@ -75,20 +75,23 @@ def process_facts(records: DataFrame, batch: Batch, table: FactTable) -> Counts:
     if not table.key or table.sequence is None:
         rows = rows.withColumn("_class", F.coalesce("_class", F.lit("inserted")))
         with kept(rows):
-            return _publish(rows, rows, count_classes(rows), batch, table)
+            by_class = count_classes(rows)
+            rows_in = count_rows(records, table.decoding, sum(by_class.values()))
+            return _publish(rows, rows, Counts.of_classes(rows_in, by_class), batch, table)
     ranked = rank_versions(rows, table.key, table.sequence)
     with kept(ranked):
         by_class = count_classes(ranked)
+        rows_in = count_rows(records, table.decoding, sum(by_class.values()))
         winners = ranked.where(F.col("_class") == "winner")
         winner_count = by_class.pop("winner", 0)
         if not delta_log.table_bytes(table.path):
             judged = winners.withColumn("_class", F.lit("inserted"))
-            return _publish(ranked, judged, by_class | {"inserted": winner_count}, batch, table)
+            return _publish(ranked, judged, Counts.of_classes(rows_in, by_class | {"inserted": winner_count}), batch, table)
         judged = judge_winners(winners, tables.read(spark, table.path), table.key, table.sequence, winner_count)
         with kept(judged):
             for name, count in count_classes(judged).items():
                 by_class[name] = by_class.get(name, 0) + count
-            return _publish(ranked, judged, by_class, batch, table)
+            return _publish(ranked, judged, Counts.of_classes(rows_in, by_class), batch, table)
 
 
 def enrich(rows: DataFrame, table: FactTable, spark: SparkSession) -> DataFrame:
@@ -111,8 +114,7 @@ def kept(rows: DataFrame) -> Iterator[DataFrame]:
         rows.unpersist()
 
 
-def _publish(all_rows: DataFrame, judged: DataFrame, by_class: dict[str, int], batch: Batch, table: FactTable) -> Counts:
-    counts = Counts.of_classes(by_class)
+def _publish(all_rows: DataFrame, judged: DataFrame, counts: Counts, batch: Batch, table: FactTable) -> Counts:
     write_quarantine(all_rows, table.quarantine, batch, counts)
     new = judged.where(F.col("_class").isin("inserted", "updated")).select(*_published_columns(batch, table))
     if counts.updated:

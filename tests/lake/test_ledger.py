@@ -16,7 +16,8 @@ COUNTS = Counts(rows_in=10, inserted=4, updated=1, superseded=2, duplicate=1, qu
 def test_counts_add_up_class_by_class_and_name_what_is_missing() -> None:
     assert COUNTS.missing == 0
     assert (COUNTS + Counts(rows_in=3, inserted=1)).missing == 2
-    assert Counts.of_classes({"inserted": 2, "filtered": 1}) == Counts(rows_in=3, inserted=2, filtered=1)
+    assert Counts.of_classes(3, {"inserted": 2, "filtered": 1}) == Counts(rows_in=3, inserted=2, filtered=1)
+    assert Counts.of_classes(3, {"inserted": 2}).missing == 1
 
 
 def test_a_batch_is_done_once_its_marker_is_written_also_for_the_next_reader(tmp_path: Path) -> None:

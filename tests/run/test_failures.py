@@ -11,6 +11,7 @@ from spark_jobs.cli.account import sum_up
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import BatchId, Ledger
+from spark_jobs.silver.decode import decode
 from tests.conftest import Workshop
 
 pytestmark = pytest.mark.spark
@@ -206,3 +207,15 @@ def test_a_failing_table_takes_only_those_behind_it_along(workshop: Workshop) ->
 
     assert (repaired.status, [run.table for run in repaired.tables if run.state == "done"]) == ("ok", ["gold.bad", "gold.behind"])
     assert workshop.rows("shop.gold.behind", "next_id") == [(2,)]
+
+
+def test_a_row_that_gets_lost_on_its_way_fails_the_run(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    workshop.write("conf/pipelines/shop.yml", SMALL[: SMALL.index("gold:")])
+    workshop.land("orders/a.json", '{"id":1}\n{"id":2}\n')
+    monkeypatch.setattr("spark_jobs.silver.facts.decode", lambda records, how: decode(records, how).where("id = 1"))
+
+    result = workshop.run("shop", "bronze.orders", "silver.orders")
+
+    assert result.exit_code == 1
+    assert "RowsMissing: silver.orders batch 0: 1 of 2 rows are not accounted for" in result.message
+    assert [row["table"] for row in Ledger(Lake(str(workshop.root / "lake"), "shop")).rows("batches")] == ["bronze.orders"]
