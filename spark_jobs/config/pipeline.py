@@ -43,6 +43,14 @@ class Source(Model):
     pattern: str = Field("*", description="only files whose name matches this glob", min_length=1, max_length=200)
     files_per_batch: int = Field(500, ge=1, le=100_000, description="files that one micro-batch takes")
     delimiter: str = Field(",", min_length=1, max_length=1, description="csv only: between the fields")
+    settle: Duration | None = Field(None, description="files modified more recently than this wait for a later run")
+    same_content: Literal["take", "skip"] = Field(
+        "take", description="a file that says exactly what another one said: take it, or skip it and name it in the arrivals"
+    )
+    changed: Literal["refuse", "take"] = Field(
+        "refuse", description="a path that was taken before and has other content now: refuse it, or take what is new"
+    )
+    idle_after: Duration | None = Field(None, description="nothing arrived for so long: the windows that are still open are closed")
 
 
 class Column(Model):
@@ -91,7 +99,12 @@ class Lookup(Model):
     on: Names = Field(min_length=1, description="this table's columns that match the dimension's key, in its order")
     as_of: ColumnName | None = Field(None, description="scd2: the time at which the version was valid; without it the event time")
     take: Names = Field(min_length=1, description="columns of the dimension to add")
-    if_missing: Literal["unknown"] = Field("unknown", description="unknown: NULL until the member arrives, then corrected")
+    if_missing: Literal["park", "unknown", "quarantine"] = Field(
+        "unknown", description="no member: park the row until it comes, publish it with NULLs (corrected later), or quarantine it"
+    )
+    give_up_after: Duration | None = Field(
+        None, description="park only: when files go on arriving for so long, the row is published with NULLs; without it it waits for ever"
+    )
 
 
 class Silver(Model):
@@ -106,6 +119,9 @@ class Silver(Model):
     sequence_by: ColumnName | None = Field(None, description="the greater value is the newer version; without it the event time")
     event_time: Annotated[EventTime, BeforeValidator(_as_event_time, json_schema_input_type=str | EventTime)] | None = None
     where: str | None = Field(None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered")
+    delete_when: str | None = Field(
+        None, min_length=1, description="SQL condition: such a version deletes its key; it needs only the key and sequence_by"
+    )
     lookup: dict[Name, Lookup] = Field(default_factory=dict)
 
     @property
@@ -137,10 +153,18 @@ class Gold(Model):
         description="file below conf/ and function, as in hooks/retail.py:build",
     )
     inputs: Tables = Field(default_factory=list, description="python only: the tables it takes, in the order of its parameters")
-    emit: Literal["update", "complete"] | None = Field(None, description="update: recompute the changed windows; complete: the whole table")
+    emit: Literal["append", "update", "complete"] | None = Field(
+        None, description="append: closed windows only; update: every changed window; complete: the whole table"
+    )
+    watermark: Duration | None = Field(
+        None, description="a window is closed once its end lies so far behind the greatest event time; rows that come later are late"
+    )
+    late: Literal["repair", "keep"] | None = Field(
+        None, description="repair: a late row reopens and replaces its window; keep: it is set aside with its window and its lateness"
+    )
 
     @property
-    def mode(self) -> Literal["update", "complete"]:
+    def mode(self) -> Literal["append", "update", "complete"]:
         return self.emit or ("update" if self.window else "complete")
 
 
@@ -160,6 +184,10 @@ class Pipeline(Model):
     @property
     def name(self) -> str:
         return self.pipeline
+
+    def is_watermarked(self, silver: str) -> bool:
+        """Whether a gold table closes windows over this silver table, whose rows then say what had been seen when they came."""
+        return any(gold.watermark and gold.from_ == f"silver.{silver}" for gold in self.gold.values())
 
     def tables(self) -> Iterator[tuple[Layer, str, Any]]:
         """Every table in the order of the data: (layer, name, definition)."""

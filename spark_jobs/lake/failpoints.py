@@ -1,0 +1,107 @@
+"""Named points in the write path at which a test can kill, fail or stall the process: `reach("write.before", "silver.orders")`.
+
+Armed by WEIR_FAILPOINTS, as in `write.after:silver.orders#2=kill` (the second time; several with commas between them); otherwise each
+point costs a look at an empty list. Never set it outside tests.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+VARIABLE = "WEIR_FAILPOINTS"
+GO = "WEIR_FAILPOINTS_GO"
+"""Names a file: a stalled process goes on once it is there."""
+POINTS = (
+    "arrivals.before", "arrivals.after",  # the files that landed become rows of the arrivals table
+    "intent.before", "intent.after",  # the versions that a batch reads are written down
+    "write.before", "write.after",  # one write of one table, its side tables included
+    "marker.before", "marker.after",  # the batch is done; after it the checkpoint commits
+    "checkpoint.after",  # the stream has committed its last batch
+    "consumed.before", "consumed.after",  # the table says what it has consumed
+    "swap.before", "swap.after",  # a rebuilt table takes the place of the old one
+)  # fmt: skip
+
+Action = Literal["kill", "raise", "stall"]
+
+
+class Failpoint(Exception):
+    """A test asked for a failure here."""
+
+
+@dataclass
+class _Armed:
+    point: str
+    table: str | None
+    hit: int
+    action: Action
+    hits: int = 0
+
+
+@dataclass
+class _State:
+    armed: list[_Armed] = field(default_factory=list)
+    is_dead: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+def reach(point: str, table: str) -> None:
+    """Pass, unless a test has armed this point."""
+    if not _state.armed and not _state.is_dead:
+        return
+    action = _next_action(point, table)
+    if action == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif action == "raise":
+        raise Failpoint(f"{point} of {table}")
+    elif action == "stall":
+        while not Path(os.environ[GO]).exists():
+            time.sleep(0.05)
+
+
+def _next_action(point: str, table: str) -> Action | None:
+    """After a `raise` the process counts as dead: every later point fails as well, so that no other thread writes on."""
+    with _state.lock:
+        if _state.is_dead:
+            return "raise"
+        for armed in _state.armed:
+            if armed.point == point and armed.table in (None, table):
+                armed.hits += 1
+                if armed.hits == armed.hit:
+                    _state.is_dead = armed.action == "raise"
+                    return armed.action
+    return None
+
+
+@contextmanager
+def arm(specification: str) -> Iterator[None]:
+    """Arm points of this process for the block."""
+    _state.armed, _state.is_dead = _parse(specification), False
+    try:
+        yield
+    finally:
+        _state.armed, _state.is_dead = [], False
+
+
+def _parse(specification: str) -> list[_Armed]:
+    found = []
+    for part in filter(None, specification.split(",")):
+        place, _, action = part.partition("=")
+        place, _, hit = place.partition("#")
+        point, _, table = place.partition(":")
+        if point not in POINTS or action not in ("kill", "raise", "stall") or not (hit or "1").isdigit():
+            raise ValueError(f"{VARIABLE}: {part!r} is not point[:table][#hit]=action; points: {', '.join(POINTS)}; actions: kill, raise, stall")
+        found.append(_Armed(point, table or None, int(hit or 1), action))  # type: ignore[arg-type]
+    return found
+
+
+def _from_environment(environ: Mapping[str, str] = os.environ) -> list[_Armed]:
+    return _parse(environ.get(VARIABLE, ""))
+
+
+_state = _State(_from_environment())
