@@ -128,6 +128,7 @@ def test_sql_that_adds_floating_point_numbers_is_refused(workspace: Workspace, s
         "SELECT sum(w) AS kilos FROM (SELECT CAST(weight AS INT) AS w FROM silver.orders) x",
         "SELECT sum(revenue) AS revenue FROM gold.hourly",
         "SELECT sum(weight) AS w FROM (SELECT amount AS weight FROM silver.orders) orders",
+        "SELECT o.weight FROM silver.orders o CROSS JOIN (SELECT sum(o.weight) AS w FROM (SELECT amount AS weight FROM silver.orders) o) x",
     ],
 )
 def test_sql_whose_sums_are_exact_passes(workspace: Workspace, sql: str) -> None:
