@@ -61,7 +61,7 @@ def refused_files(pipeline: Pipeline, lake: Lake) -> list[dict[str, str]]:
 
 
 def _counts(row: dict[str, Any]) -> Counts:
-    return Counts(**{name: row[name] for name in Counts().as_dict()})
+    return Counts.of_row(row)
 
 
 def _print(accounts: list[dict[str, Any]], folder: str, refused: list[dict[str, str]]) -> None:

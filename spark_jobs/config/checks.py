@@ -62,7 +62,7 @@ def _check_sql_tables(pipeline: Pipeline, conf: Path, report: Report) -> None:
     """The SQL of gold tables, inputs first, so that the columns of one are known to the next."""
     tables: dict[str, Columns | None] = {f"bronze.{name}": None for name in pipeline.sources}
     tables |= {f"dimension.{name}": dimension_columns(dimension) for name, dimension in pipeline.dimensions.items()}
-    tables |= {f"silver.{name}": silver_columns(pipeline, silver) for name, silver in pipeline.silver.items()}
+    tables |= {f"silver.{name}": silver_columns(pipeline, name) for name in pipeline.silver}
     tables |= {f"gold.{name}": aggregate_columns(pipeline, gold) if gold.from_ else None for name, gold in pipeline.gold.items()}
     for name in _gold_in_order(pipeline, conf, report):
         if pipeline.gold[name].sql is not None:

@@ -4,7 +4,9 @@ import ast
 from pathlib import Path as FilePath
 
 from spark_jobs.config.checks_columns import Path
-from spark_jobs.config.columns import ANY, WINDOW, silver_columns
+from spark_jobs.config.checks_exact import judge_sums
+from spark_jobs.config.checks_late import check_emit, check_watermark
+from spark_jobs.config.columns import ANY, OF_PROCESSING, WINDOW, silver_columns
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import judge_measure, judge_row_expression
 from spark_jobs.config.graph import table_names
@@ -15,7 +17,7 @@ from spark_jobs.config.types import is_complex
 
 ORIGINS = ("from", "sql", "python")
 # Which keys belong to which origin.
-ONLY_FOR = {"window": "from", "group_by": "from", "measures": "from", "where": "from", "inputs": "python"}
+ONLY_FOR = dict.fromkeys(("window", "group_by", "measures", "where", "watermark", "late"), "from") | {"inputs": "python"}
 
 
 def check_gold(pipeline: Pipeline, name: str, gold: Gold, conf: FilePath, report: Report) -> None:
@@ -43,9 +45,7 @@ def _check_combination(gold: Gold, origin: str, path: Path, report: Report) -> N
         if _value(gold, key) and needed != origin:
             message = f"{key!r} is incompatible with {origin!r}: it belongs to {needed!r}"
             report.add((*path, key), _value(gold, key), message, f"remove {key}, or use {needed}")
-    if gold.emit == "update" and gold.window is None:
-        message = "'emit: update' is incompatible with a table without a window: it recomputes the windows that changed"
-        report.add((*path, "emit"), gold.emit, message, "add a window, or write emit: complete")
+    check_emit(gold, origin, path, report)
     if origin == "from" and not gold.measures:
         message = "'measures' is missing: a table made by 'from' aggregates rows"
         report.add(path, gold.from_, message, "add measures, as in {order_count: count(*)}")
@@ -56,11 +56,12 @@ def _check_combination(gold: Gold, origin: str, path: Path, report: Report) -> N
 def _check_aggregate(pipeline: Pipeline, gold: Gold, path: Path, report: Report) -> None:
     if not report.require((*path, "from"), gold.from_ or "", [f"silver.{name}" for name in pipeline.silver], "silver table"):
         return
-    silver = pipeline.silver[(gold.from_ or "").removeprefix("silver.")]
-    known = silver_columns(pipeline, silver)
+    source = (gold.from_ or "").removeprefix("silver.")
+    known = silver_columns(pipeline, source)
     if gold.window is not None:
-        _check_window(gold, silver, known, path, report)
-    stable = {name: spark_type for name, spark_type in known.items() if name != "_processed_at"}
+        _check_window(gold, pipeline.silver[source], known, path, report)
+        check_watermark(gold, pipeline.silver[source], known, path, report)
+    stable = {name: spark_type for name, spark_type in known.items() if name not in OF_PROCESSING}
     for index, name in enumerate(gold.group_by):
         place = (*path, "group_by", index)
         if report.require(place, name, _plain(known), "column") and is_complex(known[name]):
@@ -68,7 +69,7 @@ def _check_aggregate(pipeline: Pipeline, gold: Gold, path: Path, report: Report)
             report.add(place, name, message, "group by a column of a simple type")
     _check_result_names(gold, path, report)
     for name, measure in gold.measures.items():
-        for message, hint in judge_measure(measure, stable, gold.group_by):
+        for message, hint in [*judge_measure(measure, stable, gold.group_by), *judge_sums(measure, stable)]:
             report.add((*path, "measures", name), measure, message, hint)
     for message, hint in judge_row_expression(gold.where, stable) if gold.where else ():
         report.add((*path, "where"), gold.where, message, hint)

@@ -1,7 +1,8 @@
-"""Checks of dimensions and silver tables: keys, versions, event time and lookups."""
+"""Checks of dimensions and silver tables: keys, versions, deletes, event time and lookups."""
 
 from spark_jobs.config.checks_columns import Path, check_columns, check_key, check_named
 from spark_jobs.config.columns import own_columns
+from spark_jobs.config.expressions import judge_row_expression
 from spark_jobs.config.pipeline import Dimension, Lookup, Pipeline, Silver
 from spark_jobs.config.report import Report
 
@@ -21,6 +22,8 @@ def check_silver(pipeline: Pipeline, name: str, silver: Silver, report: Report) 
     check_columns(pipeline, silver, path, report)
     check_key(silver, silver.key or [], path, report)
     _check_versions(silver, path, report)
+    if silver.delete_when is not None:
+        _check_delete(silver, silver.delete_when, path, report)
     if silver.event_time is not None:
         place = (*path, "event_time", "column")
         event_type = check_named(silver, silver.event_time.column, place, report)
@@ -44,9 +47,23 @@ def _check_versions(silver: Silver, path: Path, report: Report) -> None:
         report.add((*path, "key"), silver.key, message, "add sequence_by: <a column that grows with every version>")
 
 
+def _check_delete(silver: Silver, delete_when: str, path: Path, report: Report) -> None:
+    """A key without an order of versions is a problem of the key; here it needs no second one."""
+    place = (*path, "delete_when")
+    if silver.key is None:
+        message = "'delete_when' is incompatible with a table without key: nothing says which row is to be deleted"
+        report.add(place, delete_when, message, "add the key, or leave such rows out with where")
+    for message, hint in judge_row_expression(delete_when, own_columns(silver)):
+        report.add(place, delete_when, message, hint)
+
+
 def _check_lookup(pipeline: Pipeline, silver: Silver, name: str, lookup: Lookup, path: Path, report: Report) -> None:
     place = (*path, "lookup", name)
     on_types = [check_named(silver, column, (*place, "on"), report) for column in lookup.on]
+    if lookup.give_up_after is not None and lookup.if_missing != "park":
+        outcome = "published with NULLs" if lookup.if_missing == "unknown" else "quarantined"
+        message = f"'give_up_after' is incompatible with if_missing: {lookup.if_missing}: the row is {outcome} at once and does not wait"
+        report.add((*place, "give_up_after"), lookup.give_up_after, message, "remove give_up_after, or write if_missing: park")
     if not report.require(place, name, list(pipeline.dimensions), "dimension"):
         return
     dimension = pipeline.dimensions[name]

@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from spark_jobs.config.checks_exact import explain, floating_sums, is_floating
+from spark_jobs.config.columns import ANY
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import order_dependent, unknown_functions, unstable_functions
 from spark_jobs.config.names import shorten
@@ -100,7 +104,28 @@ def _check_columns(tree: exp.Query, known: Mapping[str, Columns], file: Path, wh
     except SqlglotError as error:
         _explain(str(error), tree, known, file, where, report)
         return None
-    return dict.fromkeys(resolved.named_selects, "unknown") | {"_processed_at": "timestamp"}
+    _check_sums(resolved, known, file, where, report)
+    return dict.fromkeys(resolved.named_selects, ANY) | {"_processed_at": "timestamp"}
+
+
+def _check_sums(resolved: exp.Expr, known: Mapping[str, Columns], file: Path, where: str, report: Report) -> None:
+    for scope in traverse_scope(resolved):
+        for node in floating_sums(scope.expression, partial(_type_in, scope, known)):
+            if node.find_ancestor(exp.Select) is scope.expression:
+                message, hint = explain(node)
+                report.add_in_file(file, line_in(node), where, node.sql(DIALECT), message, hint)
+
+
+def _type_in(scope: Scope, known: Mapping[str, Columns], column: exp.Column) -> str:
+    """The type of a column of a table, and of one that a subquery makes whether it is floating."""
+    source = scope.sources.get(column.table)
+    if isinstance(source, exp.Table):
+        types = known.get(".".join(part.name for part in source.parts).lower(), {})
+        return next((found for name, found in types.items() if name.lower() == column.name.lower()), ANY)
+    if not isinstance(source, Scope) or not isinstance(source.expression, exp.Select):
+        return ANY
+    made = [select.unalias() for select in source.expression.selects if select.output_name.lower() == column.name.lower()]
+    return "double" if any(is_floating(part, partial(_type_in, source, known)) for part in made) else ANY
 
 
 def _explain(reason: str, tree: exp.Query, known: Mapping[str, Columns], file: Path, where: str, report: Report) -> None:

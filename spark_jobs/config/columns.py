@@ -10,6 +10,10 @@ ROW_ORIGIN = {
     "_line": "bigint",
     "_content": "bigint",
 }
+# What had been seen when the row's file arrived: there where a gold table closes windows over the silver table.
+SEEN = {"_seen_until": "timestamp", "_closed_until": "timestamp"}
+# Columns that tell of processing, or of the order of arrival: a table made from them would be no function of the files.
+OF_PROCESSING = ("_processed_at", *SEEN)
 WINDOW = {"window_start": "timestamp", "window_end": "timestamp"}
 # The type of a measure is Spark's to find; the checks need only its name.
 ANY = "unknown"
@@ -32,18 +36,21 @@ def dimension_columns(dimension: Dimension) -> dict[str, str]:
     return own | history | ROW_ORIGIN
 
 
-def silver_columns(pipeline: Pipeline, silver: Silver) -> dict[str, str]:
+def silver_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
     """Its own columns, those that lookups take, and the system's. What a mistaken lookup takes counts, too: one mistake, one problem."""
+    silver = pipeline.silver[name]
     taken: dict[str, str] = {}
-    for name, lookup in silver.lookup.items():
-        members = own_columns(pipeline.dimensions[name]) if name in pipeline.dimensions else {}
+    for dimension, lookup in silver.lookup.items():
+        members = own_columns(pipeline.dimensions[dimension]) if dimension in pipeline.dimensions else {}
         taken |= {column: members.get(column, ANY) for column in lookup.take}
-    return taken | own_columns(silver) | ({"_event_at": "timestamp"} if silver.event_time else {}) | ROW_ORIGIN
+    event = {"_event_at": "timestamp"} if silver.event_time else {}
+    return taken | own_columns(silver) | event | ROW_ORIGIN | (SEEN if pipeline.is_watermarked(name) else {})
 
 
 def aggregate_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
     """The columns of a gold table made by `from` and measures."""
-    silver = pipeline.silver.get((gold.from_ or "").removeprefix("silver."))
-    known = silver_columns(pipeline, silver) if silver else {}
+    silver = (gold.from_ or "").removeprefix("silver.")
+    known = silver_columns(pipeline, silver) if silver in pipeline.silver else {}
     groups = {name: known.get(name, ANY) for name in gold.group_by}
-    return (WINDOW if gold.window else {}) | groups | dict.fromkeys(gold.measures, ANY) | {"_processed_at": "timestamp"}
+    system = {"_row_count": "bigint"} | ({"_revision": "int"} if gold.watermark else {}) | {"_processed_at": "timestamp"}
+    return (WINDOW if gold.window else {}) | groups | dict.fromkeys(gold.measures, ANY) | system

@@ -44,7 +44,7 @@ def judge_measure(text: str, columns: Iterable[str], group_by: Iterable[str]) ->
     tree, complaints = _parse(text)
     if tree is None:
         return complaints
-    aggregates = [node for node in tree.walk() if isinstance(node, exp.Func) and _names(node) & AGGREGATES]
+    aggregates = [node for node in tree.walk() if isinstance(node, exp.Func) and function_names(node) & AGGREGATES]
     unknown = _bad_functions(tree)
     if not aggregates and not unknown:
         hint = "write for example count(*), sum(amount) or max(price); group_by takes plain columns"
@@ -67,9 +67,9 @@ def order_dependent(tree: exp.Expr) -> list[Complaint]:
         around = node.parent
         while isinstance(around, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
             around = around.parent
-        if isinstance(around, exp.Window | exp.WithinGroup) or (around is not None and _names(around) & SORTS):
+        if isinstance(around, exp.Window | exp.WithinGroup) or (around is not None and function_names(around) & SORTS):
             continue
-        for name in sorted(_names(node) & ORDER_DEPENDENT.keys())[:1]:
+        for name in sorted(function_names(node) & ORDER_DEPENDENT.keys())[:1]:
             complaints.append((f"{shorten(node.sql(DIALECT))} depends on the order in which rows arrive", ORDER_DEPENDENT[name]))
     return complaints
 
@@ -94,7 +94,7 @@ def called_functions(tree: exp.Expr) -> Iterator[set[str]]:
     """For each function of a tree the names that it has; some have several."""
     for node in tree.walk():
         if isinstance(node, exp.Func):
-            yield _names(node)
+            yield function_names(node)
         elif isinstance(node, exp.Column) and _is_function(node):
             yield {node.name.lower()}
 
@@ -104,7 +104,7 @@ def _is_function(column: exp.Column) -> bool:
     return len(column.parts) == 1 and not column.this.args.get("quoted") and column.name.lower() in WITHOUT_PARENTHESES
 
 
-def _names(node: exp.Expr) -> set[str]:
+def function_names(node: exp.Expr) -> set[str]:
     if isinstance(node, exp.Anonymous):
         return {node.name.lower()}
     return {name.lower() for name in type(node).sql_names()} | SPARK_NAMES.get(type(node), set()) if isinstance(node, exp.Func) else set()

@@ -102,6 +102,24 @@ ORDER_DEPENDENT = (
     | dict.fromkeys(_words("listagg string_agg"), "use array_join(array_sort(collect_list(x)), ',')")
     | dict.fromkeys(_words("percentile_approx approx_percentile"), "use percentile(x, p)")
     | {"mode": "use max_by over counts in a SQL table"}
+    | dict.fromkeys(
+        _words(
+            """
+            std stddev stddev_pop stddev_samp variance var_pop var_samp covar_pop covar_samp corr skewness kurtosis regr_avgx regr_avgy
+            regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy histogram_numeric
+            """
+        ),
+        "Spark computes it in double precision for every type; derive it from sum(x), sum(x * x) and count(x) of decimal numbers",
+    )
+)
+# Aggregates that add: exact over whole and decimal numbers, and dependent on the order of rows in floating point.
+ADDING = _words("sum try_sum avg try_avg mean")
+# Functions whose result is a double, whatever they are given.
+DOUBLES = _words(
+    """
+    acos acosh asin asinh atan atan2 atanh cbrt cos cosh cot csc degrees e exp expm1 hypot ln log log10 log1p log2 months_between pi pow
+    power radians rint sec sin sinh sqrt tan tanh vector_norm xpath_double xpath_float xpath_number
+    """
 )
 SORTS = frozenset({"array_sort", "sort_array"})
 

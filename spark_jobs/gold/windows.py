@@ -6,77 +6,120 @@ A window is a function of the silver rows in it, so it comes out the same howeve
 from dataclasses import dataclass
 from datetime import datetime
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.config.pipeline import Gold
+from spark_jobs.config.names import parse_duration
+from spark_jobs.config.pipeline import Gold, Window
+from spark_jobs.lake.seen import Watermark
 
 MOST_WINDOWS_LISTED = 500
 """Touched windows that a replace names one by one; beyond it the whole span between the first and the last is recomputed."""
 
 
 @dataclass(frozen=True)
-class Touched:
-    """The windows that a batch of changes touches: their starts, or where these are too many, the first and the last of them.
+class Selection:
+    """Some windows: a SQL condition on window_start and window_end, of literals only, and the span of event times that they hold.
 
     Times are kept as Spark writes them: a feed's mistaken year may lie outside Python's.
     """
 
-    first: str
-    last: str
-    starts: tuple[str, ...] | None
+    condition: str
+    earliest: str | None = None
+    before: str | None = None
 
-    @property
-    def condition(self) -> str:
-        """As a SQL condition on window_start, of literals only."""
-        if self.starts is None:
-            return f"window_start >= {_literal(self.first)} AND window_start <= {_literal(self.last)}"
-        return f"window_start IN ({', '.join(_literal(start) for start in self.starts)})"
+    def narrowed(self, condition: str) -> "Selection":
+        return Selection(f"({self.condition}) AND ({condition})", self.earliest, self.before)
 
 
-def find_touched(changes: DataFrame, gold: Gold, event_time: str) -> Touched | None:
+def find_touched(changes: DataFrame, gold: Gold, event_time: str) -> Selection | None:
     """The windows of the rows' old and new images; a bounded number of starts comes to the driver."""
-    starts = _windowed(changes, gold, event_time).select("window_start").distinct()
+    assert gold.window is not None
+    starts = windowed(changes, gold, event_time).select("window_start").distinct()
     listed = starts.orderBy("window_start").limit(MOST_WINDOWS_LISTED + 1)
     found = [row[0] for row in listed.select(F.col("window_start").cast("string")).collect()]
     if not found:
         return None
-    if len(found) <= MOST_WINDOWS_LISTED:
-        return Touched(found[0], found[-1], tuple(found))
-    last = starts.agg(F.max("window_start").cast("string")).collect()[0][0]
-    return Touched(found[0], last, None)
+    last = found[-1]
+    condition = f"window_start IN ({', '.join(map(_literal, found))})"
+    if len(found) > MOST_WINDOWS_LISTED:
+        last = starts.agg(F.max("window_start").cast("string")).collect()[0][0]
+        condition = f"window_start >= {_literal(found[0])} AND window_start <= {_literal(last)}"
+    return Selection(condition, _literal(found[0]), f"{_literal(last)} + INTERVAL {gold.window.size}")
 
 
-def compute_windows(silver: DataFrame, gold: Gold, event_time: str, touched: Touched | None, processed_at: datetime) -> DataFrame:
-    """The touched windows (or all) from the silver rows that fall into them."""
-    rows = silver
-    if touched is not None and gold.window is not None:
-        at, size = F.col(event_time), F.expr(f"INTERVAL {gold.window.size}")
-        rows = rows.where((at >= F.expr(_literal(touched.first))) & (at < F.expr(_literal(touched.last)) + size))
-    if gold.where:
-        rows = rows.where(gold.where)
-    windowed = _windowed(rows, gold, event_time)
-    if touched is not None:
-        windowed = windowed.where(touched.condition)
-    return _aggregate(windowed, gold, processed_at, ["window_start", "window_end"])
+def closed_windows(watermark: Watermark) -> str:
+    """The windows that are closed, as a SQL condition."""
+    conditions = [
+        *([f"window_end <= {_at(watermark.until)}"] if watermark.until else []),
+        *([f"window_start <= {_at(watermark.closed_until)}"] if watermark.closed_until else []),
+    ]
+    return " OR ".join(conditions) or "false"
 
 
-def compute_groups(silver: DataFrame, gold: Gold, processed_at: datetime) -> DataFrame:
-    """A table without windows: one row per group, over all rows."""
-    rows = silver.where(gold.where) if gold.where else silver
-    return _aggregate(rows, gold, processed_at, [])
+def newly_closed(gold: Gold, before: Watermark, now: Watermark) -> Selection:
+    """The windows that were open at the watermark `before` and are closed `now`."""
+    assert gold.window is not None
+    condition = f"({closed_windows(now)}) AND NOT ({closed_windows(before)})"
+    ends = [*([_at(now.until)] if now.until else [])]
+    ends += [f"{_at(now.closed_until)} + INTERVAL {gold.window.size}"] if now.closed_until else []
+    earliest = f"{_at(before.until)} - INTERVAL {gold.window.size}" if before.until else None
+    return Selection(condition, earliest, f"greatest({', '.join(ends)})" if len(ends) > 1 else ends[0] if ends else None)
 
 
-def _windowed(rows: DataFrame, gold: Gold, event_time: str) -> DataFrame:
+def select_rows(silver: DataFrame, gold: Gold, event_time: str, selection: Selection | None) -> DataFrame:
+    """The silver rows of the selected windows (or of all), once per window that they are in."""
+    at, rows = F.col(event_time), silver.where(gold.where) if gold.where else silver
+    if selection and selection.earliest:
+        rows = rows.where(at >= F.expr(selection.earliest))
+    if selection and selection.before:
+        rows = rows.where(at < F.expr(selection.before))
+    in_windows = windowed(rows, gold, event_time)
+    return in_windows.where(selection.condition) if selection else in_windows
+
+
+def aggregate(rows: DataFrame, gold: Gold, processed_at: datetime) -> DataFrame:
+    """One row per window and group, or per group where the table has no window."""
+    measures = [F.expr(expression).alias(name) for name, expression in gold.measures.items()]
+    groups = [*(["window_start", "window_end"] if gold.window else []), *gold.group_by]
+    counted = rows.groupBy(*groups).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
+    if not groups:  # SQL gives one row even for no rows at all
+        counted = counted.where("_row_count > 0")
+    return counted.select(*groups, *gold.measures, "_row_count", F.lit(processed_at).alias("_processed_at"))
+
+
+def windowed(rows: DataFrame, gold: Gold, event_time: str) -> DataFrame:
     assert gold.window is not None
     window = F.window(F.col(event_time), gold.window.size, gold.window.slide or gold.window.size)
-    return rows.withColumn("_window", window).withColumns({"window_start": F.col("_window.start"), "window_end": F.col("_window.end")})
+    return rows.withColumn("_window", window).select(
+        *rows.columns, F.col("_window.start").alias("window_start"), F.col("_window.end").alias("window_end")
+    )
 
 
-def _aggregate(rows: DataFrame, gold: Gold, processed_at: datetime, windows: list[str]) -> DataFrame:
-    measures = [F.expr(expression).alias(name) for name, expression in gold.measures.items()]
-    groups = [*windows, *gold.group_by]
-    return rows.groupBy(*groups).agg(*measures).select(*groups, *gold.measures, F.lit(processed_at).alias("_processed_at"))
+def window_count(window: Window, at: Column) -> Column:
+    """In how many windows a time lies, by arithmetic: what is checked against the windows themselves."""
+    size, slide = _micros(window.size), _micros(window.slide or window.size)
+    last, before_first = _start(F.unix_micros(at), slide), _start(F.unix_micros(at) - size, slide)
+    return F.coalesce(((last - before_first) / slide).cast("bigint"), F.lit(0))
+
+
+def first_window(window: Window, at: Column) -> tuple[Column, Column]:
+    """Start and end of the earliest window in which a time lies: the first to close."""
+    size, slide = _micros(window.size), _micros(window.slide or window.size)
+    start = _start(F.unix_micros(at) - size, slide) + slide
+    return F.timestamp_micros(start), F.timestamp_micros(start + size)
+
+
+def _start(micros: Column, slide: int) -> Column:
+    return micros - F.pmod(micros, F.lit(slide))
+
+
+def _micros(duration: str) -> int:
+    return int(parse_duration(duration).total_seconds()) * 1_000_000
+
+
+def _at(at: datetime) -> str:
+    return _literal(at.strftime("%Y-%m-%d %H:%M:%S.%f"))
 
 
 def _literal(at: str) -> str:

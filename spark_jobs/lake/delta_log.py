@@ -1,24 +1,11 @@
 """What a table's Delta log says, read without a JVM."""
 
-import json
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
 
 from deltalake import DeltaTable, Schema
 
 from spark_jobs.lake.counts import Counts
-
-COMMITS_TO_SEARCH = 100
-"""A batch whose marker is missing was published by one of the last commits; each run adds a handful at most."""
-
-
-@dataclass(frozen=True)
-class Published:
-    """A batch that is in its table already."""
-
-    version: int
-    counts: Counts
 
 
 def table_version(path: str) -> int | None:
@@ -33,20 +20,25 @@ def table_bytes(path: str) -> int:
     return sum(DeltaTable(path).get_add_actions(flatten=True).column("size_bytes").to_pylist())
 
 
-def find_published(path: str, app_id: str, number: int) -> Published | None:
-    """The commit that published this batch, found by its transaction id; its counts stand in its metadata."""
+def count_rows(path: str) -> int:
+    """The rows of the newest version, as its log says; 0 where there is no table."""
     if not DeltaTable.is_deltatable(path):
-        return None
+        return 0
     table = DeltaTable(path)
-    last = table.transaction_version(app_id)
-    if last is None or last < number:
+    counts = table.get_add_actions(flatten=True).column("num_records").to_pylist()
+    return sum(counts) if None not in counts else table.to_pyarrow_dataset().count_rows()
+
+
+def oldest(path: str, column: str) -> datetime | None:
+    """The least value of a time column in the newest version, as its log says; None where there are no rows."""
+    if not count_rows(path):
         return None
-    for commit in table.history(COMMITS_TO_SEARCH):
-        note = _note(commit)
-        if note.get("app_id") == app_id and note.get("batch") == number:
-            return Published(commit["version"], Counts(**note["counts"]))
-    searched = f"none of its last {COMMITS_TO_SEARCH} commits carries its counts"
-    raise LookupError(f"{path}: transaction {app_id} says that batch {number} is published, but {searched}")
+    actions = DeltaTable(path).get_add_actions(flatten=True)
+    found = actions.column(f"min.{column}").to_pylist() if f"min.{column}" in actions.schema.names else [None]
+    if None in found:
+        found = DeltaTable(path).to_pyarrow_table(columns=[column]).column(column).to_pylist()
+    least: datetime = min(found)
+    return least if least.tzinfo else least.replace(tzinfo=UTC)
 
 
 def count_chunks(path: str, chunks: Collection[int]) -> Counts:
@@ -57,15 +49,7 @@ def count_chunks(path: str, chunks: Collection[int]) -> Counts:
     in_chunks = ds.field("_chunk").isin(list(chunks))
     records = rows.count_rows(filter=in_chunks & (ds.field("_line") > 0))
     unreadable = rows.count_rows(filter=in_chunks & (ds.field("_line") == 0))
-    return Counts(rows_in=records + unreadable, inserted=records, quarantined=unreadable)
-
-
-def _note(commit: dict[str, Any]) -> dict[str, Any]:
-    try:
-        note = json.loads(commit.get("userMetadata") or "{}")
-    except json.JSONDecodeError:
-        return {}
-    return note if isinstance(note, dict) else {}
+    return Counts(rows_in=records + unreadable, inserted=records, quarantined=unreadable, grown=records + unreadable)
 
 
 def create_table(path: str, schema_json: str, properties: dict[str, str]) -> None:

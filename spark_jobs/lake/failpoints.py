@@ -95,7 +95,9 @@ def _parse(specification: str) -> list[_Armed]:
         place, _, hit = place.partition("#")
         point, _, table = place.partition(":")
         if point not in POINTS or action not in ("kill", "raise", "stall") or not (hit or "1").isdigit():
-            raise ValueError(f"{VARIABLE}: {part!r} is not point[:table][#hit]=action; points: {', '.join(POINTS)}; actions: kill, raise, stall")
+            raise ValueError(
+                f"{VARIABLE}: {part!r} is not point[:table][#hit]=action; points: {', '.join(POINTS)}; actions: kill, raise, stall"
+            )
         found.append(_Armed(point, table or None, int(hit or 1), action))  # type: ignore[arg-type]
     return found
 

@@ -2,23 +2,25 @@
 
 from dataclasses import dataclass
 
-GENERATION = 1
-"""Counts the checkpoints of a table: a rebuilt table starts a new one, and with it new transaction ids."""
+SIDES = ("quarantine", "parked", "deleted", "late")
+"""Tables beside a table, for the rows that are not in it: parked.silver.orders stands beside silver.orders."""
 
 
 @dataclass(frozen=True)
 class Lake:
-    """The folder of one pipeline in the lake. A table is called by its full name, as in silver.orders."""
+    """The folder of one pipeline in the lake. A table is called by its full name, as in silver.orders.
+
+    While tables are being rebuilt, `staged` are those whose new generation grows in a place of its own, where no reader looks.
+    """
 
     root: str
     pipeline: str
+    staged: frozenset[str] = frozenset()
 
     def table(self, name: str) -> str:
         layer, _, table = name.partition(".")
-        return f"{self.root}/{self.pipeline}/{layer}/{table}"
-
-    def quarantine(self, name: str) -> str:
-        return f"{self.root}/{self.pipeline}/quarantine/{name}"
+        is_staged = (table if layer in SIDES else name) in self.staged
+        return f"{self.stage if is_staged else f'{self.root}/{self.pipeline}'}/{layer}/{table}"
 
     def arrivals(self, source: str) -> str:
         return f"{self._system}/arrivals/{source}"
@@ -26,11 +28,15 @@ class Lake:
     def ledger(self, name: str) -> str:
         return f"{self._system}/ledger/{name}"
 
-    def checkpoint(self, name: str) -> str:
-        return f"{self._system}/checkpoints/{name}/g{GENERATION}"
+    def checkpoint(self, name: str, generation: int) -> str:
+        return f"{self._system}/checkpoints/{name}/g{generation}"
 
     def lease(self) -> str:
         return f"{self._system}/lease"
+
+    @property
+    def stage(self) -> str:
+        return f"{self._system}/rebuild"
 
     @property
     def _system(self) -> str:

@@ -9,6 +9,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -25,9 +26,36 @@ class LeaseHeld(Exception):
         super().__init__(f"pipeline {pipeline} is held by {who}; {todo}")
 
 
+class LeaseLost(Exception):
+    """The lock's file was removed or replaced under its holder: another process may write by now, so this one must not."""
+
+    def __init__(self, pipeline: str, path: str) -> None:
+        self.pipeline, self.path = pipeline, path
+        super().__init__(f"pipeline {pipeline}: the lease {path} was removed while this run held it; leave that file alone, and run again")
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A lease that is held. The JVM inherits its descriptor."""
+
+    pipeline: str
+    path: str
+    descriptor: int
+
+    def check(self) -> None:
+        """LeaseLost where the file at the path is no longer the one that is locked: asked before every write."""
+        held = os.fstat(self.descriptor)
+        try:
+            found = os.stat(self.path)
+        except FileNotFoundError:
+            raise LeaseLost(self.pipeline, self.path) from None
+        if (held.st_dev, held.st_ino) != (found.st_dev, found.st_ino):
+            raise LeaseLost(self.pipeline, self.path)
+
+
 @contextmanager
-def hold_lease(path: str, pipeline: str, what: str) -> Iterator[int]:
-    """Hold the lease for the block, or raise LeaseHeld at once. Gives the file descriptor for the JVM to inherit."""
+def hold_lease(path: str, pipeline: str, what: str) -> Iterator[Lease]:
+    """Hold the lease for the block, or raise LeaseHeld at once."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -36,7 +64,7 @@ def hold_lease(path: str, pipeline: str, what: str) -> Iterator[int]:
         except BlockingIOError:
             raise LeaseHeld(pipeline, _read_holder(descriptor)) from None
         _write_holder(descriptor, what)
-        yield descriptor
+        yield Lease(pipeline, path, descriptor)
     finally:
         os.close(descriptor)
 

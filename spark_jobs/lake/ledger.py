@@ -1,12 +1,15 @@
 """The ledger: what each run, table and batch did with its rows. Small Delta tables, written and read without a JVM.
 
 runs: one row when a run starts and one when it ends. tables: one row per table and run, with the input versions it has consumed.
-batches: one row per batch, written last; its presence is what makes the batch done.
+intents: one row per batch before its first write, with the versions that it reads. batches: one row per batch, written last; its presence
+is what makes the batch done. definitions: which definition a table's rows follow, and the generation of its checkpoint.
+evidence: batches whose sums did not balance.
 """
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from threading import Lock
 from typing import Any
 
@@ -14,26 +17,54 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.seen import Seen
 
 COMMITS_PER_COMPACTION = 100
 
 _TIME = pa.timestamp("us", "UTC")
 _COUNTS = [(name, pa.int64()) for name in Counts().as_dict()]
-RUNS = pa.schema(
-    [("run_id", pa.string()), ("pipeline", pa.string()), ("at", _TIME), ("event", pa.string()), ("status", pa.string()),
-     ("host", pa.string()), ("pid", pa.int64()), ("message", pa.string())]
-)  # fmt: skip
-TABLES = pa.schema(
-    [("run_id", pa.string()), ("table", pa.string()), ("ended_at", _TIME), ("seconds", pa.float64()),
-     ("inputs", pa.string()), ("version", pa.int64()), ("batches", pa.int64()), *_COUNTS]
-)  # fmt: skip
-BATCHES = pa.schema(
-    [("run_id", pa.string()), ("table", pa.string()), ("step", pa.string()), ("generation", pa.int64()), ("batch", pa.int64()),
-     ("started_at", _TIME), ("ended_at", _TIME), ("version", pa.int64()), *_COUNTS]
-)  # fmt: skip
+_BATCH = [("run_id", pa.string()), ("table", pa.string()), ("step", pa.string()), ("generation", pa.int64()), ("batch", pa.int64())]
+SCHEMAS = {
+    "runs": pa.schema(
+        [("run_id", pa.string()), ("pipeline", pa.string()), ("at", _TIME), ("event", pa.string()), ("status", pa.string()),
+         ("host", pa.string()), ("pid", pa.int64()), ("message", pa.string())]
+    ),
+    "tables": pa.schema(
+        [("run_id", pa.string()), ("table", pa.string()), ("ended_at", _TIME), ("seconds", pa.float64()),
+         ("inputs", pa.string()), ("version", pa.int64()), ("batches", pa.int64()), *_COUNTS]
+    ),
+    "intents": pa.schema([*_BATCH, ("begun_at", _TIME), ("inputs", pa.string())]),
+    "batches": pa.schema(
+        [*_BATCH, ("started_at", _TIME), ("ended_at", _TIME), ("version", pa.int64()), *_COUNTS,
+         ("high", _TIME), ("closed_until", _TIME), ("chunk", pa.int64())]
+    ),
+    "definitions": pa.schema(
+        [("run_id", pa.string()), ("table", pa.string()), ("generation", pa.int64()), ("noted_at", _TIME), ("definition", pa.string()),
+         ("starts_after", pa.string())]
+    ),
+    "evidence": pa.schema([*_BATCH, ("kept_at", _TIME), ("inputs", pa.string()), ("message", pa.string())]),
+}  # fmt: skip
 
 BatchId = tuple[str, str, int, int]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a table's rows follow: the parts of its definition, its checkpoint's generation, and the versions its streams start after."""
+
+    generation: int
+    parts: dict[str, Any]
+    starts_after: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What a batch reads, and when it began: the same when it is done again."""
+
+    begun_at: datetime
+    inputs: dict[str, Any]
 
 
 @dataclass
@@ -41,41 +72,89 @@ class Ledger:
     """The ledger of one pipeline. Its holder has the pipeline's lease, so what was read stays true but for its own writes."""
 
     lake: Lake
-    _done: set[BatchId] | None = None
+    _batches: dict[BatchId, dict[str, Any]] | None = None
+    _intents: dict[BatchId, Intent] | None = None
     _lock: Lock = field(default_factory=Lock)
 
     def write_run(self, **row: Any) -> None:
-        self._append("runs", RUNS, {"pipeline": self.lake.pipeline, **row})
+        self._append("runs", [{"pipeline": self.lake.pipeline, **row}])
 
     def write_table(
-        self,
-        run_id: str,
-        table: str,
-        ended_at: datetime,
-        seconds: float,
-        inputs: dict[str, Any],
-        version: int | None,
-        batches: int,
-        counts: Counts,
+        self, run_id: str, table: str, seconds: float, inputs: dict[str, Any], version: int | None, batches: int, counts: Counts
     ) -> None:
         """Say that the table has consumed these versions of its inputs."""
-        row = {"run_id": run_id, "table": table, "ended_at": ended_at, "seconds": seconds, "inputs": json.dumps(inputs, sort_keys=True)}
-        self._append("tables", TABLES, {**row, "version": version, "batches": batches, **counts.as_dict()})
+        reach("consumed.before", table)
+        row = {
+            "run_id": run_id,
+            "table": table,
+            "ended_at": datetime.now(UTC),
+            "seconds": seconds,
+            "inputs": json.dumps(inputs, sort_keys=True),
+        }
+        self._append("tables", [{**row, "version": version, "batches": batches, **counts.as_dict()}])
+        reach("consumed.after", table)
 
-    def write_batch(
-        self, run_id: str, batch_id: BatchId, started_at: datetime, ended_at: datetime, version: int | None, counts: Counts
-    ) -> None:
+    def begin_batch(self, run_id: str, batch_id: BatchId, inputs: dict[str, Any]) -> Intent:
+        """Write down what the batch reads; one that was begun before keeps what it began with."""
+        known = self._known_intents()
+        if batch_id not in known:
+            table = batch_id[0]
+            reach("intent.before", table)
+            intent = Intent(datetime.now(UTC), inputs)
+            row = {**_batch_columns(run_id, batch_id), "begun_at": intent.begun_at, "inputs": json.dumps(inputs, sort_keys=True)}
+            self._append("intents", [row])
+            known[batch_id] = intent
+            reach("intent.after", table)
+        return known[batch_id]
+
+    def open_batch(self, table: str, step: str, generation: int) -> int | None:
+        """The number of the batch of this step that was begun and not ended."""
+        begun = [known for known in self._known_intents() if known[:3] == (table, step, generation)]
+        return next((known[3] for known in begun if not self.has_batch(known)), None)
+
+    def intents(self, table: str, step: str, generation: int) -> list[Intent]:
+        return [intent for known, intent in self._known_intents().items() if known[:3] == (table, step, generation)]
+
+    def write_batch(self, run_id: str, batch_id: BatchId, started_at: datetime, version: int | None, counts: Counts, seen: Seen) -> None:
         """The batch's marker, written after everything else of it."""
-        table, step, generation, number = batch_id
-        row = {"run_id": run_id, "table": table, "step": step, "generation": generation, "batch": number}
-        self._append("batches", BATCHES, {**row, "started_at": started_at, "ended_at": ended_at, "version": version, **counts.as_dict()})
-        self._known_batches().add(batch_id)
+        reach("marker.before", batch_id[0])
+        row = {**_batch_columns(run_id, batch_id), "started_at": started_at, "ended_at": datetime.now(UTC), "version": version}
+        row |= {**counts.as_dict(), "high": seen.high, "closed_until": seen.closed_until, "chunk": seen.chunk}
+        self._append("batches", [row])
+        self._known_batches()[batch_id] = row
+        reach("marker.after", batch_id[0])
 
     def has_batch(self, batch_id: BatchId) -> bool:
         return batch_id in self._known_batches()
 
-    def has_any_batch(self, table: str, step: str) -> bool:
-        return any(known[:2] == (table, step) for known in self._known_batches())
+    def batches(self, table: str, generation: int) -> list[dict[str, Any]]:
+        """The done batches of a table's generation, in the order in which they were done."""
+        mine = (row for row in self._known_batches().values() if (row["table"], row["generation"]) == (table, generation))
+        return sorted(mine, key=lambda row: row["ended_at"])
+
+    def seen(self, table: str, generation: int) -> Seen:
+        """What the table's batches have seen of its feed so far."""
+        return Seen.latest(self.batches(table, generation))
+
+    def definitions(self) -> dict[str, Definition]:
+        """The newest definition per table."""
+        rows = sorted(self.rows("definitions"), key=lambda row: row["noted_at"])
+        return {row["table"]: Definition(row["generation"], json.loads(row["definition"]), json.loads(row["starts_after"])) for row in rows}
+
+    def write_definitions(self, run_id: str, definitions: Mapping[str, Definition]) -> None:
+        """Say what the rows of these tables follow from now on, in one commit."""
+        common = {"run_id": run_id, "noted_at": datetime.now(UTC)}
+        rows = [
+            {**common, "table": table, "generation": known.generation, "definition": json.dumps(known.parts, sort_keys=True),
+             "starts_after": json.dumps(known.starts_after, sort_keys=True)}
+            for table, known in definitions.items()
+        ]  # fmt: skip
+        if rows:
+            self._append("definitions", rows)
+
+    def write_evidence(self, run_id: str, batch_id: BatchId, inputs: Mapping[str, Any], message: str) -> None:
+        row = {"kept_at": datetime.now(UTC), "inputs": json.dumps(dict(inputs), sort_keys=True), "message": message}
+        self._append("evidence", [{**_batch_columns(run_id, batch_id), **row}])
 
     def consumed_inputs(self) -> dict[str, dict[str, Any]]:
         """Per table the inputs that its last complete run consumed."""
@@ -90,17 +169,30 @@ class Ledger:
         found: list[dict[str, Any]] = DeltaTable(path).to_pyarrow_table(columns=columns).to_pylist()
         return found
 
-    def _known_batches(self) -> set[BatchId]:
-        if self._done is None:
-            rows = self.rows("batches", ["table", "step", "generation", "batch"])
-            self._done = {(row["table"], row["step"], row["generation"], row["batch"]) for row in rows}
-        return self._done
+    def _known_batches(self) -> dict[BatchId, dict[str, Any]]:
+        if self._batches is None:
+            self._batches = {_batch_id(row): row for row in self.rows("batches")}
+        return self._batches
 
-    def _append(self, name: str, schema: pa.Schema, row: dict[str, Any]) -> None:
+    def _known_intents(self) -> dict[BatchId, Intent]:
+        if self._intents is None:
+            self._intents = {_batch_id(row): Intent(row["begun_at"], json.loads(row["inputs"])) for row in self.rows("intents")}
+        return self._intents
+
+    def _append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         path = self.lake.ledger(name)
         with self._lock:
-            write_deltalake(path, pa.Table.from_pylist([row], schema=schema), mode="append")
+            write_deltalake(path, pa.Table.from_pylist(list(rows), schema=SCHEMAS[name]), mode="append")
             table = DeltaTable(path)
             if table.version() % COMMITS_PER_COMPACTION == COMMITS_PER_COMPACTION - 1:
                 table.optimize.compact()
                 table.create_checkpoint()
+
+
+def _batch_id(row: Mapping[str, Any]) -> BatchId:
+    return (row["table"], row["step"], row["generation"], row["batch"])
+
+
+def _batch_columns(run_id: str, batch_id: BatchId) -> dict[str, Any]:
+    table, step, generation, number = batch_id
+    return {"run_id": run_id, "table": table, "step": step, "generation": generation, "batch": number}

@@ -1,20 +1,12 @@
 """Structured Streaming over Delta tables: one availableNow query per table, its progress in the table's checkpoint."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-
-class CheckpointLost(Exception):
-    """The ledger knows batches of a table whose checkpoint is gone: a new one would count from 0 and its batches be taken for done."""
-
-    def __init__(self, table: str, checkpoint: str) -> None:
-        self.table, self.checkpoint = table, checkpoint
-        super().__init__(
-            f"{table}: its checkpoint {checkpoint} is gone, but its batches are in the ledger; restore the folder, or load into a new lake"
-        )
+from spark_jobs.lake.checkpoints import check_checkpoint
+from spark_jobs.lake.failpoints import reach
 
 
 def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None) -> DataFrame:
@@ -23,15 +15,17 @@ def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None
     return (reader.option("maxFilesPerTrigger", files_per_batch) if files_per_batch else reader).load(path)
 
 
-def read_changes(spark: SparkSession, path: str) -> DataFrame:
-    """Inserts, updates (old and new image) and deletes since the table was made."""
-    return spark.readStream.format("delta").option("readChangeFeed", "true").option("startingVersion", 0).load(path)
+def read_changes(spark: SparkSession, path: str, starting_version: int) -> DataFrame:
+    """Inserts, updates (old and new image) and deletes from this version on."""
+    return spark.readStream.format("delta").option("readChangeFeed", "true").option("startingVersion", starting_version).load(path)
 
 
-def run_stream(rows: DataFrame, table: str, checkpoint: str, has_batches: bool, handle: Callable[[DataFrame, int], None]) -> None:
-    """Hand every micro-batch that is there to `handle`, in order, and return when there is none left."""
-    if has_batches and not Path(checkpoint, "offsets").is_dir():
-        raise CheckpointLost(table, checkpoint)
+def run_stream(rows: DataFrame, table: str, checkpoint: str, last_done: int | None, handle: Callable[[DataFrame, int], None]) -> None:
+    """Hand every micro-batch that is there to `handle`, in order, and return when there is none left.
+
+    `last_done` is the last batch that the ledger knows: a checkpoint that counts from before it would have its batches taken for done.
+    """
+    check_checkpoint(table, checkpoint, last_done)
     causes: list[BaseException] = []
 
     def call(batch: DataFrame, number: int) -> None:
@@ -46,3 +40,4 @@ def run_stream(rows: DataFrame, table: str, checkpoint: str, has_batches: bool, 
         query.awaitTermination()
     except StreamingQueryException as error:
         raise (causes[0] if causes else error) from None
+    reach("checkpoint.after", table)

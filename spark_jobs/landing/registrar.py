@@ -104,3 +104,15 @@ def _append_chunks(table: str, rows: list[dict[str, Any]], files_per_batch: int,
         chunk = DeltaTable(table).version() + 1
         filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in rows[start : start + files_per_batch]]
         write_deltalake(table, pa.Table.from_pylist(filled, schema=ARRIVALS), mode="append")
+
+
+def close_marks(table: str) -> list[int]:
+    """The chunks of the marks that closed the feed's windows, ascending."""
+    return sorted(row["chunk"] for row in read_arrivals(table, ["chunk", "verdict"]) if row["verdict"] == "closed")
+
+
+def newest_arrival(table: str) -> datetime | None:
+    """When something last arrived."""
+    return max(
+        (row["arrived_at"] for row in read_arrivals(table, ["arrived_at", "verdict"]) if row["verdict"] in (TAKEN, "closed")), default=None
+    )

@@ -1,9 +1,10 @@
-"""What every step of a run shares, and the frame of a batch: skip it if done, do it, check its sum, write its marker."""
+"""What every step of a run shares, and the frame of a batch: skip it if done, write down what it reads, do it, write its marker."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -11,22 +12,16 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake import delta_log, streams
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.tables import Batch
+from spark_jobs.lake.ledger import Intent
+from spark_jobs.lake.seen import Seen
+from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.run.order import RunOrder
+from spark_jobs.run.plan import Plan
 
 STREAM = "stream"
 
-Work = Callable[[DataFrame, Batch], Counts]
-CountAgain = Callable[[DataFrame], Counts]
-
-
-class RowsMissing(Exception):
-    """The classes of a batch do not add up to the rows that entered."""
-
-    def __init__(self, batch: Batch, counts: Counts) -> None:
-        self.batch, self.counts = batch, counts
-        lost = f"{counts.missing} of {counts.rows_in} rows are not accounted for"
-        super().__init__(f"{batch.table} batch {batch.number}: {lost}: {counts.as_dict()}")
+Done = tuple[Counts, Seen]
+Work = Callable[[DataFrame, Batch], Done]
 
 
 @dataclass(frozen=True)
@@ -37,6 +32,10 @@ class RunContext:
     spark: SparkSession
     batch_settings: dict[str, str]
     on_batch: Callable[[Batch, Counts], None]
+
+    @property
+    def plan(self) -> Plan:
+        return self.order.plan
 
     @property
     def pipeline(self) -> Pipeline:
@@ -56,30 +55,48 @@ class RunContext:
         for name, value in {**self.batch_settings, **settings}.items():
             session.conf.set(name, value)
 
-    def stream(self, rows: DataFrame, table: str, settings: dict[str, str], work: Work, count_again: CountAgain | None = None) -> None:
+    def stream(
+        self,
+        rows: DataFrame,
+        table: str,
+        settings: dict[str, str],
+        work: Work,
+        reads: Iterable[str] | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
         """Take the table's input, batch by batch, to its end. A batch may be empty: an OPTIMIZE of the input gives one."""
 
         def handle(frame: DataFrame, number: int) -> None:
             self.tune(frame.sparkSession, settings)
-            self.batch(table, STREAM, number, partial(work, frame), partial(count_again, frame) if count_again else None)
+            self.batch(table, STREAM, number, partial(work, frame), reads, extra)
 
-        has_batches = self.order.ledger.has_any_batch(table, STREAM)
-        streams.run_stream(rows, table, self.lake.checkpoint(table), has_batches, handle)
+        generation = self.plan.generation(table)
+        numbers = [row["batch"] for row in self.order.ledger.batches(table, generation) if row["step"] == STREAM]
+        streams.run_stream(rows, table, self.lake.checkpoint(table, generation), max(numbers, default=None), handle)
 
     def batch(
-        self, table: str, step: str, number: int, work: Callable[[Batch], Counts], count_again: Callable[[], Counts] | None = None
+        self,
+        table: str,
+        step: str,
+        number: int,
+        work: Callable[[Batch], Done],
+        reads: Iterable[str] | None = None,
+        extra: dict[str, Any] | None = None,
     ) -> None:
-        """Do a batch once. One that was published before a crash is not done again: its counts stand in its commit, or are counted anew."""
-        started_at = datetime.now(UTC)
-        batch = Batch(self.pipeline.name, table, step, number, self.order.run_id, processed_at=started_at)
-        if self.order.ledger.has_batch(batch.batch_id):
+        """Do a batch once. With `reads` it is a function of versions that are written down first: whatever a crash left undone of it is
+        done again from the same, and what was written is skipped. Without them it is one write, which may be done again from newer ones.
+        """
+        started_at, ledger = datetime.now(UTC), self.order.ledger
+        batch_id = (table, step, self.plan.generation(table), number)
+        if ledger.has_batch(batch_id):
             return
-        path = self.lake.table(table)
-        published = delta_log.find_published(path, batch.app_id, number)
-        recorded = count_again or (lambda: published.counts if published else Counts())
-        counts = recorded() if published else work(batch)
-        if counts.missing and not table.startswith("gold."):
-            raise RowsMissing(batch, counts)
-        version = delta_log.table_version(path)
-        self.order.ledger.write_batch(self.order.run_id, batch.batch_id, started_at, datetime.now(UTC), version, counts)
+        inputs = {name: delta_log.table_version(self.lake.table(name)) for name in reads or ()} | (extra or {})
+        intent = Intent(started_at, inputs) if reads is None else ledger.begin_batch(self.order.run_id, batch_id, inputs)
+        batch = Batch(self.lake, self.order.lease, *batch_id, self.order.run_id, intent.begun_at, intent.inputs)
+        try:
+            counts, seen = work(batch)
+        except RowsMissing as error:
+            ledger.write_evidence(self.order.run_id, batch_id, intent.inputs, str(error))
+            raise
+        ledger.write_batch(self.order.run_id, batch_id, started_at, delta_log.table_version(self.lake.table(table)), counts, seen)
         self.on_batch(batch, counts)

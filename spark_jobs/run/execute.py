@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -17,6 +16,7 @@ from spark_jobs.run.context import RunContext
 from spark_jobs.run.failure import first_line, keep_trace
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
+from spark_jobs.run.reconcile import reconcile
 from spark_jobs.run.result import State, TableRun
 from spark_jobs.run.steps import create_dimensions, run_table
 from spark_jobs.session.settings import PER_BATCH
@@ -83,10 +83,11 @@ class Execution:
             self._change(table, state=State.FAILED, error=first_line(error))
 
     def _finish(self, context: RunContext, table: str, inputs: dict[str, Any]) -> None:
-        """What the table consumed goes to the ledger last: until then it is due."""
+        """The sums must balance. What the table consumed goes to the ledger last: until then it is due."""
         run, version = self.runs[table], table_version(context.lake.table(table))
+        reconcile(context.order, table)
         seconds = time.monotonic() - self.started[table]
-        context.order.ledger.write_table(context.order.run_id, table, datetime.now(UTC), seconds, inputs, version, run.batches, run.counts)
+        context.order.ledger.write_table(context.order.run_id, table, seconds, inputs, version, run.batches, run.counts)
         self._change(table, state=State.DONE, version=version)
 
     def _change(self, table: str, **values: Any) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.run.plan import Plan
 
@@ -16,5 +17,5 @@ class RunOrder:
     plan: Plan
     ledger: Ledger
     run_id: str
-    lease: int
+    lease: Lease
     log_file: Path

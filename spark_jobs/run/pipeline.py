@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.lease import LeaseHeld, hold_lease
-from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
 from spark_jobs.run.failure import first_line, keep_trace
 from spark_jobs.run.order import RunOrder
-from spark_jobs.run.plan import Plan, due_tables, make_plan
+from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, note_definitions
 from spark_jobs.run.progress import make_progress
 from spark_jobs.run.result import RunResult, State, Status, TableRun
 
@@ -43,22 +42,23 @@ def run_pipeline(
         return RunResult(name, Status.LEASED, str(held))
 
 
-def _run_held(project: Project, profile: Profile, plan: Plan, lease: int, start: Start | None) -> RunResult:
+def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult:
     started, name = time.monotonic(), plan.pipeline.name
+    check_definitions(plan)
     warnings = _register(project, plan)
-    ledger = Ledger(plan.lake)
-    due, consumed = due_tables(plan, ledger)
+    due, consumed = due_tables(plan)
     if not due:
         return RunResult(name, Status.NOTHING_TO_DO, _nothing(project, plan), seconds=time.monotonic() - started, warnings=warnings)
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
-    order = RunOrder(project, profile, plan, ledger, run_id, lease, project.root / "logs" / name / f"{run_id}.log")
-    _note(order, "started")
-    status, message, tables = _execute(order, consumed, warnings, start)
-    _note(order, "ended", status, message)
+    plan, notes = note_definitions(plan, run_id)
+    order = RunOrder(project, profile, plan, plan.ledger, run_id, lease, project.root / "logs" / name / f"{run_id}.log")
+    note_run(order, "started")
+    status, message, tables = _execute(order, consumed, (*warnings, *notes), start)
+    note_run(order, "ended", status, message)
     return RunResult(name, status, message, run_id, time.monotonic() - started, tuple(tables), warnings)
 
 
-def _note(order: RunOrder, event: str, status: Status | None = None, message: str | None = None) -> None:
+def note_run(order: RunOrder, event: str, status: Status | None = None, message: str | None = None) -> None:
     """A row in the ledger's runs: a start without an end is a run that was killed."""
     order.ledger.write_run(
         run_id=order.run_id,

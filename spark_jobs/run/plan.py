@@ -1,20 +1,23 @@
 """What a run has to do, found without a JVM: a table is due when an input has a version that it has not consumed."""
 
-import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.config.definition import definition_parts, fingerprint, harmful_changes, harmless_changes
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.graph import order_tables
-from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.lake.delta_log import table_bytes, table_version
+from spark_jobs.config.names import parse_duration
+from spark_jobs.config.pipeline import Gold, Pipeline
+from spark_jobs.lake.delta_log import oldest, table_bytes, table_version
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import Ledger
-from spark_jobs.landing.registrar import bytes_after, last_taken_chunk
+from spark_jobs.lake.ledger import Definition, Ledger
+from spark_jobs.lake.seen import Watermark
+from spark_jobs.landing.registrar import bytes_after, close_marks, last_taken_chunk, newest_arrival
 
-DEFINITION = "definition"
+DEFINITION, WATERMARK = "definition", "watermark"
 LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",)}
 """What the layers of the command line and the DAGs stand for."""
 
@@ -26,21 +29,60 @@ class Plan:
     pipeline: Pipeline
     conf: Path
     lake: Lake
+    ledger: Ledger
     tables: dict[str, tuple[str, ...]]
+    definitions: dict[str, Definition]
 
     def current_inputs(self, table: str) -> dict[str, Any]:
-        """The versions that the table's inputs have now, and its definition, which it depends on as much."""
+        """The versions that the table's inputs have now. A gold table depends on its definition and on the watermark as much."""
         layer, _, name = table.partition(".")
         if layer == "bronze":
             return {"arrivals": last_taken_chunk(self.lake.arrivals(name))}
-        versions: dict[str, Any] = {source: table_version(self.lake.table(source)) for source in self.tables[table]}
-        return versions | {DEFINITION: _fingerprint(self.pipeline, table, self.conf)}
+        inputs: dict[str, Any] = {source: table_version(self.lake.table(source)) for source in self.tables[table]}
+        if layer == "gold":
+            inputs[DEFINITION] = fingerprint(definition_parts(self.pipeline, table, self.conf))
+            if self.pipeline.gold[name].watermark:
+                inputs[WATERMARK] = self.watermark(self.pipeline.gold[name]).as_list()
+        return inputs
 
     def is_due(self, table: str, consumed: dict[str, Any] | None) -> bool:
         """Something new to read, and every input there to be read; facts do not wait for their dimensions."""
         current = self.current_inputs(table)
         waits_for = [name for name in current if not (table.startswith("silver.") and name.startswith("dimension."))]
-        return current != consumed and all(current[name] is not None for name in waits_for)
+        if any(current[name] is None for name in waits_for):
+            return False
+        return self._moved(table, current, consumed) or self.has_waited_enough(table)
+
+    def has_waited_enough(self, table: str) -> bool:
+        """Whether parked rows are to be given up: files went on arriving for as long as their lookups are ready to wait."""
+        layer, _, name = table.partition(".")
+        lookups = self.pipeline.silver[name].lookup.values() if layer == "silver" else ()
+        waits = [parse_duration(lookup.give_up_after) for lookup in lookups if lookup.give_up_after]
+        clock = self.clock() if waits else None
+        parked_at = oldest(self.lake.table(f"parked.{table}"), "arrived_at") if clock else None
+        return clock is not None and parked_at is not None and parked_at + min(waits) <= clock
+
+    def clock(self) -> datetime | None:
+        """The newest recorded arrival of the pipeline: by it waiting is measured, never by the time of the run."""
+        found = [newest_arrival(self.lake.arrivals(source)) for source in self.pipeline.sources]
+        return max((at for at in found if at), default=None)
+
+    def close_marks(self, silver: str) -> list[int]:
+        """The close marks of a silver table's source."""
+        return close_marks(self.lake.arrivals(self.pipeline.silver[silver].from_))
+
+    def watermark(self, gold: Gold) -> Watermark:
+        """What is closed now of a gold table's windows."""
+        source = str(gold.from_)
+        seen = self.ledger.seen(source, self.generation(source)).closed(self.close_marks(source.partition(".")[2]))
+        return Watermark.of(seen, parse_duration(str(gold.watermark)))
+
+    def generation(self, table: str) -> int:
+        return self.definitions[table].generation if table in self.definitions else 1
+
+    def starts_after(self, table: str, source: str) -> int:
+        """The version of an input after which the table's stream begins: a rebuilt table has the rows up to it already."""
+        return self.definitions[table].starts_after.get(source, -1) if table in self.definitions else -1
 
     def due_bytes(self, consumed: dict[str, dict[str, Any]]) -> int:
         """About how many bytes this run has to read."""
@@ -53,8 +95,15 @@ class Plan:
                 total += sum(table_bytes(self.lake.table(source)) for source in inputs)
         return total
 
+    def _moved(self, table: str, current: dict[str, Any], consumed: dict[str, Any] | None) -> bool:
+        """A watermark that moves alone concerns only a table that shows closed windows."""
+        layer, _, name = table.partition(".")
+        by_rows = layer == "gold" and self.pipeline.gold[name].mode != "append"
+        ignored = {WATERMARK} if by_rows else set()
+        return {k: v for k, v in current.items() if k not in ignored} != {k: v for k, v in (consumed or {}).items() if k not in ignored}
 
-def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str], layer: str | None) -> Plan:
+
+def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str] = (), layer: str | None = None) -> Plan:
     """All tables, or those of a layer, or those selected by their full names."""
     tables = order_tables(pipeline, conf)
     for name in select:
@@ -63,38 +112,49 @@ def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str
             raise ConfigError([Problem(where, 1, "--select", name, f"there is no table {name!r}", did_you_mean(name, tables))])
     layers = LAYERS[layer] if layer else None
     chosen = {t: i for t, i in tables.items() if (not select or t in select) and (layers is None or t.partition(".")[0] in layers)}
-    return Plan(pipeline, conf, lake, chosen)
+    ledger = Ledger(lake)
+    return Plan(pipeline, conf, lake, ledger, chosen, ledger.definitions())
 
 
-def due_tables(plan: Plan, ledger: Ledger) -> tuple[list[str], dict[str, dict[str, Any]]]:
+def due_tables(plan: Plan) -> tuple[list[str], dict[str, dict[str, Any]]]:
     """The tables that are due now, and what every table has consumed. Tables below a due one may become due in the run."""
-    consumed = ledger.consumed_inputs()
-    for table in plan.tables:
-        _check_definition(plan, table, consumed.get(table, {}))
+    consumed = plan.ledger.consumed_inputs()
     return [table for table in plan.tables if plan.is_due(table, consumed.get(table))], consumed
 
 
-def _check_definition(plan: Plan, table: str, consumed: dict[str, Any]) -> None:
-    """Rows that are published follow the definition of their time: a changed one would give a table that is a function of nothing.
-
-    Gold tables are made from other tables, so they are simply made anew.
-    """
-    layer, _, name = table.partition(".")
-    if layer not in ("dimension", "silver") or DEFINITION not in consumed:
-        return
-    if consumed[DEFINITION] != _fingerprint(plan.pipeline, table, plan.conf):
-        message = f"the definition of {table} has changed since its rows were made, and they would not follow"
-        hint = "take the change back, or give the table a new name: it is then built from all of bronze"
-        raise ConfigError([Problem(f"conf/pipelines/{plan.pipeline.name}.yml", 1, table, name, message, hint)])
+def redefined_tables(plan: Plan) -> dict[str, list[str]]:
+    """The tables whose rows follow another definition than the pipeline file gives now, with what has changed."""
+    found = {}
+    for table, known in plan.definitions.items():
+        if table in plan.tables:
+            found[table] = harmful_changes(table, known.parts, definition_parts(plan.pipeline, table, plan.conf))
+    return {table: changes for table, changes in found.items() if changes}
 
 
-def _fingerprint(pipeline: Pipeline, table: str, conf: Path) -> str:
-    """A hash of all that the file says of the table, of the dimensions it looks up, and of the SQL or Python file it names."""
-    layer, _, name = table.partition(".")
-    definition: Any = next(found for kind, known_as, found in pipeline.tables() if (kind, known_as) == (layer, name))
-    text = ""
-    if layer == "silver":
-        text = "".join(pipeline.dimensions[dimension].history for dimension in definition.lookup)
-    elif layer == "gold" and (file := definition.sql or (definition.python or "").partition(":")[0]):
-        text = (conf / file).read_text(encoding="utf-8")
-    return hashlib.sha256(f"{definition.model_dump_json()}\n{text}".encode()).hexdigest()[:16]
+def check_definitions(plan: Plan) -> None:
+    """ConfigError where rows that are published would not follow the definition: the table would be a function of nothing."""
+    where, name = f"conf/pipelines/{plan.pipeline.name}.yml", plan.pipeline.name
+    problems = []
+    for table, changes in redefined_tables(plan).items():
+        message = f"the definition of {table} has changed since its rows were made, and they would not follow: {', '.join(changes)}"
+        is_bronze = table.startswith("bronze.")
+        way = "declare a new source under another name" if is_bronze else f"run `weir rebuild {name} {table}`"
+        problems.append(Problem(where, 1, table, table, message, f"take the change back, or {way}"))
+    if problems:
+        raise ConfigError(problems)
+
+
+def note_definitions(plan: Plan, run_id: str) -> tuple[Plan, list[str]]:
+    """Write down the definitions of new tables, and harmless changes of others; these are named."""
+    fresh: dict[str, Definition] = {}
+    notes = []
+    for table in plan.tables:
+        parts, known = definition_parts(plan.pipeline, table, plan.conf), plan.definitions.get(table)
+        if known is None:
+            fresh[table] = Definition(1, parts, {})
+        elif changes := harmless_changes(table, known.parts, parts):
+            fresh[table] = Definition(known.generation, parts, known.starts_after)
+            follows = "it is made anew" if table.startswith("gold.") else "the rows that are there stay as they are"
+            notes.append(f"{table}: {', '.join(changes)} changed since the last run; {follows}")
+    plan.ledger.write_definitions(run_id, fresh)
+    return Plan(plan.pipeline, plan.conf, plan.lake, plan.ledger, plan.tables, plan.definitions | fresh), notes

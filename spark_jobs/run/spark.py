@@ -32,5 +32,6 @@ def start_session(order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Itera
         order.log_file,
         os.environ.get(RECORD),
     )
-    with spark_session(f"weir {order.plan.pipeline.name} {order.run_id}", settings, installed.java(), order.log_file, order.lease) as spark:
+    name, lease = f"weir {order.plan.pipeline.name} {order.run_id}", order.lease.descriptor
+    with spark_session(name, settings, installed.java(), order.log_file, lease) as spark:
         yield spark

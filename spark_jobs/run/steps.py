@@ -5,26 +5,32 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.bronze.ingest import BRONZE_DDL, read_chunk
 from spark_jobs.config.pipeline import Gold
 from spark_jobs.gold.functions import compute_python, compute_sql
-from spark_jobs.gold.windows import compute_groups, compute_windows, find_touched
+from spark_jobs.gold.late import LATE_DDL
+from spark_jobs.gold.process import WAS, WATERMARK, WindowTable, close_windows, process_changes
+from spark_jobs.gold.windows import aggregate, select_rows
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.tables import Batch
+from spark_jobs.lake.seen import Seen
+from spark_jobs.lake.tables import Batch, RowsMissing, kept
 from spark_jobs.landing.registrar import TAKEN
-from spark_jobs.run.context import RunContext
-from spark_jobs.run.plan import DEFINITION
+from spark_jobs.run.context import STREAM, Done, RunContext
 from spark_jobs.silver.dimensions import process_history
-from spark_jobs.silver.facts import dimension_table, kept, process_facts, silver_table
+from spark_jobs.silver.fact_table import FactTable, dimension_table, silver_table
+from spark_jobs.silver.facts import process_facts
+from spark_jobs.silver.feed import Feed
 from spark_jobs.silver.reenrich import reenrich
-from spark_jobs.silver.schema import dimension_ddl, silver_ddl
+from spark_jobs.silver.release import CLOCK, release
+from spark_jobs.silver.schema import deleted_ddl, dimension_ddl, silver_ddl
 
 LENIENT = {"spark.sql.ansi.enabled": "false"}
 """An expression that fails on one row gives NULL there; it must not stop the batch. Casts of declared types are strict all the same."""
+RELEASE, CLOSE = "release", "close"
 
 
 def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dict[str, Any] | None) -> None:
@@ -39,11 +45,10 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
             _run_silver(run, name, inputs, consumed or {})
         case _:
             gold = run.pipeline.gold[name]
-            is_redefined = consumed is not None and consumed.get(DEFINITION) != inputs[DEFINITION]
-            if gold.mode == "complete" or is_redefined:
+            if gold.mode == "complete":
                 _run_complete(run, name, gold, list(inputs))
-            if gold.mode == "update":
-                _run_windows(run, name, gold)
+            else:
+                _run_windows(run, name, gold, inputs, consumed or {})
 
 
 def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
@@ -59,96 +64,150 @@ def _run_bronze(run: RunContext, name: str) -> None:
     tables.create(path, BRONZE_DDL, tables.RECORDS)
     spark = run.new_session()
 
-    def ingest(chunk: DataFrame, batch: Batch) -> Counts:
+    def ingest(chunk: DataFrame, batch: Batch) -> Done:
         taken = chunk.where(F.col("verdict") == TAKEN)
         files = taken.toArrow().to_pylist()
         if files:
-            tables.append(read_chunk(taken, files, source, run.order.project.landing), path, batch, Counts())
-        return delta_log.count_chunks(path, {file["chunk"] for file in files})
+            entered = Observation()
+            records = read_chunk(taken, files, source, run.order.project.landing).observe(entered, F.count(F.lit(1)).alias("records"))
+            tables.append(records, table, batch, Counts())
+        counts = delta_log.count_chunks(path, {file["chunk"] for file in files})
+        return counts, Seen()
 
-    def count_again(chunk: DataFrame) -> Counts:
-        return delta_log.count_chunks(path, {row["chunk"] for row in chunk.select("chunk").collect()})
-
-    run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest, count_again)
+    run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest)
 
 
 def _run_dimension(run: RunContext, name: str) -> None:
     dimension, table = run.pipeline.dimensions[name], f"dimension.{name}"
     tables.create(run.lake.table(table), dimension_ddl(dimension), tables.CHANGE_FEED)
-    target = dimension_table(run.pipeline, name, run.lake)
-    process = process_history if dimension.history == "scd2" else process_facts
+    target = dimension_table(run.pipeline, name)
+
+    def work(records: DataFrame, batch: Batch) -> Done:
+        counts = process_history(records, batch, target) if dimension.history == "scd2" else process_facts(records, batch, target)[0]
+        return counts, Seen()
+
     rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{dimension.from_}"))
-    run.stream(rows, table, LENIENT, lambda records, batch: process(records, batch, target))
+    run.stream(rows, table, LENIENT, work, target.reads)
 
 
 def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
-    """First the facts that are there are brought to the dimensions' versions, then new facts come in at these."""
+    """A release that a crash left open is ended first. Then new facts come in, those that are there are brought to what the dimensions say
+    now, and those that wait are looked at again.
+    """
     silver, table = run.pipeline.silver[name], f"silver.{name}"
-    path = run.lake.table(table)
-    tables.create(path, silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
-    target = silver_table(run.pipeline, name, run.lake)
-    for number, dimension in enumerate(silver.lookup):
-        after, until = consumed.get(f"dimension.{dimension}", -1), inputs[f"dimension.{dimension}"]
-        if until > after and delta_log.table_bytes(path):
-            work = partial(reenrich, run.new_session(**LENIENT), target, number, after, until)
-            run.batch(table, f"reenrich.{dimension}", until, work)
+    tables.create(run.lake.table(table), silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
+    target = silver_table(run.pipeline, name)
+    if silver.delete_when:
+        tables.create(run.lake.table(target.deleted), deleted_ddl(run.pipeline, name), tables.APPEND_ONLY)
+    generation, ledger = run.plan.generation(table), run.order.ledger
+    if ledger.open_batch(table, RELEASE, generation) is not None:
+        _release(run, target)
+
+    def work(records: DataFrame, batch: Batch) -> Done:
+        seen = ledger.seen(table, generation)
+        feed = Feed(seen, seen.marks_after(run.plan.close_marks(name))) if target.is_watermarked else Feed()
+        counts, now = process_facts(records, batch, target, feed)
+        return counts, now if target.is_watermarked else Seen()
+
     rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{silver.from_}"))
-    run.stream(rows, table, LENIENT, lambda records, batch: process_facts(records, batch, target))
+    run.stream(rows, table, LENIENT, work, target.reads)
+    moved = _moved_dimensions(run, target, inputs, consumed)
+    for dimension, after in moved.items():
+        _reenrich(run, target, dimension, after, inputs[f"dimension.{dimension}"])
+    if target.may_wait and (moved or run.plan.has_waited_enough(table)) and _waits(run, target):
+        _release(run, target)
 
 
-def _run_windows(run: RunContext, name: str, gold: Gold) -> None:
-    table, source = f"gold.{name}", run.lake.table(str(gold.from_))
-    path = run.lake.table(table)
-    event_time = _event_time(run, gold)
-
-    def recompute(changes: DataFrame, batch: Batch) -> Counts:
-        spark = changes.sparkSession
-        is_first = delta_log.table_version(path) is None
-        changed = changes.where(F.col("_change_type") != "update_preimage").count()
-        touched = None if is_first else find_touched(changes, gold, event_time)
-        if not changed or (touched is None and not is_first):
-            return Counts(rows_in=changed)
-        windows = compute_windows(tables.read(spark, source), gold, event_time, touched, batch.processed_at)
-        with kept(windows):
-            counts = Counts(rows_in=changed, inserted=windows.count())
-            if touched is None:
-                tables.append(windows, path, batch, counts)
-            else:
-                tables.replace(windows, path, touched.condition, batch, counts)
-        return counts
-
-    run.stream(streams.read_changes(run.new_session(), source), table, {}, recompute)
+def _moved_dimensions(run: RunContext, table: FactTable, inputs: dict[str, Any], consumed: dict[str, Any]) -> dict[str, int]:
+    """The dimensions that have moved since facts were looked up in them, with the oldest version that facts may still show."""
+    begun = run.order.ledger.intents(table.name, STREAM, run.plan.generation(table.name))
+    moved = {}
+    for name, _, _ in table.lookups:
+        known = f"dimension.{name}"
+        after = consumed.get(known)
+        if after is None:
+            after = min((intent.inputs[known] for intent in begun if intent.inputs.get(known) is not None), default=inputs[known])
+        if after < inputs[known]:
+            moved[name] = after
+    return moved
 
 
-def _event_time(run: RunContext, gold: Gold) -> str:
-    """The window's column, else the silver table's event time."""
+def _reenrich(run: RunContext, table: FactTable, dimension: str, after: int, until: int) -> None:
+    spark = run.new_session(**LENIENT)
+    versions = {table.name: delta_log.table_version(run.lake.table(table.name)), f"dimension.{dimension}": until}
+    work = partial(reenrich, spark, table, dimension, after)
+    run.batch(table.name, f"reenrich.{dimension}", until, lambda batch: (work(batch), Seen()), extra=versions)
+
+
+def _release(run: RunContext, table: FactTable) -> None:
+    spark, generation, clock = run.new_session(**LENIENT), run.plan.generation(table.name), run.plan.clock()
+    done = [row["batch"] for row in run.order.ledger.batches(table.name, generation) if row["step"] == RELEASE]
+    extra = {CLOCK: clock.isoformat() if clock else None}
+    run.batch(table.name, RELEASE, max(done, default=-1) + 1, lambda batch: (release(spark, table, batch), Seen()), table.reads, extra)
+
+
+def _waits(run: RunContext, table: FactTable) -> bool:
+    return any(delta_log.count_rows(run.lake.table(name)) for name in (table.parked, table.quarantine))
+
+
+def window_table(run: RunContext, name: str, gold: Gold) -> WindowTable:
+    silver = run.pipeline.silver[str(gold.from_).partition(".")[2]]
     column = gold.window.column if gold.window else None
-    event = run.pipeline.silver[str(gold.from_).partition(".")[2]].event_time
-    return column or (event.column if event else "_event_at")
+    event_time = column or (silver.event_time.column if silver.event_time else "_event_at")
+    taken = [column for lookup in silver.lookup.values() for column in lookup.take]
+    return WindowTable(f"gold.{name}", gold, str(gold.from_), event_time, [*silver.columns, *taken])
+
+
+def _run_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
+    """The windows that changed; then, where closed windows alone are shown, those that have closed since."""
+    target = window_table(run, name, gold)
+    source = run.lake.table(target.source)
+    if target.keeps_late:
+        tables.create(run.lake.table(target.late), LATE_DDL, tables.CHANGEABLE)
+    extra = {WATERMARK: inputs.get(WATERMARK), WAS: consumed.get(WATERMARK)} if gold.watermark else {}
+    if run.order.ledger.open_batch(target.name, CLOSE, run.plan.generation(target.name)) is not None:
+        _close(run, target, extra)
+    changes = streams.read_changes(run.new_session(), source, run.plan.starts_after(target.name, target.source) + 1)
+    run.stream(changes, target.name, {}, lambda rows, batch: (process_changes(rows, batch, target), Seen()), target.reads, extra)
+    if gold.mode == "append" and inputs[WATERMARK] != consumed.get(WATERMARK):
+        _close(run, target, extra)
+
+
+def _close(run: RunContext, table: WindowTable, extra: dict[str, Any]) -> None:
+    done = [row["batch"] for row in run.order.ledger.batches(table.name, run.plan.generation(table.name)) if row["step"] == CLOSE]
+    work = partial(close_windows, run.new_session())
+    reads = [*table.reads, table.source]
+    run.batch(table.name, CLOSE, max(done, default=-1) + 1, lambda batch: (work(batch, table), Seen()), reads, extra)
 
 
 def _run_complete(run: RunContext, name: str, gold: Gold, inputs: list[str]) -> None:
     table = f"gold.{name}"
-    path = run.lake.table(table)
 
-    def recompute(batch: Batch) -> Counts:
-        rows = _compute_whole(run, run.new_session(), gold, inputs, batch.processed_at)
+    def recompute(batch: Batch) -> Done:
+        entered = Observation()
+        rows = _compute_whole(run, run.new_session(), gold, inputs, batch.processed_at, entered)
         with kept(rows):
             counts = Counts(inserted=rows.count())
-            tables.overwrite(rows, path)
-        return counts
+            if gold.from_:
+                represented = rows.agg(F.sum("_row_count")).collect()[0][0] or 0
+                if represented != entered.get["rows"]:
+                    raise RowsMissing(batch, Counts(rows_in=entered.get["rows"], inserted=represented))
+            tables.overwrite(rows, table, batch, counts)
+        return counts, Seen()
 
-    version = delta_log.table_version(path)
+    version = delta_log.table_version(run.lake.table(table))
     run.batch(table, "complete", 0 if version is None else version + 1, recompute)
 
 
-def _compute_whole(run: RunContext, spark: SparkSession, gold: Gold, inputs: list[str], processed_at: datetime) -> DataFrame:
+def _compute_whole(
+    run: RunContext, spark: SparkSession, gold: Gold, inputs: list[str], processed_at: datetime, entered: Observation
+) -> DataFrame:
     frames = {name: tables.read(spark, run.lake.table(name)) for name in inputs if "." in name}
     if gold.sql:
         return compute_sql(spark, (run.order.project.conf / gold.sql).read_text(encoding="utf-8"), frames, processed_at)
     if gold.python:
         return compute_python(gold.python, run.order.project.conf, [frames[name] for name in gold.inputs], processed_at)
     silver = frames[str(gold.from_)]
-    if gold.window:
-        return compute_windows(silver, gold, _event_time(run, gold), None, processed_at)
-    return compute_groups(silver, gold, processed_at)
+    event_time = window_table(run, "", gold).event_time
+    rows = select_rows(silver, gold, event_time, None) if gold.window else silver.where(gold.where) if gold.where else silver
+    return aggregate(rows.observe(entered, F.count(F.lit(1)).alias("rows")), gold, processed_at)

@@ -1,6 +1,7 @@
 """From bronze records to typed columns. What enters: bronze rows. What leaves: one row per record (or per element of `explode`) with the
-declared columns, `_reasons` (why it cannot be published: empty for a good row), `_is_filtered`, where it came from, and for a bad row its
-text: sorting and keeping the text of every good row would double the work of a load.
+declared columns, `_reasons` (why it cannot be published: empty for a good row), `_is_filtered`, `_is_delete`, where it came from
+(`_element`: its position in an exploded record of `_elements`, from 1; else 0), and for a bad row its text: sorting and keeping the text
+of every good row would double the work of a load.
 
 Scalars are taken as text and then cast, so that a value that does not fit is named with its column, and JSON and CSV follow one rule.
 """
@@ -16,6 +17,7 @@ from spark_jobs.config.pipeline import Columns
 from spark_jobs.config.types import decimal_precision, is_complex
 
 ORIGIN = ("_file", "_file_id", "_line", "_arrived_at")
+PLACE = (*ORIGIN, "_chunk")
 REASON = "struct<rule:string,column:string,value:string>"
 OBJECT = r"^\s*\{"
 ISO_DATE = r"^\d{4}-\d{1,2}-\d{1,2}"
@@ -28,7 +30,7 @@ Reason = tuple[Column, Column]
 
 @dataclass(frozen=True)
 class Decoding:
-    """How the records of a table's source become its columns."""
+    """How the records of a table's source become its columns. A version that deletes needs only its `identity`, the key and sequence."""
 
     source_format: str
     columns: Columns
@@ -37,6 +39,8 @@ class Decoding:
     required: tuple[str, ...] = ()
     event_time: str | None = None
     future: str | None = None
+    delete_when: str | None = None
+    identity: tuple[str, ...] = ()
 
     def path_of(self, name: str) -> tuple[str, ...]:
         """Fields of a CSV header are taken by their whole name; elsewhere dots lead into objects."""
@@ -70,23 +74,22 @@ def decode(records: DataFrame, how: Decoding) -> DataFrame:
     computed = typed.select("*", *(F.expr(c.sql).cast(c.type).alias(name) for name, c in how.columns.items() if c.sql))
     is_good = F.size("_reasons") == 0
     is_dropped = ~F.coalesce(F.expr(how.where), F.lit(False)) if how.where else F.lit(False)
+    is_delete = F.coalesce(F.expr(how.delete_when), F.lit(False)) if how.delete_when else F.lit(False)
     return (
-        computed.withColumn("_reasons", _all_reasons(how))
-        .withColumn("_is_filtered", is_good & (is_dropped | ~F.col("_has_element")))
-        .select(*how.columns, "_reasons", "_is_filtered", F.when(~is_good, F.col("_record")).alias("_record"), *ORIGIN)
+        computed.withColumn("_is_delete", is_delete & F.col("_has_element") & (F.size("_broken_reasons") == 0))
+        .withColumn("_reasons", _all_reasons(how))
+        .withColumn("_is_filtered", is_good & ((is_dropped & ~F.col("_is_delete")) | ~F.col("_has_element")))
+        .withColumn("_record", F.when(~is_good, F.col("_record")))
+        .select(*how.columns, "_reasons", "_is_filtered", "_is_delete", "_record", "_element", "_elements", *PLACE)
     )
-
-
-def count_rows(records: DataFrame, how: Decoding, decoded_count: int) -> int:
-    """The rows that decoding must give: one per record, counted without decoding. Of an exploded record only decoding knows the rows."""
-    return decoded_count if how.explode else records.where(F.col("_line") > 0).count()
 
 
 def _extract(records: DataFrame, how: Decoding) -> DataFrame:
     """Adds `_text_<column>` for each column with a path, `_broken`, and `_has_element`; one row per element where the table explodes."""
     if how.source_format == "text":
         leaves = {name: F.col("_record") for name, c in how.columns.items() if not c.sql}
-        return records.select("*", F.lit(None).cast("string").alias("_broken"), F.lit(True).alias("_has_element"), *_aliased(leaves))
+        alone = [F.lit(None).cast("string").alias("_broken"), F.lit(True).alias("_has_element"), *_alone()]
+        return records.select("*", *alone, *_aliased(leaves))
     schema = f"records array<{_field_tree(how).ddl()}>, is_whole boolean, _broken string"
     # A parser stops at the end of the first object. Inside an array, what follows it on the line is an error or a second element, and a
     # line that closes the array itself never comes to `is_whole`: nothing is lost in silence.
@@ -95,14 +98,21 @@ def _extract(records: DataFrame, how: Decoding) -> DataFrame:
     flat = parsed.select("*", F.when(F.col("_problem").isNull(), _broken_text()).alias("_broken"))
     path = how.explode_path
     if path is None:
-        elements = flat.withColumn("_has_element", F.lit(True))
+        elements = flat.select("*", F.lit(True).alias("_has_element"), *_alone())
     else:
         array = _get(_first_record(), path)
-        elements = flat.withColumn("_element", F.explode_outer(array)).withColumn(
-            "_has_element", (F.col("_problem").isNotNull() | F.col("_broken").isNotNull() | (F.coalesce(F.size(array), F.lit(0)) > 0))
-        )
+        count = F.greatest(F.coalesce(F.size(array), F.lit(0)), F.lit(0))
+        has_element = F.col("_problem").isNotNull() | F.col("_broken").isNotNull() | (count > 0)
+        sized = flat.select("*", has_element.alias("_has_element"), F.greatest(count, F.lit(1)).alias("_elements"))
+        elements = sized.select("*", F.posexplode_outer(array).alias("_position", "_item"))
+        elements = elements.withColumn("_element", F.coalesce(F.col("_position") + 1, F.lit(1)))
     leaves = {name: _leaf(how, name) for name, c in how.columns.items() if not c.sql}
-    return elements.select("_record", "_problem", *ORIGIN, "_broken", "_has_element", *_aliased(leaves))
+    return elements.select("_record", "_problem", *PLACE, "_broken", "_has_element", "_element", "_elements", *_aliased(leaves))
+
+
+def _alone() -> list[Column]:
+    """The place of a record that is one row."""
+    return [F.lit(0).alias("_element"), F.lit(1).alias("_elements")]
 
 
 def _broken_text() -> Column:
@@ -145,7 +155,7 @@ def _is_long_decimal(how: Decoding, name: str) -> bool:
 def _leaf(how: Decoding, name: str) -> Column:
     path, array = how.path_of(name), how.explode_path
     is_in_element = array is not None and path[: len(array)] == array
-    value = _get(F.col("_element"), path[len(array or ()) :]) if is_in_element else _get(_first_record(), path)
+    value = _get(F.col("_item"), path[len(array or ()) :]) if is_in_element else _get(_first_record(), path)
     return F.nullif(value, F.lit("")) if how.source_format == "csv" else value
 
 
@@ -207,16 +217,18 @@ def _misfit(name: str, how: Decoding) -> Reason:
 def _all_reasons(how: Decoding) -> Column:
     reasons: list[Reason] = []
     for name, column in how.columns.items():
+        is_asked = F.lit(True) if name in how.identity or not how.delete_when else ~F.col("_is_delete")
         if not column.sql:
             text, value = F.col(f"_text_{name}"), F.col(name)
-            reasons.append(_reason(f"type {column.type}", name, text, when=text.isNotNull() & value.isNull()))
+            reasons.append(_reason(f"type {column.type}", name, text, when=text.isNotNull() & value.isNull() & is_asked))
         if column.required or name in how.required:
             is_absent = F.col(name).isNull() if column.sql else F.col(f"_text_{name}").isNull()
-            reasons.append(_reason("required", name, F.lit(None), when=is_absent))
+            reasons.append(_reason("required", name, F.lit(None), when=is_absent & is_asked))
     if how.event_time and how.future:
         latest = F.col("_arrived_at") + F.expr(f"INTERVAL {how.future}")
         at = F.col(how.event_time)
-        reasons.append(_reason(f"at most {how.future} after arrival", how.event_time, at, when=F.coalesce(at > latest, F.lit(False))))
+        is_future = F.coalesce(at > latest, F.lit(False)) & ~F.col("_is_delete")
+        reasons.append(_reason(f"at most {how.future} after arrival", how.event_time, at, when=is_future))
     of_row = F.when(F.col("_has_element"), _present(*reasons)).otherwise(_no_reasons())
     return F.when(F.size("_broken_reasons") > 0, F.col("_broken_reasons")).otherwise(of_row)
 

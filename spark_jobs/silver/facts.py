@@ -1,143 +1,186 @@
 """A batch of bronze records into a silver table (or an scd1 dimension): decode, look up, pick the newest versions, publish.
 
-Quarantined rows are written first and the table last: the table's commit carries the counts and is what makes the batch published.
+Versions compete only among rows whose members are there: a row that is parked joins in when it is released. So the table does not depend
+on which came first, the fact or its member. What is set aside is written first, and the table last.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.config.pipeline import Dimension, Lookup, Pipeline
-from spark_jobs.lake import delta_log, tables
+from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.tables import Batch
-from spark_jobs.silver.decode import Decoding, count_rows, decode
-from spark_jobs.silver.lookup import look_up
-from spark_jobs.silver.quarantine import write_quarantine
-from spark_jobs.silver.versions import class_of_decoded, content_hash, judge_winners, rank_versions
+from spark_jobs.lake.seen import Seen
+from spark_jobs.lake.tables import Batch, RowsMissing, kept
+from spark_jobs.silver.decode import decode
+from spark_jobs.silver.fact_table import FactTable
+from spark_jobs.silver.feed import Feed, add_seen
+from spark_jobs.silver.lookup import look_up, missing_reasons
+from spark_jobs.silver.set_aside import with_records, write_set_aside
+from spark_jobs.silver.tally import Tally, observe_records, tally_rows
+from spark_jobs.silver.versions import content_hash, judge_winners, rank_versions
+
+ROWS_PER_FILE = 250_000
+"""Large loads are written in files of about so many rows, each a span of event time: who asks for a window then reads few of them."""
 
 
-@dataclass(frozen=True)
-class FactTable:
-    """What a batch needs to know of its table."""
-
-    path: str
-    quarantine: str
-    decoding: Decoding
-    key: tuple[str, ...]
-    sequence: str | None
-    lookups: tuple[tuple[Lookup, Dimension, str], ...] = ()
-
-    @property
-    def declared(self) -> list[str]:
-        return list(self.decoding.columns)
-
-
-def silver_table(pipeline: Pipeline, name: str, lake: Lake) -> FactTable:
-    table = pipeline.silver[name]
-    key, event = tuple(table.key or ()), table.event_time
-    ordered = [table.sequence_column] if key and table.sequence_column else []
-    decoding = Decoding(
-        source_format=pipeline.sources[table.from_].format,
-        columns=table.columns,
-        explode=table.explode,
-        where=table.where,
-        required=(*key, *ordered, *([event.column] if event else [])),
-        event_time=event.column if event else None,
-        future=event.future if event else None,
-    )
-    lookups = tuple((lookup, pipeline.dimensions[d], lake.table(f"dimension.{d}")) for d, lookup in table.lookup.items())
-    full_name = f"silver.{name}"
-    return FactTable(lake.table(full_name), lake.quarantine(full_name), decoding, key, table.sequence_column, lookups)
-
-
-def dimension_table(pipeline: Pipeline, name: str, lake: Lake) -> FactTable:
-    dimension = pipeline.dimensions[name]
-    decoding = Decoding(
-        source_format=pipeline.sources[dimension.from_].format,
-        columns=dimension.columns,
-        where=dimension.where,
-        required=(*dimension.key, dimension.sequence_by),
-    )
-    full_name = f"dimension.{name}"
-    return FactTable(lake.table(full_name), lake.quarantine(full_name), decoding, tuple(dimension.key), dimension.sequence_by)
-
-
-def process_facts(records: DataFrame, batch: Batch, table: FactTable) -> Counts:
-    """Publish one batch and say what became of its rows."""
-    spark = records.sparkSession
-    rows = enrich(decode(records, table.decoding), table, spark)
-    rows = rows.withColumn("_content", content_hash(rows, table.declared)).withColumn("_class", class_of_decoded())
-    if not table.key or table.sequence is None:
-        rows = rows.withColumn("_class", F.coalesce("_class", F.lit("inserted")))
-        with kept(rows):
-            by_class = count_classes(rows)
-            rows_in = count_rows(records, table.decoding, sum(by_class.values()))
-            return _publish(rows, rows, Counts.of_classes(rows_in, by_class), batch, table)
-    ranked = rank_versions(rows, table.key, table.sequence)
+def process_facts(records: DataFrame, batch: Batch, table: FactTable, feed: Feed | None = None) -> tuple[Counts, Seen]:
+    """Publish one batch, and say what became of its rows and how far the feed has come."""
+    feed = feed or Feed()
+    observed, entered = observe_records(records)
+    ranked = rank(classify(decode(observed, table.decoding), batch, table), table)
     with kept(ranked):
-        by_class = count_classes(ranked)
-        rows_in = count_rows(records, table.decoding, sum(by_class.values()))
-        winners = ranked.where(F.col("_class") == "winner")
-        winner_count = by_class.pop("winner", 0)
-        if not delta_log.table_bytes(table.path):
-            judged = winners.withColumn("_class", F.lit("inserted"))
-            return _publish(ranked, judged, Counts.of_classes(rows_in, by_class | {"inserted": winner_count}), batch, table)
-        judged = judge_winners(winners, tables.read(spark, table.path), table.key, table.sequence, winner_count)
-        with kept(judged):
-            for name, count in count_classes(judged).items():
-                by_class[name] = by_class.get(name, 0) + count
-            return _publish(ranked, judged, Counts.of_classes(rows_in, by_class), batch, table)
+        tally = tally_rows(ranked, table, feed.marks)
+        check_records(tally, entered.get["records"], batch)
+        with judged_rows(ranked, tally, batch, table) as (judged, by_class):
+            counts = Counts(rows_in=tally.rows, **by_class)
+            batch.check(counts)
+            aside = ranked.where(F.col("_class").isin("quarantined", "parked"))
+            if table.is_watermarked:
+                aside, judged = _with_seen(aside, ranked, tally, table, feed), _with_seen(judged, ranked, tally, table, feed)
+            write_set_aside(with_records(aside, records) if table.may_wait else aside, batch, table, counts)
+            publish(judged, batch, table, counts)
+    return counts, tally.seen(feed.seen)
 
 
-def enrich(rows: DataFrame, table: FactTable, spark: SparkSession) -> DataFrame:
-    for lookup, dimension, path in table.lookups:
-        rows = look_up(rows, tables.read(spark, path), lookup, dimension, table.decoding.event_time)
-    return rows
+def classify(decoded: DataFrame, batch: Batch, table: FactTable, clock: Column | None = None) -> DataFrame:
+    """Adds the taken columns, `_content`, `_is_accepted`, and `_class` of the rows that do not compete: those set aside and filtered.
+
+    With a clock, rows that have waited as long as their lookup is ready to wait are given up: they wait no longer.
+    """
+    rows = decoded.withColumn("_is_accepted", (F.size("_reasons") == 0) & ~F.col("_is_filtered") & ~F.col("_is_delete"))
+    rows = _enrich(rows, table, batch)
+    is_bad, no_member, is_parked = F.size("_reasons") > 0, _missing(table, "quarantine", clock), _missing(table, "park", clock)
+    kind = (
+        F.when(is_bad, "quarantined")
+        .when(F.col("_is_filtered"), "filtered")
+        .when(F.size(no_member) > 0, "quarantined")
+        .when(F.size(is_parked) > 0, "parked")
+    )
+    reasons = F.when(is_bad, F.col("_reasons")).otherwise(F.concat(no_member, is_parked))
+    rows = rows.withColumn("_class", kind).withColumn("_reasons", reasons)
+    rows = rows.withColumn("_content", content_hash(rows, table.declared))
+    return rows.drop(*(f"_found_{name}" for name, _, _ in table.lookups))
 
 
-def count_classes(rows: DataFrame) -> dict[str, int]:
-    return {row["_class"]: row["count"] for row in rows.groupBy("_class").count().collect()}
+def rank(rows: DataFrame, table: FactTable) -> DataFrame:
+    """The rows with the winners of the batch marked; without a key every row wins."""
+    if table.key and table.sequence is not None:
+        return rank_versions(rows, table.key, table.sequence)
+    return rows.withColumn("_class", F.coalesce("_class", F.lit("winner")))
+
+
+def check_records(tally: Tally, entered: int, batch: Batch) -> None:
+    """Every record that entered came out of decoding and lookups, once."""
+    if tally.records != entered:
+        lost = Counts(rows_in=entered, inserted=tally.records)
+        raise RowsMissing(batch, lost, "records did not come out of decoding and lookups as they went in")
 
 
 @contextmanager
-def kept(rows: DataFrame) -> Iterator[DataFrame]:
-    """The rows are computed once for all that the block asks of them."""
-    rows.persist()
-    try:
-        yield rows
-    finally:
-        rows.unpersist()
+def judged_rows(ranked: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> Iterator[tuple[DataFrame, dict[str, int]]]:
+    """The winners with their verdict against the versions that stand, and the number of rows per class."""
+    winners = ranked.where(F.col("_class") == "winner")
+    others = {name: count for name, count in tally.by_class.items() if name != "winner"}
+    count = tally.by_class.get("winner", 0)
+    standing = _standing(winners.sparkSession, tally, batch, table) if count else None
+    if standing is None or table.sequence is None:
+        kind = F.when(F.col("_is_delete"), "deleted").otherwise("inserted")
+        judged = winners.withColumn("_class", kind).withColumn("_is_standing", F.lit(False))
+        if not table.decoding.delete_when:
+            yield judged, {**others, "inserted": count, "grown": count}
+            return
+    else:
+        judged = judge_winners(winners, standing, table.key, table.sequence, count)
+    with kept(judged):
+        found = {(row["_class"], row["_is_standing"]): row["count"] for row in judged.groupBy("_class", "_is_standing").count().collect()}
+        for (name, _), number in found.items():
+            others[name] = others.get(name, 0) + number
+        grown = others.get("inserted", 0) - found.get(("deleted", True), 0)
+        yield judged, {**others, "grown": grown}
 
 
-def _publish(all_rows: DataFrame, judged: DataFrame, counts: Counts, batch: Batch, table: FactTable) -> Counts:
-    write_quarantine(all_rows, table.quarantine, batch, counts)
-    new = judged.where(F.col("_class").isin("inserted", "updated")).select(*_published_columns(batch, table))
-    if counts.updated:
-        _merge(new, batch, table, counts)
+def publish(judged: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
+    """Deleted keys are remembered first. New rows alone are appended; a MERGE would read the table for nothing."""
+    if counts.deleted:
+        identity = dict.fromkeys([*table.key, str(table.sequence)])
+        deleted = judged.where(F.col("_class") == "deleted").select(*identity, *_origin(batch))
+        tables.append(deleted, table.deleted, batch, counts)
+    if counts.updated or counts.grown != counts.inserted:
+        changed = judged.where(F.col("_class").isin("inserted", "updated") | ((F.col("_class") == "deleted") & F.col("_is_standing")))
+        _merge(changed.select(*published_columns(batch, table), "_is_delete"), batch, table, counts)
     elif counts.inserted:
-        tables.append(new, table.path, batch, counts)
-    return counts
+        new = judged.where(F.col("_class") == "inserted").select(*published_columns(batch, table))
+        tables.append(_by_event_time(new, table, counts), table.name, batch, counts)
 
 
-def _published_columns(batch: Batch, table: FactTable) -> list[Column | str]:
+def published_columns(batch: Batch, table: FactTable) -> list[Column | str]:
     event_time = table.decoding.event_time
-    taken = [column for lookup, _, _ in table.lookups for column in lookup.take]
     event = [F.col(event_time).alias("_event_at")] if event_time else []
-    origin: list[Column | str] = ["_arrived_at", F.lit(batch.processed_at).alias("_processed_at"), "_file", "_file_id", "_line", "_content"]
-    return [*table.declared, *taken, *event, *origin]
+    seen = ["_seen_until", "_closed_until"] if table.is_watermarked else []
+    return [*table.declared, *table.taken, *event, *_origin(batch), *seen]
 
 
-def _merge(new: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
+def _enrich(rows: DataFrame, table: FactTable, batch: Batch) -> DataFrame:
+    for name, lookup, dimension in table.lookups:
+        members = batch.read(rows.sparkSession, f"dimension.{name}")
+        rows = look_up(rows, members, lookup, dimension, table.decoding.event_time, f"_found_{name}")
+    return rows
+
+
+def _missing(table: FactTable, policy: str, clock: Column | None) -> Column:
+    """The members that a row waits for, among the lookups with this policy."""
+    waiting = []
+    for name, lookup, _ in table.lookups:
+        is_settled = F.col(f"_found_{name}")
+        if clock is not None and lookup.give_up_after:
+            is_settled |= F.coalesce(F.col("_arrived_at") + F.expr(f"INTERVAL {lookup.give_up_after}") <= clock, F.lit(False))
+        if lookup.if_missing == policy:
+            waiting.append((name, lookup, is_settled))
+    return missing_reasons(waiting)
+
+
+def _with_seen(rows: DataFrame, ranked: DataFrame, tally: Tally, table: FactTable, feed: Feed) -> DataFrame:
+    return add_seen(rows, ranked.where("_is_accepted"), str(table.decoding.event_time), feed, tally.highs)
+
+
+def _standing(spark: SparkSession, tally: Tally, batch: Batch, table: FactTable) -> DataFrame | None:
+    """The versions that stand and those that deleted their key, as far as the batch's keys go; None where there are none at all."""
+    if table.sequence is None:
+        return None
+    columns = [*dict.fromkeys([*table.key, table.sequence]), "_content"]
+    found = [(table.name, False)] + ([(table.deleted, True)] if table.decoding.delete_when else [])
+    # Version 0 of a table is its creation: there is nothing in it yet.
+    frames = [
+        batch.read(spark, name).select(*columns, F.lit(is_delete).alias("_is_delete"))
+        for name, is_delete in found
+        if batch.inputs.get(name)
+    ]
+    if not frames:
+        return None
+    versions = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+    for name, (least, greatest) in tally.key_range.items():
+        versions = versions.where(F.col(name).between(F.lit(least), F.lit(greatest)))
+    return versions
+
+
+def _origin(batch: Batch) -> list[Column | str]:
+    return ["_arrived_at", F.lit(batch.processed_at).alias("_processed_at"), "_file", "_file_id", "_line", "_content"]
+
+
+def _by_event_time(rows: DataFrame, table: FactTable, counts: Counts) -> DataFrame:
+    event_time, files = table.decoding.event_time, counts.inserted // ROWS_PER_FILE
+    return rows.repartitionByRange(files + 1, event_time) if event_time and files else rows
+
+
+def _merge(changed: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
     """The rows were judged already; the guard holds the same order once more at the table itself."""
-    spark = new.sparkSession
     same_key = " AND ".join(f"old.`{column}` = new.`{column}`" for column in table.key)
     seq = f"`{table.sequence}`"
-    is_newer = f"new.{seq} > old.{seq} OR (new.{seq} = old.{seq} AND new._content > old._content)"
-    with tables.merge_session(spark, batch, counts):
-        merge = tables.target(spark, table.path).merge(new.alias("new"), same_key)
-        merge.whenMatchedUpdateAll(condition=is_newer).whenNotMatchedInsertAll().execute()
+    is_newer = f"(new.{seq} > old.{seq} OR (new.{seq} = old.{seq} AND (new._is_delete OR new._content > old._content)))"
+    values: dict[str, str | Column] = {f"`{name}`": f"new.`{name}`" for name in changed.columns if name != "_is_delete"}
+    with tables.merging(changed, table.name, same_key, batch, counts) as merge:
+        merge = merge.whenMatchedDelete(condition=f"new._is_delete AND {is_newer}").whenMatchedUpdate(condition=is_newer, set=values)
+        merge.whenNotMatchedInsert(condition="NOT new._is_delete", values=values).execute()

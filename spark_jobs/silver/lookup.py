@@ -1,22 +1,29 @@
 """Stream-static joins. What enters: facts and a dimension. What leaves: the same facts, one row each, with the taken columns.
 
-A fact without its member gets NULLs, the unknown member; re-enriching corrects it when the member arrives.
+A fact without its member gets NULLs, the unknown member. What then becomes of it is for its table to say (`if_missing`).
 """
 
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.config.pipeline import Dimension, Lookup
+from spark_jobs.silver.decode import REASON, VALUE_LENGTH
+
+MEMBER_RULE = "member of "
+"""How the reason begins that a row waits for a member; the dimension's name follows."""
 
 
-def look_up(facts: DataFrame, members: DataFrame, lookup: Lookup, dimension: Dimension, event_time: str | None) -> DataFrame:
-    """Adds the dimension's columns as they were at the fact's time (scd2), or as they are now (scd1)."""
+def look_up(
+    facts: DataFrame, members: DataFrame, lookup: Lookup, dimension: Dimension, event_time: str | None, found_as: str | None = None
+) -> DataFrame:
+    """Adds the dimension's columns as they were at the fact's time (scd2), or as they are now (scd1); and whether there was a member."""
     keys = [f"_member_{column}" for column in dimension.key]
     taken = [F.col(column).alias(f"_taken_{column}") for column in lookup.take]
     validity = ["_valid_from", "_valid_to"] if dimension.history == "scd2" else []
-    found = members.select(*(F.col(column).alias(key) for column, key in zip(dimension.key, keys, strict=True)), *taken, *validity)
+    columns = [F.col(column).alias(key) for column, key in zip(dimension.key, keys, strict=True)]
+    found = members.select(*columns, *taken, *validity, F.lit(True).alias("_is_found"))
     is_member = F.lit(True)
     for column, key in zip(lookup.on, keys, strict=True):
         is_member = is_member & (facts[column] == found[key])
@@ -24,7 +31,27 @@ def look_up(facts: DataFrame, members: DataFrame, lookup: Lookup, dimension: Dim
         at = facts[lookup.as_of or str(event_time)]
         is_member = is_member & (found["_valid_from"] <= at) & (found["_valid_to"].isNull() | (at < found["_valid_to"]))
     joined = facts.join(found, on=is_member, how="left")
-    return joined.select(*facts.columns, *(F.col(f"_taken_{column}").alias(column) for column in lookup.take))
+    flag = [F.coalesce("_is_found", F.lit(False)).alias(found_as)] if found_as else []
+    return joined.select(*facts.columns, *(F.col(f"_taken_{column}").alias(column) for column in lookup.take), *flag)
+
+
+def missing_reasons(lookups: Sequence[tuple[str, Lookup, Column]]) -> Column:
+    """Why a row waits: a reason per dimension (name, lookup, whether found) that has no member for it.
+
+    A reference that is NULL has no member to wait for, and neither has a version that deletes its key.
+    """
+    reasons = []
+    for name, lookup, is_found in lookups:
+        has_reference = F.lit(True)
+        for column in lookup.on:
+            has_reference = has_reference & F.col(column).isNotNull()
+        value = F.substring(F.concat_ws(", ", *(F.col(column).cast("string") for column in lookup.on)), 1, VALUE_LENGTH)
+        named = F.lit(", ".join(lookup.on)).alias("column")
+        reason = F.struct(F.lit(f"{MEMBER_RULE}{name}").alias("rule"), named, value.alias("value"))
+        reasons.append(F.when(~is_found & has_reference & ~F.col("_is_delete"), reason).otherwise(F.lit(None).cast(REASON)))
+    if not reasons:
+        return F.array().cast(f"array<{REASON}>")
+    return F.filter(F.array(*reasons), lambda reason: reason.isNotNull())
 
 
 def touched_facts(facts: DataFrame, changes: DataFrame, on: Sequence[str], key: Sequence[str]) -> DataFrame:

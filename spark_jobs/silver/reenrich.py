@@ -5,22 +5,23 @@ from pyspark.sql import functions as F
 
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.tables import Batch
-from spark_jobs.silver.facts import FactTable, kept
+from spark_jobs.lake.tables import Batch, kept
+from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.lookup import look_up, touched_facts
 
 
-def reenrich(spark: SparkSession, table: FactTable, number: int, after: int, until: int, batch: Batch) -> Counts:
-    """Correct the facts for what the table's lookup `number` changed in the dimension versions (after, until]."""
-    lookup, dimension, path = table.lookups[number]
-    changes = tables.read_changes(spark, path, after, until)
-    facts = touched_facts(tables.read(spark, table.path), changes, lookup.on, dimension.key)
+def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch: Batch) -> Counts:
+    """Correct the facts for what changed in dimension `name` after this version. One write of what differs: it may be done again."""
+    lookup, dimension = next((lookup, dimension) for known, lookup, dimension in table.lookups if known == name)
+    member_table = f"dimension.{name}"
+    changes = tables.read_changes(spark, batch.lake.table(member_table), after, batch.inputs[member_table])
+    facts = touched_facts(batch.read(spark, table.name), changes, lookup.on, dimension.key)
     bare = facts.select(*(F.col(c).alias(f"_was_{c}") if c in lookup.take else F.col(c) for c in facts.columns))
-    again = look_up(bare, tables.read(spark, path), lookup, dimension, table.decoding.event_time)
+    again = look_up(bare, batch.read(spark, member_table), lookup, dimension, table.decoding.event_time)
     is_same = F.lit(True)
     for column in lookup.take:
         is_same = is_same & F.col(column).eqNullSafe(F.col(f"_was_{column}"))
-    identity = _identity(table, number)
+    identity = _identity(table, name)
     corrected = again.where(~is_same).select(*identity, *lookup.take, F.lit(batch.processed_at).alias("_processed_at"))
     with kept(corrected):
         count = corrected.count()
@@ -28,14 +29,14 @@ def reenrich(spark: SparkSession, table: FactTable, number: int, after: int, unt
         if count:
             same_row = " AND ".join(f"old.`{column}` = new.`{column}`" for column in identity)
             values: dict[str, str | Column] = {f"`{column}`": f"new.`{column}`" for column in [*lookup.take, "_processed_at"]}
-            with tables.merge_session(spark, batch, counts):
-                tables.target(spark, table.path).merge(corrected.distinct().alias("new"), same_row).whenMatchedUpdate(set=values).execute()
+            with tables.merging(corrected.distinct(), table.name, same_row, batch, counts) as merge:
+                merge.whenMatchedUpdate(set=values).execute()
     return counts
 
 
-def _identity(table: FactTable, number: int) -> tuple[str, ...]:
+def _identity(table: FactTable, name: str) -> tuple[str, ...]:
     """What rows are corrected by. Those of an exploded record share its place; the ones that look up the same are corrected alike."""
-    lookup, dimension, _ = table.lookups[number]
+    lookup, dimension = next((lookup, dimension) for known, lookup, dimension in table.lookups if known == name)
     if table.key:
         return table.key
     at = [lookup.as_of or str(table.decoding.event_time)] if dimension.history == "scd2" else []

@@ -1,4 +1,4 @@
-"""The columns of silver, dimension and quarantine tables, as Spark DDL, from their definitions."""
+"""The columns of silver, dimension and side tables, as Spark DDL, from their definitions."""
 
 from collections.abc import Iterable
 
@@ -6,10 +6,12 @@ from spark_jobs.config.pipeline import Column, Dimension, Pipeline
 from spark_jobs.silver.decode import REASON
 
 ORIGIN_DDL = "_arrived_at timestamp, _processed_at timestamp, _file string, _file_id string, _line bigint, _content bigint"
-QUARANTINE_DDL = (
-    f"record string, reasons array<{REASON}>, file string, file_id string, line bigint, "
-    "arrived_at timestamp, quarantined_at timestamp, run_id string, batch bigint"
+SEEN_DDL = "_seen_until timestamp, _closed_until timestamp"
+SET_ASIDE_DDL = (
+    f"record string, reasons array<{REASON}>, file string, file_id string, line bigint, element int, "
+    "arrived_at timestamp, chunk bigint, seen_until timestamp, closed_until timestamp, set_aside_at timestamp, run_id string, batch bigint"
 )
+"""Quarantine and parked tables: a row that is set aside can be read again from its record."""
 
 
 def dimension_ddl(dimension: Dimension) -> str:
@@ -27,7 +29,15 @@ def silver_ddl(pipeline: Pipeline, name: str) -> str:
     for dimension, lookup in table.lookup.items():
         columns += [(column, pipeline.dimensions[dimension].columns[column]) for column in lookup.take]
     event = "_event_at timestamp, " if table.event_time else ""
-    return f"{_declared(columns)}, {event}{ORIGIN_DDL}"
+    seen = f", {SEEN_DDL}" if pipeline.is_watermarked(name) else ""
+    return f"{_declared(columns)}, {event}{ORIGIN_DDL}{seen}"
+
+
+def deleted_ddl(pipeline: Pipeline, name: str) -> str:
+    """Versions that deleted their key: the key, the sequence, and where they came from."""
+    table = pipeline.silver[name]
+    identity = dict.fromkeys([*(table.key or ()), str(table.sequence_column)])
+    return f"{_declared((column, table.columns[column]) for column in identity)}, {ORIGIN_DDL}"
 
 
 def _declared(columns: Iterable[tuple[str, Column]]) -> str:

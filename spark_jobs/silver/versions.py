@@ -1,5 +1,5 @@
-"""Which version of a key is the newest. Versions are ordered by their sequence, then by a hash of their content: a total order, so that
-neither the order of arrival nor the grouping into batches can change the winner.
+"""Which version of a key is the newest. Versions are ordered by their sequence, then deletes after others, then by a hash of their content:
+a total order, so that neither the order of arrival nor the grouping into batches can change the winner.
 """
 
 from collections.abc import Sequence
@@ -18,37 +18,35 @@ def content_hash(frame: DataFrame, columns: Sequence[str]) -> Column:
     return F.xxhash64(*values, *(F.col(name).isNull() for name in columns))
 
 
-def class_of_decoded() -> Column:
-    """Rows that cannot be published, or NULL for a candidate."""
-    return F.when(F.size("_reasons") > 0, "quarantined").when(F.col("_is_filtered"), "filtered")
-
-
 def rank_versions(rows: DataFrame, key: Sequence[str], sequence: str) -> DataFrame:
     """Adds `_class`: the best version per key of this batch is its `winner`, the others are `duplicate` or `superseded`."""
     is_candidate = F.col("_class").isNull()
     # Rows that do not compete often have a NULL key: each is a partition of its own, not all one huge one.
     alone = F.when(~is_candidate, F.struct("_file_id", "_line"))
-    newest_first = [F.col(sequence).desc(), F.col("_content").desc(), *map(F.col, ("_arrived_at", "_file_id", "_line"))]
-    versions = Window.partitionBy(*key, alone).orderBy(*newest_first)
+    newest_first = [F.col(name).desc() for name in (sequence, "_is_delete", "_content")]
+    versions = Window.partitionBy(*key, alone).orderBy(*newest_first, *map(F.col, ("_arrived_at", "_file_id", "_line")))
     is_winner = F.row_number().over(versions) == 1
-    version = F.struct(sequence, "_content")
+    version = F.struct(sequence, "_is_delete", "_content")
     is_repeat = version == F.lag(version).over(versions)
     rank = F.when(is_winner, "winner").when(is_repeat, "duplicate").otherwise("superseded")
     return rows.withColumn("_class", F.when(is_candidate, rank).otherwise(F.col("_class")))
 
 
-def judge_winners(winners: DataFrame, table: DataFrame, key: Sequence[str], sequence: str, winner_count: int) -> DataFrame:
-    """Turns `winner` into `inserted`, `updated`, `duplicate` or `superseded` against the rows that the table has."""
+def judge_winners(winners: DataFrame, standing: DataFrame, key: Sequence[str], sequence: str, winner_count: int) -> DataFrame:
+    """Turns `winner` into `inserted`, `updated`, `deleted`, `duplicate` or `superseded` against the versions that stand (or were deleted).
+
+    Adds `_is_standing`: the key has a row in the table, which an update replaces and a delete removes.
+    """
     keys = winners.select(*key)
     keys = F.broadcast(keys) if winner_count <= BROADCAST_UP_TO else keys
-    standing = table.join(keys, on=list(key), how="left_semi").select(
-        *key, F.col(sequence).alias("_old_sequence"), F.col("_content").alias("_old_content")
-    )
-    standing = F.broadcast(standing) if winner_count <= BROADCAST_UP_TO else standing
-    is_new = F.col("_old_content").isNull()
-    is_same = (F.col(sequence) == F.col("_old_sequence")) & (F.col("_content") == F.col("_old_content"))
-    is_newer = (F.col(sequence) > F.col("_old_sequence")) | (
-        (F.col(sequence) == F.col("_old_sequence")) & (F.col("_content") > F.col("_old_content"))
-    )
-    verdict = F.when(is_new, "inserted").when(is_same, "duplicate").when(is_newer, "updated").otherwise("superseded")
-    return winners.join(standing, on=list(key), how="left").withColumn("_class", verdict).select(*winners.columns)
+    old = F.struct(F.col(sequence).alias("sequence"), F.col("_is_delete").alias("is_delete"), F.col("_content").alias("content"))
+    newest = standing.join(keys, on=list(key), how="left_semi").groupBy(*key).agg(F.max(old).alias("_old"))
+    newest = F.broadcast(newest) if winner_count <= BROADCAST_UP_TO else newest
+    new = F.struct(F.col(sequence).alias("sequence"), F.col("_is_delete").alias("is_delete"), F.col("_content").alias("content"))
+    is_standing = F.coalesce(~F.col("_old.is_delete"), F.lit(False))
+    published = F.when(F.col("_is_delete"), "deleted").when(is_standing, "updated").otherwise("inserted")
+    verdict = (
+        F.when(F.col("_old").isNull(), published).when(new == F.col("_old"), "duplicate").when(new > F.col("_old"), published)
+    ).otherwise("superseded")
+    joined = winners.join(newest, on=list(key), how="left").withColumn("_class", verdict).withColumn("_is_standing", is_standing)
+    return joined.select(*winners.columns, "_is_standing")

@@ -120,6 +120,72 @@ KEYS: dict[str, Case] = {
     "scd2 by a number": ("sequence_by: changed_at", "sequence_by: customer_id", "sequence_by", "customer_id", "is bigint", "history: scd1"),
     "a missing dimension sequence": ("sequence_by: changed_at", "sequence_by: changed", "changed", "changed", "no column", "'changed_at'"),
 }
+DELETES: dict[str, Case] = {
+    "a delete without key": (
+        "    explode: items\n",
+        "    explode: items\n    delete_when: sku = 'x'\n",
+        "delete_when",
+        "sku = 'x'",
+        "'delete_when' is incompatible with a table without key",
+        "add the key",
+    ),
+    "a missing column": (
+        "    where: amount >= 0",
+        "    delete_when: op = 'D'",
+        "delete_when",
+        "op = 'D'",
+        "no column 'op'",
+        "allowed: order_id",
+    ),
+    "a column that a lookup takes": (
+        "    where: amount >= 0",
+        "    delete_when: city IS NULL",
+        "delete_when",
+        "city IS NULL",
+        "no column 'city'",
+        "allowed: order_id",
+    ),
+    "a system column": (
+        "    where: amount >= 0",
+        "    delete_when: _arrived_at > ordered_at",
+        "delete_when",
+        "_arrived_at > ordered_at",
+        "no column '_arrived_at'",
+        "allowed: order_id",
+    ),
+    "the clock": (
+        "    where: amount >= 0",
+        "    delete_when: ordered_at > now()",
+        "delete_when",
+        "ordered_at > now()",
+        "now may not be used",
+        "event time",
+    ),
+    "chance": (
+        "    where: amount >= 0",
+        "    delete_when: rand() > 0.5",
+        "delete_when",
+        "rand() > 0.5",
+        "rand may not be used",
+        "xxhash64",
+    ),
+    "an aggregate": (
+        "    where: amount >= 0",
+        "    delete_when: max(version) > 3",
+        "delete_when",
+        "max(version) > 3",
+        "aggregates rows",
+        "one row",
+    ),
+    "text that does not parse": (
+        "    where: amount >= 0",
+        "    delete_when: version >",
+        "delete_when",
+        "version >",
+        "does not parse",
+        "correct the SQL",
+    ),
+}
 LOOKUPS: dict[str, Case] = {
     "an unknown dimension": (
         "      customers: {on:",
@@ -178,6 +244,22 @@ LOOKUPS: dict[str, Case] = {
         "x",
         "incompatible with dimension 'regions'",
         "history: scd2",
+    ),
+    "giving up on what does not wait": (
+        "take: [city]",
+        "take: [city], give_up_after: 7 days",
+        "give_up_after",
+        "7 days",
+        "'give_up_after' is incompatible with if_missing: unknown: the row is published with NULLs at once",
+        "if_missing: park",
+    ),
+    "giving up on what is quarantined": (
+        "take: [city]",
+        "take: [city], if_missing: quarantine, give_up_after: 7 days",
+        "give_up_after",
+        "7 days",
+        "'give_up_after' is incompatible with if_missing: quarantine: the row is quarantined at once",
+        "if_missing: park",
     ),
     "scd2 without a time": (
         "    lookup:\n      regions:\n        on: [country, region]\n        take: manager",
@@ -257,6 +339,22 @@ EXPRESSIONS: dict[str, Case] = {
         "no column '_processed_at'",
         "allowed",
     ),
+    "a where by what had been seen": (
+        "    where: order_id > 0",
+        "    watermark: 1 hour\n    where: _seen_until IS NULL",
+        "where: _seen",
+        "_seen_until IS NULL",
+        "no column '_seen_until'",
+        "allowed",
+    ),
+    "a measure by what had been closed": (
+        "sum(amount)",
+        "max(_closed_until)\n    watermark: 1 hour",
+        "revenue",
+        "max(_closed_until)",
+        "no column '_closed_until'",
+        "allowed",
+    ),
     "a measure with OVER": ("sum(amount)", "sum(amount) over ()", "revenue", "sum(amount) over ()", "uses OVER", "SQL table"),
 }
 GOLD: dict[str, Case] = {
@@ -308,14 +406,6 @@ GOLD: dict[str, Case] = {
         "silver.orders",
         "'measures' is missing",
         "count(*)",
-    ),
-    "update without window": (
-        "    sql: sql/top.sql",
-        "    sql: sql/top.sql\n    emit: update",
-        "emit",
-        "update",
-        "incompatible with a table without a window",
-        "emit: complete",
     ),
     "a slide longer than the size": (
         "slide: 30 minutes",
@@ -402,7 +492,7 @@ GOLD: dict[str, Case] = {
         "did you mean 'sql/top.sql'?",
     ),
 }
-GROUPS = {"structure": STRUCTURE, "keys": KEYS, "lookup": LOOKUPS, "expressions": EXPRESSIONS, "gold": GOLD}
+GROUPS = {"structure": STRUCTURE, "keys": KEYS, "deletes": DELETES, "lookup": LOOKUPS, "expressions": EXPRESSIONS, "gold": GOLD}
 REFUSED = {f"{group}: {name}": case for group, cases in GROUPS.items() for name, case in cases.items()}
 
 
@@ -511,6 +601,34 @@ def test_a_key_needs_something_that_orders_its_versions(workspace: Workspace) ->
     workspace.replace("take: [city]}", "take: [city], as_of: paid_at}")
 
     workspace.assert_refused("key: order_id", ["order_id"], "'key' is incompatible", "add sequence_by")
+
+
+@pytest.mark.parametrize("delete_when", ["is_big", "amount IS NULL AND version > 1", "exists(tags, tag -> tag = 'deleted')"])
+def test_a_delete_may_be_told_by_any_column_of_the_table(workspace: Workspace, delete_when: str) -> None:
+    workspace.replace("    where: amount >= 0", f"    delete_when: {delete_when}")
+
+    assert workspace.problems() == []
+
+
+def test_a_delete_may_go_by_the_order_of_the_event_time(workspace: Workspace) -> None:
+    workspace.replace("    sequence_by: version\n    event_time: ordered_at\n", "    event_time: ordered_at\n    delete_when: is_big\n")
+
+    assert workspace.problems() == []
+
+
+def test_a_delete_without_an_order_of_versions_is_a_problem_of_the_key(workspace: Workspace) -> None:
+    workspace.replace("    sequence_by: version\n    event_time: ordered_at\n", "    delete_when: is_big\n")
+    workspace.replace("    window: {size: 1 hour, slide: 30 minutes}\n", "    window: {size: 1 hour, column: paid_at}\n")
+    workspace.replace("take: [city]}", "take: [city], as_of: paid_at}")
+
+    workspace.assert_refused("key: order_id", ["order_id"], "nothing says which version is the newest", "add sequence_by")
+
+
+@pytest.mark.parametrize("if_missing", ["park", "park, give_up_after: 7 days", "unknown", "quarantine"])
+def test_a_missing_member_may_be_parked_unknown_or_quarantined(workspace: Workspace, if_missing: str) -> None:
+    workspace.replace("take: [city]", f"take: [city], if_missing: {if_missing}")
+
+    assert workspace.problems() == []
 
 
 def test_a_window_needs_a_column_where_the_table_has_no_event_time(workspace: Workspace) -> None:

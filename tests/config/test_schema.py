@@ -2,8 +2,22 @@
 
 from typing import Any
 
+import pytest
+
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.schema import json_schema
+
+KEYS = {
+    "Source": {"format", "path", "pattern", "files_per_batch", "delimiter", "settle", "same_content", "changed", "idle_after"},
+    "Lookup": {"on", "as_of", "take", "if_missing", "give_up_after"},
+}
+CHOICES = [
+    ("Source", "same_content", ["take", "skip"]),
+    ("Source", "changed", ["refuse", "take"]),
+    ("Lookup", "if_missing", ["park", "unknown", "quarantine"]),
+    ("Gold", "emit", ["append", "update", "complete"]),
+    ("Gold", "late", ["repair", "keep"]),
+]
 
 
 def definition(name: str) -> Any:
@@ -35,7 +49,19 @@ def test_short_forms_are_allowed() -> None:
     assert [form["type"] for form in definition("Gold")["properties"]["inputs"]["anyOf"]] == ["string", "array"]
 
 
-def test_every_key_of_a_table_is_described() -> None:
-    described = {name: "description" in value for name, value in definition("Source")["properties"].items()}
+def test_every_key_of_a_source_and_a_lookup_is_described() -> None:
+    described = {model: {name for name, key in definition(model)["properties"].items() if "description" in key} for model in KEYS}
 
-    assert described == dict.fromkeys(["format", "path", "pattern", "files_per_batch", "delimiter"], True)
+    assert described == KEYS
+
+
+@pytest.mark.parametrize(("model", "key", "words"), CHOICES)
+def test_an_editor_offers_the_words_that_a_key_may_have(model: str, key: str, words: list[str]) -> None:
+    found = definition(model)["properties"][key]
+
+    assert next(form["enum"] for form in [found, *found.get("anyOf", [])] if "enum" in form) == words
+
+
+def test_the_keys_of_late_rows_and_deletes_are_described() -> None:
+    assert all("description" in definition("Gold")["properties"][key] for key in ("emit", "watermark", "late"))
+    assert "description" in definition("Silver")["properties"]["delete_when"]

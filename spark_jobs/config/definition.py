@@ -1,0 +1,57 @@
+"""What the rows of a table follow: the parts of its definition. A change of most of them makes the rows wrong that are there already."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.config.pipeline import Pipeline
+
+HARMLESS = {
+    "bronze": {"path", "pattern", "files_per_batch", "settle", "same_content", "changed", "idle_after"},
+    "dimension": set[str](),
+    "silver": {"give_up_after"},
+    "gold": set[str](),
+}
+"""Parts that concern only what comes next."""
+
+
+def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, Any]:
+    """All that the table's rows depend on, by the keys of the pipeline file; what other places say of it stands in parentheses."""
+    layer, _, name = table.partition(".")
+    definition: Any = next(found for kind, known_as, found in pipeline.tables() if (kind, known_as) == (layer, name))
+    parts: dict[str, Any] = definition.model_dump(mode="json", by_alias=True)
+    if layer in ("dimension", "silver"):
+        parts["(format of its source)"] = pipeline.sources[definition.from_].format
+    if layer == "silver":
+        parts["give_up_after"] = {dimension: lookup.pop("give_up_after") for dimension, lookup in parts["lookup"].items()}
+        parts["(history of its dimensions)"] = {dimension: pipeline.dimensions[dimension].history for dimension in definition.lookup}
+        parts["(a gold table has a watermark on it)"] = pipeline.is_watermarked(name)
+    if layer == "gold" and (file := definition.sql or (definition.python or "").partition(":")[0]):
+        parts["(content of its file)"] = hashlib.sha256((conf / file).read_bytes()).hexdigest()
+    return parts
+
+
+def harmful_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """The parts whose change makes old rows wrong. A table by SQL or Python is made as a whole in any case."""
+    layer = table.partition(".")[0]
+    if layer == "gold" and not old.get("from") and not new.get("from"):
+        return []
+    changed = [part for part in {**old, **new} if old.get(part) != new.get(part) and part not in HARMLESS[layer]]
+    return [deeper for part in changed for deeper in _within(part, old.get(part), new.get(part))]
+
+
+def harmless_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    harmful = harmful_changes(table, old, new)
+    return [part for part in {**old, **new} if old.get(part) != new.get(part)] if not harmful else []
+
+
+def fingerprint(parts: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _within(part: str, old: Any, new: Any) -> list[str]:
+    """`columns.amount` rather than `columns`."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return [f"{part}.{name}" for name in {**old, **new} if old.get(name) != new.get(name)]
+    return [part]

@@ -1,0 +1,164 @@
+"""A batch of silver changes into a gold table of windows: the touched windows are computed anew and put in the place of the old ones.
+
+`update` does so with every touched window. `append` shows closed windows only: a touched one that is closed already is repaired, and
+windows that have closed since the last run are added by `close_windows`.
+"""
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.config.pipeline import Gold
+from spark_jobs.gold.late import is_late, is_late_row, late_rows
+from spark_jobs.gold.revisions import count_revisions, first_revision
+from spark_jobs.gold.windows import Selection, aggregate, closed_windows, find_touched, newly_closed, select_rows, window_count
+from spark_jobs.lake import tables
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.seen import Watermark
+from spark_jobs.lake.tables import Batch, RowsMissing, kept
+
+WATERMARK, WAS = "watermark", "watermark before"
+"""Among a batch's inputs: what is closed now, and what was closed when the table was last brought up to date."""
+
+
+@dataclass(frozen=True)
+class WindowTable:
+    """What a batch needs to know of its table. `declared` are the columns of the silver table that a late row keeps."""
+
+    name: str
+    gold: Gold
+    source: str
+    event_time: str
+    declared: list[str]
+
+    @property
+    def late(self) -> str:
+        return f"late.{self.name}"
+
+    @property
+    def keeps_late(self) -> bool:
+        return self.gold.late == "keep"
+
+    @property
+    def reads(self) -> list[str]:
+        """The tables whose versions a batch depends on, beside the changes that come."""
+        return [self.name, *([self.late] if self.keeps_late else [])]
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """Of a batch of changes: the rows that came or changed, by how many (row, window) pairs and late rows silver grew, its last version."""
+
+    rows: int
+    pairs: int
+    late: int
+    version: int | None
+
+
+def process_changes(changes: DataFrame, batch: Batch, table: WindowTable) -> Counts:
+    """Bring the windows that the changes touch up to date."""
+    gold = table.gold
+    summary = _sum_up(changes, table)
+    seen = Counts(rows_in=summary.rows, late=summary.late)
+    if summary.version is None:
+        return seen
+    images = changes.where(gold.where) if gold.where else changes
+    is_first = not batch.has(table.name)
+    touched = None if is_first else find_touched(images, gold, table.event_time)
+    if gold.mode == "append":
+        if touched is None:
+            return seen
+        repaired = touched.narrowed(closed_windows(Watermark.from_list(batch.inputs.get(WAS))))
+        return _write(changes.sparkSession, summary, repaired, None, batch, table)
+    if touched is None and not is_first:
+        return seen
+    return _write(changes.sparkSession, summary, touched, summary.pairs, batch, table)
+
+
+def close_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Counts:
+    """Add the windows that have closed since the table was last brought up to date."""
+    was, now = (Watermark.from_list(batch.inputs.get(name)) for name in (WAS, WATERMARK))
+    version = batch.inputs[table.source]
+    return _write(spark, _Changes(0, 0, 0, version), newly_closed(table.gold, was, now), None, batch, table)
+
+
+def compute_all(spark: SparkSession, silver: DataFrame, table: WindowTable, batch: Batch) -> tuple[DataFrame, DataFrame | None]:
+    """The whole table from the whole silver table, and its late rows where they are kept: what a rebuild writes."""
+    selection = Selection(closed_windows(Watermark.from_list(batch.inputs.get(WATERMARK)))) if table.gold.mode == "append" else None
+    rows = select_rows(silver, table.gold, table.event_time, selection)
+    windows = aggregate(_on_time(rows, table), table.gold, batch.processed_at)
+    windows = first_revision(windows) if table.gold.watermark else windows
+    return windows, _late(rows, batch, table) if table.keeps_late else None
+
+
+def _write(
+    spark: SparkSession, summary: _Changes, selection: Selection | None, pairs: int | None, batch: Batch, table: WindowTable
+) -> Counts:
+    """Recompute the selected windows (or all) and put them in their place. Pairs of row and window must add up before they are shown."""
+    silver = tables.read(spark, batch.lake.table(table.source), summary.version)
+    entered = Observation()
+    rows = select_rows(silver, table.gold, table.event_time, selection).observe(entered, F.count(F.lit(1)).alias("pairs"))
+    with kept(rows) if table.keeps_late else nullcontext(rows):
+        windows = aggregate(_on_time(rows, table), table.gold, batch.processed_at)
+        if table.gold.watermark and selection and batch.has(table.name):
+            old = batch.read(spark, table.name).where(selection.condition)
+            windows = count_revisions(windows, old, Watermark.from_list(batch.inputs.get(WAS)))
+        elif table.gold.watermark:
+            windows = first_revision(windows)
+        with kept(windows):
+            found = windows.agg(F.count(F.lit(1)), F.sum("_row_count")).collect()[0]
+            late = _late(rows, batch, table) if table.keeps_late else None
+            late_count = late.count() if late is not None else 0
+            counts = Counts(rows_in=summary.rows, inserted=found[0], late=summary.late)
+            represented = (found[1] or 0) + late_count
+            _check(represented, entered.get.get("pairs", 0), "rows of its windows", batch)
+            if pairs is not None:
+                _check(represented - _represented(spark, selection, batch, table), pairs, "changes of its windows", batch)
+            if late is not None:
+                _put(late, table.late, selection, batch, counts, has_rows=late_count > 0)
+            _put(windows, table.name, selection, batch, counts, has_rows=found[0] > 0)
+    return counts
+
+
+def _put(rows: DataFrame, name: str, selection: Selection | None, batch: Batch, counts: Counts, has_rows: bool) -> None:
+    if batch.has(name) and selection:
+        tables.replace(rows, name, selection.condition, batch, counts)
+    elif has_rows:
+        tables.append(rows, name, batch, counts)
+
+
+def _sum_up(changes: DataFrame, table: WindowTable) -> _Changes:
+    gold, at = table.gold, F.col(table.event_time)
+    assert gold.window is not None
+    is_new = F.col("_change_type").isin("insert", "update_postimage")
+    sign = F.when(is_new, F.lit(1)).otherwise(F.lit(-1))
+    counts = F.coalesce(F.expr(gold.where), F.lit(False)) if gold.where else F.lit(True)
+    pairs = F.when(counts, window_count(gold.window, at) * sign).otherwise(F.lit(0))
+    late = F.when(counts & is_late_row(gold, table.event_time), sign).otherwise(F.lit(0))
+    rows = F.when(F.col("_change_type") != "update_preimage", F.lit(1)).otherwise(F.lit(0))
+    found = changes.agg(F.sum(rows), F.sum(pairs), F.sum(late), F.max("_commit_version")).collect()[0]
+    return _Changes(found[0] or 0, found[1] or 0, found[2] or 0, found[3])
+
+
+def _represented(spark: SparkSession, selection: Selection | None, batch: Batch, table: WindowTable) -> int:
+    """The pairs of row and window that the selected windows stand for before the batch, late ones included."""
+    total = 0
+    for name, count in ((table.name, F.sum("_row_count")), (table.late, F.count(F.lit(1)))):
+        if selection is not None and name in batch.inputs and batch.has(name):
+            total += batch.read(spark, name).where(selection.condition).agg(count).collect()[0][0] or 0
+    return total
+
+
+def _check(found: int, expected: int, what: str, batch: Batch) -> None:
+    if found != expected:
+        raise RowsMissing(batch, Counts(rows_in=expected, inserted=found), f"{what} are not accounted for")
+
+
+def _on_time(rows: DataFrame, table: WindowTable) -> DataFrame:
+    return rows.where(~is_late(table.gold, F.col("window_start"), F.col("window_end"))) if table.keeps_late else rows
+
+
+def _late(rows: DataFrame, batch: Batch, table: WindowTable) -> DataFrame:
+    return late_rows(rows, table.gold, table.event_time, table.declared, (batch.run_id, F.lit(batch.processed_at)))

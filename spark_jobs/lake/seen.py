@@ -1,0 +1,59 @@
+"""How far a feed has come in event time: what closes windows. Kept per batch in the ledger, folded here.
+
+Only rows that are good move it: a NULL or a future event time is quarantined and never does.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The greatest event time of a silver table's rows, the same as of the last close mark, and the last chunk of arrivals."""
+
+    high: datetime | None = None
+    closed_until: datetime | None = None
+    chunk: int | None = None
+
+    @classmethod
+    def latest(cls, batches: Iterable[Mapping[str, Any]]) -> Self:
+        """After these batches of the ledger. Each only ever raises what the ones before it say."""
+        rows = list(batches)
+        return cls(*(_greatest(row[name] for row in rows) for name in ("high", "closed_until", "chunk")))
+
+    def marks_after(self, marks: Sequence[int]) -> tuple[int, ...]:
+        """The close marks that came after the last chunk that was seen."""
+        return tuple(mark for mark in marks if self.chunk is None or mark > self.chunk)
+
+    def closed(self, marks: Sequence[int]) -> "Seen":
+        """As it stands with these close marks: a mark behind the last chunk closes everything that was seen."""
+        return Seen(self.high, self.high, self.chunk) if self.high and self.marks_after(marks) else self
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """What is closed: windows that end at `until` or before, and those that start at `closed_until` or before."""
+
+    until: datetime | None = None
+    closed_until: datetime | None = None
+
+    @classmethod
+    def of(cls, seen: Seen, delay: timedelta) -> Self:
+        try:
+            return cls(seen.high - delay if seen.high else None, seen.closed_until)
+        except OverflowError:  # a delay of thousands of years: nothing is ever closed by it
+            return cls(None, seen.closed_until)
+
+    def as_list(self) -> list[str | None]:
+        """For the ledger."""
+        return [at.isoformat() if at else None for at in (self.until, self.closed_until)]
+
+    @classmethod
+    def from_list(cls, values: Sequence[str | None] | None) -> Self:
+        return cls(*(datetime.fromisoformat(value) if value else None for value in values or (None, None)))
+
+
+def _greatest(values: Iterable[Any]) -> Any:
+    return max((value for value in values if value is not None), default=None)

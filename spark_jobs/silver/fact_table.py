@@ -1,0 +1,79 @@
+"""What a batch needs to know of its table, from the pipeline file."""
+
+from dataclasses import dataclass
+
+from spark_jobs.config.pipeline import Dimension, Lookup, Pipeline
+from spark_jobs.silver.decode import Decoding
+
+
+@dataclass(frozen=True)
+class FactTable:
+    """A silver table, or a dimension without lookups."""
+
+    name: str
+    decoding: Decoding
+    key: tuple[str, ...]
+    sequence: str | None
+    lookups: tuple[tuple[str, Lookup, Dimension], ...] = ()
+    is_watermarked: bool = False
+
+    @property
+    def declared(self) -> list[str]:
+        return list(self.decoding.columns)
+
+    @property
+    def taken(self) -> list[str]:
+        return [column for _, lookup, _ in self.lookups for column in lookup.take]
+
+    @property
+    def quarantine(self) -> str:
+        return f"quarantine.{self.name}"
+
+    @property
+    def parked(self) -> str:
+        return f"parked.{self.name}"
+
+    @property
+    def deleted(self) -> str:
+        return f"deleted.{self.name}"
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether a row may be set aside for want of a member."""
+        return any(lookup.if_missing != "unknown" for _, lookup, _ in self.lookups)
+
+    @property
+    def reads(self) -> list[str]:
+        """The tables whose versions a batch of this table depends on, beside the records that come."""
+        sides = [*([self.quarantine, self.parked] if self.may_wait else []), *([self.deleted] if self.decoding.delete_when else [])]
+        return [self.name, *(f"dimension.{name}" for name, _, _ in self.lookups), *sides]
+
+
+def silver_table(pipeline: Pipeline, name: str) -> FactTable:
+    table = pipeline.silver[name]
+    key, event = tuple(table.key or ()), table.event_time
+    ordered = [table.sequence_column] if key and table.sequence_column else []
+    decoding = Decoding(
+        source_format=pipeline.sources[table.from_].format,
+        columns=table.columns,
+        explode=table.explode,
+        where=table.where,
+        required=(*key, *ordered, *([event.column] if event else [])),
+        event_time=event.column if event else None,
+        future=event.future if event else None,
+        delete_when=table.delete_when,
+        identity=(*key, *ordered),
+    )
+    lookups = tuple((dimension, lookup, pipeline.dimensions[dimension]) for dimension, lookup in table.lookup.items())
+    return FactTable(f"silver.{name}", decoding, key, table.sequence_column if key else None, lookups, pipeline.is_watermarked(name))
+
+
+def dimension_table(pipeline: Pipeline, name: str) -> FactTable:
+    dimension = pipeline.dimensions[name]
+    decoding = Decoding(
+        source_format=pipeline.sources[dimension.from_].format,
+        columns=dimension.columns,
+        where=dimension.where,
+        required=(*dimension.key, dimension.sequence_by),
+    )
+    return FactTable(f"dimension.{name}", decoding, tuple(dimension.key), dimension.sequence_by)

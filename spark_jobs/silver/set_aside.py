@@ -1,0 +1,70 @@
+"""Rows that are not published: quarantined, or parked until a member comes. Both are kept with their record, their place and every reason,
+so that they can be read again.
+"""
+
+from collections.abc import Collection
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.lake import tables
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.tables import Batch
+from spark_jobs.silver.fact_table import FactTable
+from spark_jobs.silver.schema import SET_ASIDE_DDL
+
+SAME_ROW = "old.file_id = new.file_id AND old.line = new.line AND old.element = new.element"
+
+
+def with_records(rows: DataFrame, records: DataFrame) -> DataFrame:
+    """Rows that are good in themselves carry no text: theirs is taken from the records that came."""
+    texts = records.where(F.col("_line") > 0).select("_file_id", "_line", F.col("record").alias("_text"))
+    joined = rows.join(texts, on=["_file_id", "_line"], how="left")
+    return joined.withColumn("_record", F.coalesce("_record", "_text")).select(*rows.columns)
+
+
+def write_set_aside(rows: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
+    """Append the batch's quarantined and parked rows; nothing is written where there are none."""
+    for name, count, kind in ((table.quarantine, counts.quarantined, "quarantined"), (table.parked, counts.parked, "parked")):
+        if count:
+            tables.create(batch.lake.table(name), SET_ASIDE_DDL, tables.CHANGEABLE)
+            tables.append(rows.where(F.col("_class") == kind).select(*_columns(rows, batch)), name, batch, counts)
+
+
+def move_set_aside(changed: DataFrame, classes: Collection[str], batch: Batch, table: FactTable, counts: Counts) -> None:
+    """Bring the tables of these classes to what the rows are now: those that went on leave, those that wait for something else say so."""
+    rows = changed.select("_class", *_columns(changed, batch))
+    values: dict[str, str | Column] = {f"`{name}`": f"new.`{name}`" for name in rows.columns if name != "_class"}
+    for name, kind in ((table.quarantine, "quarantined"), (table.parked, "parked")):
+        if kind not in classes:
+            continue
+        tables.create(batch.lake.table(name), SET_ASIDE_DDL, tables.CHANGEABLE)
+        with tables.merging(rows, name, SAME_ROW, batch, counts) as merge:
+            merge = merge.whenMatchedDelete(condition=f"new._class <> '{kind}'").whenMatchedUpdate(set=values)
+            merge.whenNotMatchedInsert(condition=f"new._class = '{kind}'", values=values).execute()
+
+
+def as_records(set_aside: DataFrame) -> DataFrame:
+    """Set-aside rows in the form of bronze, to be decoded again."""
+    names = {"record": "record", "file": "_file", "file_id": "_file_id", "line": "_line", "arrived_at": "_arrived_at", "chunk": "_chunk"}
+    columns = [F.col(name).alias(alias) for name, alias in names.items()]
+    return set_aside.select(*columns, F.lit(None).cast("string").alias("_problem"))
+
+
+def _columns(rows: DataFrame, batch: Batch) -> list[Column]:
+    seen = [F.col(f"_{name}") if f"_{name}" in rows.columns else F.lit(None).cast("timestamp") for name in ("seen_until", "closed_until")]
+    return [
+        F.col("_record").alias("record"),
+        F.col("_reasons").alias("reasons"),
+        F.col("_file").alias("file"),
+        F.col("_file_id").alias("file_id"),
+        F.col("_line").alias("line"),
+        F.col("_element").alias("element"),
+        F.col("_arrived_at").alias("arrived_at"),
+        F.col("_chunk").alias("chunk"),
+        seen[0].alias("seen_until"),
+        seen[1].alias("closed_until"),
+        F.lit(batch.processed_at).alias("set_aside_at"),
+        F.lit(batch.run_id).alias("run_id"),
+        F.lit(batch.number).cast("bigint").alias("batch"),
+    ]
