@@ -83,7 +83,7 @@ def _chosen(pipeline: Pipeline, inputs: Collection[str], select: Collection[str]
 def _own_session(order: _Order, profile: Profile, lease: Lease) -> Start:
     from spark_jobs.verify.session import start_session
 
-    size = sum(table_bytes(order.lake.table(table)) for table in order.inputs if table.startswith("bronze."))
+    size = sum(table_bytes(order.lake.table(source)) for sources in order.inputs.values() for source in sources)
     return lambda: start_session(order.project, profile, order.pipeline.name, size, lease.descriptor, order.log_file)
 
 

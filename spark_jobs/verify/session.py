@@ -1,4 +1,4 @@
-"""The Spark session of a verification: it reads all of bronze, so its settings follow the size of that."""
+"""The Spark session of a verification. It computes every table anew, so its settings follow the size of all that these are made from."""
 
 import os
 from collections.abc import Iterator
