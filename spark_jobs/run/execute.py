@@ -87,7 +87,8 @@ class Execution:
         run, version = self.runs[table], table_version(context.lake.table(table))
         reconcile(context.order, table)
         seconds = time.monotonic() - self.started[table]
-        context.order.ledger.write_table(context.order.run_id, table, seconds, inputs, version, run.batches, run.counts)
+        if not self.plan.lake.staged:  # what a generation consumed is noted when it goes live
+            context.order.ledger.write_table(context.order.run_id, table, seconds, inputs, version, run.batches, run.counts)
         self._change(table, state=State.DONE, version=version)
 
     def _change(self, table: str, **values: Any) -> None:

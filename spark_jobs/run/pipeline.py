@@ -1,14 +1,11 @@
 """`weir run`: registers what landed, finds what is due, and only then starts Spark. What leaves: a RunResult, never a traceback."""
 
-import os
-import socket
 import time
-import uuid
-from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
+from collections.abc import Collection
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
@@ -16,17 +13,13 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
 from spark_jobs.run.failure import first_line, keep_trace
-from spark_jobs.run.order import RunOrder
+from spark_jobs.run.order import RunOrder, new_order, note_run
 from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, note_definitions
 from spark_jobs.run.progress import make_progress
-from spark_jobs.run.result import RunResult, State, Status, TableRun
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from spark_jobs.run.rebuild import finish_swap
+from spark_jobs.run.result import RunResult, Start, State, Status, TableRun
 
 LISTED = 3
-
-Start = Callable[["RunOrder", dict[str, dict[str, Any]]], AbstractContextManager["SparkSession"]]
 
 
 def run_pipeline(
@@ -34,10 +27,12 @@ def run_pipeline(
 ) -> RunResult:
     """Run one increment of the pipeline, alone: a second run at the same time ends at once. `start` gives another session than its own."""
     lake = Lake(project.lake, name)
-    plan = make_plan(project.pipelines[name], project.conf, lake, select, layer)
+    pipeline = project.pipelines[name]
+    make_plan(pipeline, project.conf, lake, select, layer)  # what is asked for is there: said even while another run holds the pipeline
     try:
         with hold_lease(lake.lease(), name, "weir run") as lease:
-            return _run_held(project, profile, plan, lease, start)
+            finish_swap(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
+            return _run_held(project, profile, make_plan(pipeline, project.conf, lake, select, layer), lease, start)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
 
@@ -49,26 +44,13 @@ def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, star
     due, consumed = due_tables(plan)
     if not due:
         return RunResult(name, Status.NOTHING_TO_DO, _nothing(project, plan), seconds=time.monotonic() - started, warnings=warnings)
-    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
-    plan, notes = note_definitions(plan, run_id)
-    order = RunOrder(project, profile, plan, plan.ledger, run_id, lease, project.root / "logs" / name / f"{run_id}.log")
+    order = new_order(project, profile, plan, lease)
+    plan, notes = note_definitions(plan, order.run_id)
+    order = replace(order, plan=plan)
     note_run(order, "started")
     status, message, tables = _execute(order, consumed, (*warnings, *notes), start)
     note_run(order, "ended", status, message)
-    return RunResult(name, status, message, run_id, time.monotonic() - started, tuple(tables), warnings)
-
-
-def note_run(order: RunOrder, event: str, status: Status | None = None, message: str | None = None) -> None:
-    """A row in the ledger's runs: a start without an end is a run that was killed."""
-    order.ledger.write_run(
-        run_id=order.run_id,
-        at=datetime.now(UTC),
-        event=event,
-        status=status.value if status else None,
-        host=socket.gethostname(),
-        pid=os.getpid(),
-        message=message,
-    )
+    return RunResult(name, status, message, order.run_id, time.monotonic() - started, tuple(tables), warnings)
 
 
 def _register(project: Project, plan: Plan) -> tuple[str, ...]:

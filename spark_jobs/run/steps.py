@@ -12,7 +12,7 @@ from spark_jobs.bronze.ingest import BRONZE_DDL, read_chunk
 from spark_jobs.config.pipeline import Gold
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.gold.late import LATE_DDL
-from spark_jobs.gold.process import WAS, WATERMARK, WindowTable, close_windows, process_changes
+from spark_jobs.gold.process import WAS, WATERMARK, WindowTable, close_windows, process_changes, rebuild_windows
 from spark_jobs.gold.windows import aggregate, select_rows
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
@@ -47,6 +47,8 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
             gold = run.pipeline.gold[name]
             if gold.mode == "complete":
                 _run_complete(run, name, gold, list(inputs))
+            elif run.lake.staged:
+                _rebuild_windows(run, name, gold, inputs)
             else:
                 _run_windows(run, name, gold, inputs, consumed or {})
 
@@ -98,7 +100,7 @@ def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: di
     tables.create(run.lake.table(table), silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
     target = silver_table(run.pipeline, name)
     if silver.delete_when:
-        tables.create(run.lake.table(target.deleted), deleted_ddl(run.pipeline, name), tables.APPEND_ONLY)
+        tables.create(run.lake.table(target.deleted), deleted_ddl(run.pipeline, name), tables.CHANGEABLE)
     generation, ledger = run.plan.generation(table), run.order.ledger
     if ledger.open_batch(table, RELEASE, generation) is not None:
         _release(run, target)
@@ -178,6 +180,14 @@ def _close(run: RunContext, table: WindowTable, extra: dict[str, Any]) -> None:
     work = partial(close_windows, run.new_session())
     reads = [*table.reads, table.source]
     run.batch(table.name, CLOSE, max(done, default=-1) + 1, lambda batch: (work(batch, table), Seen()), reads, extra)
+
+
+def _rebuild_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]) -> None:
+    """All windows at once, from the silver table that was built; the stream of the new generation goes on from there."""
+    target = window_table(run, name, gold)
+    extra = {WATERMARK: inputs.get(WATERMARK), target.source: inputs[target.source]}
+    spark = run.new_session()
+    run.batch(target.name, "rebuild", 0, lambda batch: (rebuild_windows(spark, batch, target), Seen()), extra=extra)
 
 
 def _run_complete(run: RunContext, name: str, gold: Gold, inputs: list[str]) -> None:
