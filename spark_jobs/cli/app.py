@@ -13,6 +13,10 @@ EXIT_CODES = (
     "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by quality · "
     "5 another run holds the pipeline"
 )
+VERIFY_CODES = (
+    "Exit codes: 0 all equal · 1 tables differ, or engine failure · 2 configuration or usage · 3 nothing there to verify · "
+    "5 another run holds the pipeline"
+)
 ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
 TO_REBUILD = "Tables, as in silver.orders; without them those whose definition has changed."
 INCREMENT = "0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows."
@@ -89,6 +93,20 @@ def rebuild(
     from spark_jobs.cli.rebuild import rebuild_command
 
     raise typer.Exit(rebuild_command(pipeline, tuple(tables or ()), dry_run, profile, as_json))
+
+
+@app.command(epilog=f"Example: weir verify retail --select silver.orders --rows 20\n\n{VERIFY_CODES}")
+def verify(
+    pipeline: PipelineName,
+    select: Annotated[list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")] = None,
+    rows: Annotated[int, typer.Option(min=0, max=1_000, help="How many differing rows of a table are shown.")] = 5,
+    profile: Annotated[str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Recompute every table from bronze in plain batch and name the rows that differ. Changes nothing."""
+    from spark_jobs.cli.verify import verify_command
+
+    raise typer.Exit(verify_command(pipeline, tuple(select or ()), rows, profile, as_json))
 
 
 @app.command(epilog="Example: weir sample --orders 100000 --answers answers")

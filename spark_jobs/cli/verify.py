@@ -1,0 +1,81 @@
+"""`weir verify`: each table as it is done, the first differing rows, and the verdict; or all of it as one JSON object."""
+
+import json
+import os
+import sys
+
+from spark_jobs.config.checks import check_pipeline
+from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.loading import Project, load_project
+from spark_jobs.verify.pipeline import verify_pipeline
+from spark_jobs.verify.result import Difference, Kind, Outcome, TableCheck, Verification
+
+LINE_LENGTH = 400
+
+
+def verify_command(name: str, select: tuple[str, ...], rows: int, profile: str | None, as_json: bool) -> int:
+    try:
+        project = load_project(only=name)
+        problems = check_pipeline(project.pipelines[name], project.conf)
+        if problems:
+            raise ConfigError(problems)
+        found = verify_pipeline(project, name, project.profiles[_known_profile(project, profile)], select, rows, tell=_tell)
+    except ConfigError as error:
+        found = Verification(name, Outcome.CONFIG_ERROR, str(error))
+    except KeyboardInterrupt:
+        print("interrupted: nothing was changed", file=sys.stderr, flush=True)
+        os._exit(130)  # the JVM ends with this process
+    _print(found, as_json)
+    return found.exit_code
+
+
+def _known_profile(project: Project, profile: str | None) -> str:
+    name = profile or project.lakehouse.profile
+    if name not in project.profiles:
+        why = f"there is no profile {name!r}"
+        raise ConfigError([Problem("conf/profiles", 1, "--profile", name, why, did_you_mean(name, project.profiles))])
+    return name
+
+
+def _tell(check: TableCheck) -> None:
+    """A line when a table is done."""
+    state = "failed" if check.error else "equal" if check.is_equal else "different"
+    print(f"{check.table:<34} {state:<10} {_numbers(check)} in {check.seconds:.1f} s", file=sys.stderr, flush=True)
+
+
+def _numbers(check: TableCheck) -> str:
+    differing = ((check.only_here, "only in the table"), (check.only_recomputed, "only recomputed"), (check.different, "different"))
+    counts = [f"{count:,} {what}" for count, what in differing if count]
+    return ", ".join([f"{check.rows:,} row{'' if check.rows == 1 else 's'}", *counts])
+
+
+def _print(found: Verification, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(found.as_dict()))
+    else:
+        for check in found.tables:
+            if not check.is_equal:
+                print("\n".join(_report(check)))
+    is_good = found.status in (Outcome.OK, Outcome.NOTHING_TO_DO)
+    words = {Outcome.OK: "ok", Outcome.NOTHING_TO_DO: "nothing to verify"}
+    line = f"{found.pipeline}: {words[found.status]}: {found.message}" if is_good else f"error: {found.message}"
+    print(f"{line} ({found.seconds:.1f} s)", file=sys.stderr if as_json or not is_good else sys.stdout)
+
+
+def _report(check: TableCheck) -> list[str]:
+    """What is wrong with one table, and its first differing rows by their keys."""
+    lines = [f"{check.table}: {_numbers(check)}"]
+    lines += [f"  {said}" for said in (*check.problems, check.error, check.hint) if said]
+    lines += [f"  {line}" for row in check.first for line in _lines(row)]
+    more = check.only_here + check.only_recomputed + check.different - len(check.first)
+    return [*lines, *([f"  and {more:,} more"] if check.first and more > 0 else [])]
+
+
+def _lines(row: Difference) -> list[str]:
+    key = ", ".join(f"{name}={value}" for name, value in row.key.items()) or "the only row"
+    if row.kind is Kind.DIFFERENT:
+        return [f"{key}: {name}: the table has {here}, recomputed {again}" for name, (here, again) in row.columns.items()]
+    side, what = (0, "only in the table") if row.kind is Kind.ONLY_HERE else (1, "only recomputed")
+    values = ", ".join(f"{name}={both[side]}" for name, both in row.columns.items())
+    line = f"{key}: {what}{': ' if values else ''}{values}"
+    return [line if len(line) <= LINE_LENGTH else f"{line[: LINE_LENGTH - 1]}…"]

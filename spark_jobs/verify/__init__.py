@@ -1,0 +1,1 @@
+"""Verification: every table recomputed from bronze in plain batch, and compared with the one that stands."""

@@ -1,0 +1,180 @@
+"""Every table of a pipeline, recomputed from bronze as one plain batch query. Nothing is computed before a frame is asked for its rows."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.config.pipeline import Gold, Pipeline, Silver
+from spark_jobs.gold.functions import compute_python, compute_sql
+from spark_jobs.verify import newest, rows, seen, windows
+from spark_jobs.verify.members import Membership, with_members
+from spark_jobs.verify.standing import Standing
+
+ANSI = "spark.sql.ansi.enabled"
+ORIGIN = ("_arrived_at", "_processed_at", "_file", "_file_id", "_line", "_content")
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+"""Stands for the processing time, which is not compared."""
+
+
+@dataclass
+class Recomputation:
+    """The recomputed tables by their full names. Frames that several tables read are kept until `release`."""
+
+    pipeline: Pipeline
+    conf: Path
+    standing: Standing
+    inputs: dict[str, tuple[str, ...]]
+    _tables: dict[str, DataFrame] = field(default_factory=dict)
+    _judged: dict[str, DataFrame] = field(default_factory=dict)
+    _seen: dict[str, DataFrame] = field(default_factory=dict)
+    _kept: list[DataFrame] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        # An expression of a silver table that fails on one row gives NULL there. Gold is built strictly: see `strict`.
+        self.standing.spark.conf.set(ANSI, "false")
+
+    def table(self, name: str) -> DataFrame:
+        if name not in self._tables:
+            layer, _, short = name.partition(".")
+            build = {"dimension": self._dimension, "silver": self._silver, "gold": self._gold}[layer]
+            frame = build(short)
+            is_read_again = any(name in inputs for inputs in self.inputs.values())
+            self._tables[name] = self._keep(frame) if is_read_again else frame
+        return self._tables[name]
+
+    def judged(self, name: str) -> DataFrame:
+        """All rows of a dimension or silver table with their classes, before versions compete."""
+        if name not in self._judged:
+            layer, _, short = name.partition(".")
+            build = self._judged_dimension if layer == "dimension" else self._judged_silver
+            self._judged[name] = self._keep(build(short))
+        return self._judged[name]
+
+    def quarantined(self, name: str) -> DataFrame:
+        bad = self.judged(name).where(F.col("_class") == rows.QUARANTINED)
+        return _places(bad).withColumn("rules", F.array_join(F.array_sort("_rules"), ", ")).drop("_rules")
+
+    def parked(self, name: str) -> DataFrame:
+        return _places(self.judged(name).where(F.col("_class") == rows.PARKED)).drop("_rules")
+
+    def deleted(self, name: str) -> DataFrame:
+        """The keys whose newest version is a delete."""
+        silver = self.pipeline.silver[name.partition(".")[2]]
+        gone = self._versions(name, silver).where(F.col("_class") == rows.DELETE)
+        return gone.select(*rows.version_columns(silver))
+
+    def late(self, name: str) -> DataFrame:
+        gold = self.pipeline.gold[name.partition(".")[2]]
+        silver = self.table(str(gold.from_))
+        with self._strict():
+            return windows.late_rows(silver, gold, self.window_column(gold))
+
+    def window_column(self, gold: Gold) -> str:
+        """The window's own column, else the event time."""
+        event = self.pipeline.silver[str(gold.from_).partition(".")[2]].event_time
+        return (gold.window.column if gold.window else None) or (event.column if event else "")
+
+    def release(self) -> None:
+        for frame in self._kept:
+            frame.unpersist()
+
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        self._kept.append(frame.persist())
+        return frame
+
+    def _judged_dimension(self, name: str) -> DataFrame:
+        dimension = self.pipeline.dimensions[name]
+        return rows.dimension_rows(self.standing.records(dimension.from_), self.pipeline, dimension)
+
+    def _dimension(self, name: str) -> DataFrame:
+        dimension = self.pipeline.dimensions[name]
+        versions = self.judged(f"dimension.{name}").where(F.col("_class") == rows.CANDIDATE)
+        if dimension.history == "scd1":
+            found, history = newest.newest_versions(versions, dimension.key, dimension.sequence_by), []
+        else:
+            found = newest.intervals(versions, dimension.key, dimension.sequence_by, list(dimension.columns))
+            history = ["_valid_from", "_valid_to"]
+        return _unprocessed(found).select(*dimension.columns, *history, *ORIGIN)
+
+    def _judged_silver(self, name: str) -> DataFrame:
+        silver = self.pipeline.silver[name]
+        typed = rows.silver_rows(self.standing.records(silver.from_), self.pipeline, silver)
+        memberships = [
+            Membership(dimension, lookup, self.pipeline.dimensions[dimension], self.table(f"dimension.{dimension}"))
+            for dimension, lookup in silver.lookup.items()
+        ]
+        gives_up = any(lookup.give_up_after for lookup in silver.lookup.values())
+        newest_arrival = self.standing.newest_arrival(list(self.pipeline.sources)) if gives_up else None
+        return with_members(typed, memberships, silver.event_time.column if silver.event_time else None, newest_arrival)
+
+    def _silver(self, name: str) -> DataFrame:
+        silver = self.pipeline.silver[name]
+        published = self._versions(f"silver.{name}", silver).where(F.col("_class") == rows.CANDIDATE)
+        taken = [column for lookup in silver.lookup.values() for column in lookup.take]
+        event = [F.col(silver.event_time.column).alias("_event_at")] if silver.event_time else []
+        seen_until = ["_seen_until", "_closed_until"] if self.pipeline.is_watermarked(name) else []
+        return _unprocessed(published).select(*silver.columns, *taken, *event, *ORIGIN, *seen_until)
+
+    def _versions(self, name: str, silver: Silver) -> DataFrame:
+        """The newest version of every key, deletes included; without a key every row."""
+        versions = self.judged(name).where(F.col("_class").isin(rows.CANDIDATE, rows.DELETE))
+        if self.pipeline.is_watermarked(name.partition(".")[2]):
+            versions = seen.with_seen(versions, self._seen_by_file(name, silver))
+        if not silver.key or silver.sequence_column is None:
+            return versions
+        return newest.newest_versions(versions, silver.key, silver.sequence_column)
+
+    def _seen_by_file(self, name: str, silver: Silver) -> DataFrame:
+        """Every row that is good by itself has been seen, whatever became of it among the versions or without its member."""
+        if name not in self._seen:
+            assert silver.event_time is not None
+            accepted = self.judged(name).where("_is_accepted")
+            files, marks = self.standing.records(silver.from_), self.standing.close_marks(silver.from_)
+            self._seen[name] = self._keep(seen.seen_by_file(accepted, silver.event_time.column, files, marks))
+        return self._seen[name]
+
+    def _gold(self, name: str) -> DataFrame:
+        gold, spark = self.pipeline.gold[name], self.standing.spark
+        inputs = {table: self._as_it_stands(table) for table in self.inputs[f"gold.{name}"]}
+        with self._strict():
+            if gold.sql:
+                return compute_sql(spark, (self.conf / gold.sql).read_text(encoding="utf-8"), inputs, NEVER)
+            if gold.python:
+                return compute_python(gold.python, self.conf, [inputs[table] for table in gold.inputs], NEVER)
+            source = str(gold.from_)
+            is_closing = gold.watermark and gold.mode == "append"
+            progress = seen.progress(self._seen_by_file(source, self.pipeline.silver[source.partition(".")[2]])) if is_closing else None
+            return windows.aggregate(inputs[source], gold, self.window_column(gold), progress)
+
+    def _as_it_stands(self, name: str) -> DataFrame:
+        """The recomputed table with the columns of the one that stands, in its order: SQL and Python may name them all."""
+        frame, table = self.table(name), self.standing.table(name)
+        known = {field.name: field.dataType for field in table.schema.fields} if table is not None else {}
+        absent = {column: kind for column, kind in known.items() if column.startswith("_") and column not in frame.columns}
+        full = frame.withColumns({column: F.lit(None).cast(kind) for column, kind in absent.items()})
+        in_order = [column for column in known if column in full.columns]
+        return full.select(*in_order, *(column for column in full.columns if column not in in_order))
+
+    @contextmanager
+    def _strict(self) -> Iterator[None]:
+        """Gold tables follow the rules of ANSI, as they do when they are made: types of expressions depend on it."""
+        spark = self.standing.spark
+        spark.conf.set(ANSI, "true")
+        try:
+            yield
+        finally:
+            spark.conf.set(ANSI, "false")
+
+
+def _places(judged: DataFrame) -> DataFrame:
+    element = [F.col("_element").alias("element")] if "_element" in judged.columns else []
+    return judged.select(F.col("_file_id").alias("file_id"), F.col("_line").alias("line"), *element, "_rules")
+
+
+def _unprocessed(found: DataFrame) -> DataFrame:
+    return found.withColumn("_processed_at", F.lit(None).cast("timestamp"))

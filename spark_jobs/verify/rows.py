@@ -1,0 +1,85 @@
+"""What each record of bronze says by itself. What enters: bronze rows. What leaves: typed rows with `_class` (candidate, delete,
+quarantined, filtered), `_is_accepted`, the `_rules` against them, and `_content`.
+
+Decoding is shared with the engine, because it looks at one row at a time; nothing else is.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
+from spark_jobs.silver.decode import Decoding, decode
+
+CANDIDATE, DELETE, QUARANTINED, FILTERED, PARKED = "candidate", "delete", "quarantined", "filtered", "parked"
+
+
+def dimension_rows(records: DataFrame, pipeline: Pipeline, dimension: Dimension) -> DataFrame:
+    how = Decoding(
+        source_format=pipeline.sources[dimension.from_].format,
+        columns=dimension.columns,
+        where=dimension.where,
+        required=(*dimension.key, dimension.sequence_by),
+    )
+    return _classified(decode(records, how), how, F.lit(False))
+
+
+def silver_rows(records: DataFrame, pipeline: Pipeline, silver: Silver) -> DataFrame:
+    event = silver.event_time
+    version = version_columns(silver)
+    how = Decoding(
+        source_format=pipeline.sources[silver.from_].format,
+        columns=silver.columns,
+        explode=silver.explode,
+        where=silver.where,
+        required=(*version, *([event.column] if event else [])),
+        event_time=event.column if event else None,
+        future=event.future if event else None,
+    )
+    is_delete = _is_delete(silver.delete_when, version) if silver.delete_when else F.lit(False)
+    return _classified(decode(records, how), how, is_delete)
+
+
+def version_columns(silver: Silver) -> list[str]:
+    """What a version is known by: the key, and what orders the versions of one key."""
+    return [*(silver.key or ()), *([silver.sequence_column] if silver.key and silver.sequence_column else [])]
+
+
+def content(rows: DataFrame, columns: Sequence[str]) -> Column:
+    """The hash that decides between versions of one sequence: of the values, then of which of them are NULL."""
+    types = {field.name: field.dataType for field in rows.schema.fields}
+    values = [F.to_json(F.struct(name)) if is_nested(types[name]) else F.col(name) for name in columns]
+    return F.xxhash64(*values, *(F.isnull(name) for name in columns))
+
+
+def is_nested(kind: DataType) -> bool:
+    return isinstance(kind, ArrayType | MapType | StructType)
+
+
+def _is_delete(delete_when: str, version: Sequence[str]) -> Column:
+    """A delete needs only its key and its sequence: a reason against another column, or a value that it lacks, is no matter."""
+    blamed = F.exists("_reasons", lambda reason: reason["column"].isNull() | reason["column"].isin(list(version)))
+    is_known = F.lit(True)
+    for name in version:
+        is_known = is_known & F.isnotnull(name)
+    return is_known & ~blamed & F.coalesce(F.expr(delete_when), F.lit(False))
+
+
+def _classified(decoded: DataFrame, how: Decoding, is_delete: Column) -> DataFrame:
+    own = F.when(is_delete, DELETE).when(F.size("_reasons") > 0, QUARANTINED).when(F.col("_is_filtered"), FILTERED).otherwise(CANDIDATE)
+    rules = F.transform("_reasons", lambda reason: reason["rule"])
+    element = ["_element"] if "_element" in decoded.columns else []
+    return decoded.select(
+        *how.columns,
+        own.alias("_class"),
+        (own == CANDIDATE).alias("_is_accepted"),
+        rules.alias("_rules"),
+        content(decoded, list(how.columns)).alias("_content"),
+        "_file",
+        "_file_id",
+        "_line",
+        *element,
+        "_arrived_at",
+    )

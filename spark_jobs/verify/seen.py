@@ -1,0 +1,36 @@
+"""How far a silver table had seen the event time when each file came. What enters: its accepted rows, the files of bronze, the close
+marks. What leaves: per file `_chunk`, `_seen_until` and `_closed_until`, and for the whole table one row (`high`, `closed_until`).
+"""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+
+def seen_by_file(accepted: DataFrame, event_time: str, records: DataFrame, marks: DataFrame) -> DataFrame:
+    """Files in the order of their chunks, then of their paths; a close mark (`chunk`) stands before the files of later chunks."""
+    files = records.groupBy("_file_id").agg(F.min("_chunk").alias("_chunk"), F.min("_file").alias("_path"))
+    latest = accepted.groupBy("_file_id").agg(F.max(event_time).alias("_latest"))
+    events = files.join(latest, on="_file_id", how="left").withColumn("_is_mark", F.lit(False))
+    nothing = F.lit(None)
+    closes = marks.select(
+        nothing.cast("string").alias("_file_id"),
+        F.col("chunk").alias("_chunk"),
+        nothing.cast("string").alias("_path"),
+        nothing.cast("timestamp").alias("_latest"),
+        F.lit(True).alias("_is_mark"),
+    )
+    before = Window.orderBy("_chunk", F.col("_path").asc_nulls_first()).rowsBetween(Window.unboundedPreceding, -1)
+    seen = events.unionByName(closes).withColumn("_seen_until", F.max("_latest").over(before))
+    closed = F.max(F.when(F.col("_is_mark"), F.col("_seen_until"))).over(before)
+    return seen.withColumn("_closed_until", closed)
+
+
+def progress(seen: DataFrame) -> DataFrame:
+    """How far the table has come now."""
+    closed_until = F.max(F.when(F.col("_is_mark"), F.col("_seen_until")))
+    return seen.agg(F.max("_latest").alias("_high"), closed_until.alias("_closed"))
+
+
+def with_seen(rows: DataFrame, seen: DataFrame) -> DataFrame:
+    files = seen.where(~F.col("_is_mark")).select("_file_id", "_chunk", "_seen_until", "_closed_until")
+    return rows.join(F.broadcast(files), on="_file_id", how="left")

@@ -1,0 +1,28 @@
+"""The Spark session of a verification: it reads all of bronze, so its settings follow the size of that."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.config import Project
+from spark_jobs.config.lakehouse import Profile
+from spark_jobs.session.install import Installation
+from spark_jobs.session.settings import Workload, spark_settings
+from spark_jobs.session.start import spark_session
+
+MEGABYTE = 1024 * 1024
+
+
+@contextmanager
+def start_session(project: Project, profile: Profile, pipeline: str, size: int, lease: int, log_file: Path) -> Iterator[SparkSession]:
+    """A session of the verification's own, which holds its lease."""
+    installed = Installation(project.root)
+    installed.check()
+    workload = Workload.BIG if size > profile.big_load_from_mb * MEGABYTE else Workload.SMALL
+    log4j, cores = project.conf / "log4j2.properties", os.cpu_count() or 1
+    settings = spark_settings(profile, workload, cores, installed.jars, installed.archive, log4j, log_file)
+    with spark_session(f"weir verify {pipeline}", settings, installed.java(), log_file, lease) as spark:
+        yield spark

@@ -1,0 +1,65 @@
+"""The tables as they stand in the lake: bronze, from which all is recomputed, and those that are compared with it. Only reads."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.lake.delta_log import table_version
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.tables import read
+
+RECORDS_DDL = "record string, _file string, _file_id string, _line bigint, _arrived_at timestamp, _chunk bigint, _problem string"
+ARRIVALS_DDL = "chunk bigint, arrived_at timestamp, verdict string"
+TAKEN, CLOSED = "taken", "closed"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What is there of one pipeline. A table that is not there counts as empty."""
+
+    spark: SparkSession
+    lake: Lake
+
+    def has(self, name: str) -> bool:
+        return table_version(self.lake.table(name)) is not None
+
+    def has_side(self, kind: str, name: str) -> bool:
+        return table_version(self._side(kind, name)) is not None
+
+    def table(self, name: str) -> DataFrame | None:
+        return self._read(self.lake.table(name))
+
+    def side(self, kind: str, name: str) -> DataFrame | None:
+        """A table of rows set aside: quarantine, parked, deleted or late."""
+        return self._read(self._side(kind, name))
+
+    def records(self, source: str) -> DataFrame:
+        found = self._read(self.lake.table(f"bronze.{source}"))
+        return self._empty(RECORDS_DDL) if found is None else found
+
+    def close_marks(self, source: str) -> DataFrame:
+        """The chunks at which the feed was declared closed."""
+        return self._arrivals(source).where(F.col("verdict") == CLOSED).select("chunk")
+
+    def newest_arrival(self, sources: list[str]) -> str | None:
+        """When the last file of any source came that was taken, as Spark writes times."""
+        found: str | None = None
+        for source in sources:
+            taken = self._arrivals(source).where(F.col("verdict") == TAKEN)
+            newest = taken.agg(F.date_format(F.max("arrived_at"), "yyyy-MM-dd HH:mm:ss.SSSSSS")).collect()[0][0]
+            found = max(filter(None, (found, newest)), default=None)
+        return found
+
+    def _arrivals(self, source: str) -> DataFrame:
+        found = self._read(self.lake.arrivals(source))
+        return self._empty(ARRIVALS_DDL) if found is None else found
+
+    def _side(self, kind: str, name: str) -> str:
+        return f"{self.lake.root}/{self.lake.pipeline}/{kind}/{name}"
+
+    def _read(self, path: str) -> DataFrame | None:
+        return None if table_version(path) is None else read(self.spark, path)
+
+    def _empty(self, ddl: str) -> DataFrame:
+        return self.spark.createDataFrame([], ddl)

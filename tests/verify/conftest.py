@@ -1,0 +1,29 @@
+"""Verification of a workshop's lake in the tests' own session."""
+
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.verify.pipeline import verify_pipeline
+from spark_jobs.verify.result import TableCheck, Verification
+from tests.conftest import PROFILE, Workshop
+
+Verify = Callable[..., Verification]
+
+
+@pytest.fixture(scope="session")
+def verify(spark: SparkSession) -> Verify:
+    def call(workshop: Workshop, pipeline: str, *select: str, rows: int = 5) -> Verification:
+        return verify_pipeline(workshop.project, pipeline, PROFILE, select, rows, start=lambda: nullcontext(spark))
+
+    return call
+
+
+def checks(found: Verification) -> dict[str, TableCheck]:
+    return {check.table: check for check in found.tables}
+
+
+def differing(found: Verification) -> dict[str, TableCheck]:
+    return {check.table: check for check in found.tables if not check.is_equal}
