@@ -15,6 +15,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
+from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
 from spark_jobs.run.failure import first_line, keep_trace
 from spark_jobs.run.order import RunOrder
@@ -73,21 +74,21 @@ def _note(order: RunOrder, event: str, status: Status | None = None, message: st
 
 def _register(project: Project, plan: Plan) -> tuple[str, ...]:
     """Register what landed for the sources in this plan; what was not taken becomes a warning."""
-    warnings = []
+    warnings, consumed = [], Ledger(plan.lake).consumed_inputs()
     for name, source in plan.pipeline.sources.items():
-        if f"bronze.{name}" in plan.tables:
-            found = register_arrivals(project.landing, source, plan.lake.arrivals(name), datetime.now(UTC))
+        table = f"bronze.{name}"
+        if table in plan.tables:
+            feed = make_feed(plan.lake, project.landing, name, source)
+            found = register_arrivals(feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"))
             warnings += _not_taken(name, found)
     return tuple(warnings)
 
 
 def _not_taken(source: str, found: Arrivals) -> list[str]:
-    lines = [f"{source}: {path!r} refused: {reason}" for path, reason in found.refused[:LISTED]]
-    if len(found.refused) > LISTED:
-        lines.append(f"{source}: {len(found.refused) - LISTED} more files refused; the arrivals table names them all")
-    if found.waiting:
-        lines.append(f"{source}: {len(found.waiting)} files are still being written; the next run takes them")
-    return lines
+    """A few lines for each kind of file that brings no rows, and the number of the others."""
+    kinds = {"refused": found.refused, "repeated": found.repeated, "waiting": found.waiting, "unread": found.unread}
+    lines = [f"{source}: {path!r} {kind}: {reason}" for kind, named in kinds.items() for path, reason in named[:LISTED]]
+    return lines + [f"{source}: {len(named) - LISTED} more files {kind}" for kind, named in kinds.items() if len(named) > LISTED]
 
 
 def _nothing(project: Project, plan: Plan) -> str:
