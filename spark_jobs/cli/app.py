@@ -109,6 +109,31 @@ def verify(
     raise typer.Exit(verify_command(pipeline, tuple(select or ()), rows, profile, as_json))
 
 
+@app.command(epilog=f"Example: weir take retail orders retail/orders/2024-05-01.json\n\n{EXIT_CODES}")
+def take(
+    pipeline: PipelineName,
+    source: Annotated[str, typer.Argument(help="A source of the pipeline.", metavar="SOURCE")],
+    path: Annotated[str, typer.Argument(help="The file below the landing root, as warnings name it.", metavar="PATH")],
+    as_json: Json = False,
+) -> None:
+    """Take in a landed file that was refused, skipped as a repeat, or could not be read. The next run reads it."""
+    from spark_jobs.cli.take import take_command
+
+    raise typer.Exit(take_command(pipeline, source, path, as_json))
+
+
+@app.command(epilog=f"Example: weir close retail orders\n\n{EXIT_CODES}")
+def close(
+    pipeline: PipelineName,
+    source: Annotated[str | None, typer.Argument(help="Only this source.", metavar="[SOURCE]")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say that what has arrived is complete: the next run closes the windows that are still open."""
+    from spark_jobs.cli.close import close_command
+
+    raise typer.Exit(close_command(pipeline, source, as_json))
+
+
 @app.command(epilog="Example: weir sample --orders 100000 --answers answers")
 def sample(
     orders: Annotated[int, typer.Option(min=1_000, max=10_000_000, help="Orders of the first load.")] = 1_000,

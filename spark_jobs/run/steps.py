@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.bronze.drift import note_drift
 from spark_jobs.bronze.ingest import BRONZE_DDL, read_chunk
 from spark_jobs.config.pipeline import Gold
 from spark_jobs.gold.functions import compute_python, compute_sql
@@ -70,11 +71,10 @@ def _run_bronze(run: RunContext, name: str) -> None:
         taken = chunk.where(F.col("verdict") == TAKEN)
         files = taken.toArrow().to_pylist()
         if files:
-            entered = Observation()
-            records = read_chunk(taken, files, source, run.order.project.landing).observe(entered, F.count(F.lit(1)).alias("records"))
-            tables.append(records, table, batch, Counts())
-        counts = delta_log.count_chunks(path, {file["chunk"] for file in files})
-        return counts, Seen()
+            tables.append(read_chunk(taken, files, source, run.order.project.landing), table, batch, Counts())
+            for drift in note_drift(run.lake, run.pipeline, name, files, batch.run_id, batch.processed_at):
+                run.warn(str(drift))
+        return delta_log.count_chunks(path, {file["chunk"] for file in files}), Seen()
 
     run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest)
 
