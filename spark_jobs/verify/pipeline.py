@@ -64,7 +64,7 @@ def verify_pipeline(
     order = _Order(project, pipeline, lake, inputs, chosen, rows, log_file)
     try:
         with hold_lease(lake.lease(), name, "weir verify") as lease:
-            found = _verify_held(order, start or _own_session(order, profile, lease.descriptor), tell)
+            found = _verify_held(order, start or _own_session(order, profile, lease), tell)
     except LeaseHeld as held:
         return Verification(name, Outcome.LEASED, str(held))
     return replace(found, seconds=time.monotonic() - started)
