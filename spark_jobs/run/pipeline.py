@@ -35,10 +35,19 @@ def run_pipeline(
     make_plan(pipeline, project.conf, lake, select, layer)  # what is asked for is there: said even while another run holds the pipeline
     try:
         with hold_lease(lake.lease(), name, "weir run") as lease:
-            finish_swap(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
-            return _run_held(project, profile, make_plan(pipeline, project.conf, lake, select, layer), lease, start)
+            cut = _finish_rebuild(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
+            return cut or _run_held(project, profile, make_plan(pipeline, project.conf, lake, select, layer), lease, start)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
+
+
+def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult | None:
+    """Roll a rebuild forward that was killed while it replaced tables; gives a result only where that fails."""
+    try:
+        finish_swap(project, profile, plan, lease, start)
+    except Exception as error:  # noqa: BLE001 - the run fails with the cause, and the next one tries again
+        return RunResult(plan.pipeline.name, Status.FAILED, _go_on(f"a rebuild that was cut could not be ended: {first_line(error)}"))
+    return None
 
 
 def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult:

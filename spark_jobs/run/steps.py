@@ -70,11 +70,17 @@ def _run_bronze(run: RunContext, name: str) -> None:
     def ingest(chunk: DataFrame, batch: Batch) -> Done:
         taken = chunk.where(F.col("verdict") == TAKEN)
         files = taken.toArrow().to_pylist()
-        if files:
-            tables.append(read_chunk(taken, files, source, run.order.project.landing), table, batch, Counts())
+        chunks = {file["chunk"] for file in files}
+        if files and not delta_log.has_transaction(path, batch.app_id, batch.number):
+            entered = Observation()
+            records = read_chunk(taken, files, source, run.order.project.landing).observe(entered, F.count(F.lit(1)).alias("records"))
+            tables.append(records, table, batch, Counts())
+            written = delta_log.count_chunks(path, chunks)
+            if written.rows_in != entered.get["records"]:
+                raise RowsMissing(batch, Counts(rows_in=entered.get["records"], inserted=written.rows_in))
             for drift in note_drift(run.lake, run.pipeline, name, files, batch.run_id, batch.processed_at):
                 run.warn(str(drift))
-        return delta_log.count_chunks(path, {file["chunk"] for file in files}), Seen()
+        return delta_log.count_chunks(path, chunks), Seen()
 
     run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest)
 
