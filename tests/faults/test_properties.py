@@ -6,8 +6,11 @@ CI tries a few examples of many rows each; `make soak` hundreds (WEIR_SOAK_EXAMP
 
 import os
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from itertools import zip_longest
+from random import Random
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -19,9 +22,12 @@ from spark_jobs.lake.failpoints import POINTS
 from spark_jobs.lake.layout import Lake
 from spark_jobs.run.result import RunResult
 from tests.conftest import Workshop
-from tests.faults.world import TABLES, draw_files, tables_of, write_pipeline
+from tests.faults.world import START, TABLES, draw_files, rows_of, tables_of, write_pipeline
 
 pytestmark = pytest.mark.spark
+
+T = TypeVar("T")
+Crash = tuple[str, str | None, int]
 
 EXAMPLES_IN_CI = 6
 CRASHES = [point for point in POINTS if not point.startswith("swap")]
@@ -74,6 +80,21 @@ def run_twice_at_once(workshop: Workshop) -> None:
     assert "leased" not in {result.status.value for result in results[1:]} or results[0].status.value == "leased"
 
 
+def groups(files: Sequence[T], sizes: Sequence[int], crashes: Sequence[Crash | None]) -> Iterator[tuple[Sequence[T], str]]:
+    """The files that land before each run, and the failpoint that is armed in it."""
+    start = 0
+    for size, crash in zip_longest(sizes, crashes):
+        group = files[start : start + size] if size else files[start:]
+        start += len(group)
+        if crash:
+            point, table, hit = crash
+            yield group, f"{point}{f':{table}' if table else ''}#{hit}=raise"
+        elif group:
+            yield group, ""
+    if files[start:]:
+        yield files[start:], ""
+
+
 def check_history(new_workshop: Callable[[], Workshop], history: dict[str, Any]) -> None:
     files = draw_files(history["seed"], history["order_files"], history["member_files"])
     torn, clean = new_workshop(), new_workshop()
@@ -83,15 +104,11 @@ def check_history(new_workshop: Callable[[], Workshop], history: dict[str, Any])
         clean.land(file.path, file.text)
     assert clean.run("world").status == "ok"
 
-    waiting, sizes, specs = list(files), list(history["group_sizes"]), list(history["crashes"])
-    history["shuffle"].shuffle(waiting)
-    while waiting:
-        size = sizes.pop(0) if sizes else len(waiting)
-        for file in waiting[:size]:
+    history["shuffle"].shuffle(files)
+    for group, crash in groups(files, history["group_sizes"], history["crashes"]):
+        for file in group:
             torn.land(file.path, file.text)
-        del waiting[:size]
-        crash = specs.pop(0) if specs else None
-        run_to_rest(torn, f"{crash[0]}{f':{crash[1]}' if crash[1] else ''}#{crash[2]}=raise" if crash else "")
+        run_to_rest(torn, crash)
     if history["at_once"]:
         torn.land("orders/last.json", "")
         run_twice_at_once(torn)
@@ -100,6 +117,58 @@ def check_history(new_workshop: Callable[[], Workshop], history: dict[str, Any])
     assert {name for name in expected if expected[name] != found[name]} == set()
     accounts = sum_up(torn.project.pipelines["world"], Lake(torn.project.lake, "world"))
     assert {row["table"]: row["missing"] for row in accounts if row["missing"]} == {}
+
+
+LATE = """
+pipeline: world
+sources: {clicks: {format: json, path: clicks}}
+silver:
+  clicks: {from: clicks, columns: {at: timestamp, page: string}, event_time: at}
+gold:
+  kept:
+    from: silver.clicks
+    window: {size: 20 minutes, slide: 10 minutes}
+    group_by: page
+    measures: {n: count(*)}
+    watermark: 30 minutes
+    late: keep
+  closed: {from: silver.clicks, window: {size: 20 minutes}, measures: {n: count(*)}, watermark: 30 minutes, late: keep, emit: append}
+"""
+LATE_TABLES = ("gold.kept", "gold.closed", "late.gold.kept", "late.gold.closed")
+feeds = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 2**32 - 1),
+        "group_sizes": st.lists(st.integers(1, 3), min_size=2, max_size=4),
+        "crashes": st.lists(st.none() | st.tuples(st.sampled_from(CRASHES), st.none(), st.integers(1, 12)), min_size=2, max_size=3),
+    }
+)
+
+
+@bounded(EXAMPLES_IN_CI // 2)
+@given(feeds)
+def test_late_rows_are_a_function_of_the_files_in_their_order(new_workshop: Callable[[], Workshop], feed: dict[str, Any]) -> None:
+    random, minute, torn, clean = Random(feed["seed"]), 0, new_workshop(), new_workshop()
+    files = []
+    for number in range(6):
+        minute += random.randrange(40)
+        times = [START + timedelta(minutes=minute - random.choice([0, 5, 20, 45, 90])) for _ in range(random.randrange(6))]
+        files.append((f"clicks/{number}.json", "".join(f'{{"at":"{at.isoformat()}","page":"{random.choice("ab")}"}}\n' for at in times)))
+    for workshop in (torn, clean):
+        workshop.write("conf/pipelines/world.yml", LATE)
+    for path, text in files:
+        clean.land(path, text)
+    assert clean.run("world").status == "ok"
+
+    for group, crash in groups(files, feed["group_sizes"], feed["crashes"]):
+        for path, text in group:
+            torn.land(path, text)
+        run_to_rest(torn, crash)
+
+    assert [name for name in LATE_TABLES if rows_of(clean, name) != rows_of(torn, name)] == []
+    late = [
+        {row["table"]: row["late"] for row in sum_up(w.project.pipelines["world"], Lake(w.project.lake, "world"))} for w in (clean, torn)
+    ]
+    assert late[0] == late[1]
 
 
 @bounded(EXAMPLES_IN_CI)

@@ -136,10 +136,10 @@ def write_pipeline(workshop: Workshop, files_per_batch: int) -> None:
 
 def tables_of(workshop: Workshop) -> dict[str, list[str]]:
     """All that is a function of the files: every table and side table, row by row."""
-    return {name: _rows(workshop, name) for name in (*TABLES, *SIDES)}
+    return {name: rows_of(workshop, name) for name in (*TABLES, *SIDES)}
 
 
-def _rows(workshop: Workshop, name: str) -> list[str]:
+def rows_of(workshop: Workshop, name: str) -> list[str]:
     layer, _, table = name.partition(".")
     path = workshop.root / "lake" / "world" / layer / table
     if not DeltaTable.is_deltatable(str(path)):
