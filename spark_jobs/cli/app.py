@@ -18,6 +18,7 @@ VERIFY_CODES = (
     "5 another run holds the pipeline"
 )
 ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
+TO_REBUILD = "Tables, as in silver.orders; without them those whose definition has changed."
 INCREMENT = "0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows."
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=ABOUT)
@@ -67,12 +68,31 @@ def schema() -> None:
     typer.echo(json.dumps(json_schema(), indent=2))
 
 
-@app.command(epilog="Example: weir account retail")
-def account(pipeline: PipelineName, as_json: Json = False) -> None:
-    """Show what became of every row that ever entered the tables of a pipeline."""
+@app.command(epilog="Example: weir account retail\n\nExit codes: 0 all rows are accounted for · 1 they are not · 2 configuration or usage")
+def account(
+    pipeline: Annotated[
+        str | None, typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what became of every row that ever entered the tables of a pipeline, or of all."""
     from spark_jobs.cli.account import account_command
 
     raise typer.Exit(account_command(pipeline, as_json))
+
+
+@app.command(epilog=f"Example: weir rebuild retail silver.orders --dry-run\n\n{EXIT_CODES}")
+def rebuild(
+    pipeline: PipelineName,
+    tables: Annotated[list[str] | None, typer.Argument(help=TO_REBUILD, metavar="[TABLE]...")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Build and compare, but replace nothing.")] = False,
+    profile: Annotated[str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make tables anew from bronze, with all tables below them: beside the old ones, compared, then swapped."""
+    from spark_jobs.cli.rebuild import rebuild_command
+
+    raise typer.Exit(rebuild_command(pipeline, tuple(tables or ()), dry_run, profile, as_json))
 
 
 @app.command(epilog=f"Example: weir verify retail --select silver.orders --rows 20\n\n{VERIFY_CODES}")
@@ -87,6 +107,31 @@ def verify(
     from spark_jobs.cli.verify import verify_command
 
     raise typer.Exit(verify_command(pipeline, tuple(select or ()), rows, profile, as_json))
+
+
+@app.command(epilog=f"Example: weir take retail orders retail/orders/2024-05-01.json\n\n{EXIT_CODES}")
+def take(
+    pipeline: PipelineName,
+    source: Annotated[str, typer.Argument(help="A source of the pipeline.", metavar="SOURCE")],
+    path: Annotated[str, typer.Argument(help="The file below the landing root, as warnings name it.", metavar="PATH")],
+    as_json: Json = False,
+) -> None:
+    """Take in a landed file that was refused, skipped as a repeat, or could not be read. The next run reads it."""
+    from spark_jobs.cli.take import take_command
+
+    raise typer.Exit(take_command(pipeline, source, path, as_json))
+
+
+@app.command(epilog=f"Example: weir close retail orders\n\n{EXIT_CODES}")
+def close(
+    pipeline: PipelineName,
+    source: Annotated[str | None, typer.Argument(help="Only this source.", metavar="[SOURCE]")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say that what has arrived is complete: the next run closes the windows that are still open."""
+    from spark_jobs.cli.close import close_command
+
+    raise typer.Exit(close_command(pipeline, source, as_json))
 
 
 @app.command(epilog="Example: weir sample --orders 100000 --answers answers")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from spark_jobs.config.checks import check_pipeline
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.run.pipeline import run_pipeline
@@ -16,12 +17,8 @@ from spark_jobs.run.result import RunResult, Status
 
 def run_command(name: str, select: tuple[str, ...], layer: str | None, profile: str | None, as_json: bool) -> int:
     try:
-        project = load_project(only=name)
-        pipeline = project.pipelines[name]
-        problems = check_pipeline(pipeline, project.conf)
-        if problems:
-            raise ConfigError(problems)
-        result = run_pipeline(project, name, project.profiles[_known_profile(project, profile)], select, _known_layer(pipeline, layer))
+        project = load_checked(name)
+        result = run_pipeline(project, name, known_profile(project, profile), select, _known_layer(project.pipelines[name], layer))
     except ConfigError as error:
         result = RunResult(name, Status.CONFIG_ERROR, str(error))
     except KeyboardInterrupt:
@@ -31,11 +28,20 @@ def run_command(name: str, select: tuple[str, ...], layer: str | None, profile: 
     return result.exit_code
 
 
-def _known_profile(project: Project, profile: str | None) -> str:
+def load_checked(name: str) -> Project:
+    """The project with this one pipeline; ConfigError with every problem of it."""
+    project = load_project(only=name)
+    problems = check_pipeline(project.pipelines[name], project.conf)
+    if problems:
+        raise ConfigError(problems)
+    return project
+
+
+def known_profile(project: Project, profile: str | None) -> Profile:
     name = profile or project.lakehouse.profile
     if name not in project.profiles:
         raise _unknown("conf/profiles", "profile", name, project.profiles)
-    return name
+    return project.profiles[name]
 
 
 def _known_layer(pipeline: Pipeline, layer: str | None) -> str | None:
@@ -66,6 +72,7 @@ def _last_line(result: RunResult) -> str:
         return "\n".join([*warnings, f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"])
     read = sum(run.counts.inserted for run in result.tables if run.table.startswith("bronze."))
     published = sum(run.counts.published for run in result.tables if run.table.startswith("silver."))
-    bad = sum(run.counts.quarantined for run in result.tables)
-    rows = f"{read:,} records read, {published:,} silver rows published, {bad:,} quarantined"
+    aside = {kind: sum(getattr(run.counts, kind) for run in result.tables) for kind in ("quarantined", "parked", "late")}
+    numbers = [f"{aside['quarantined']:,} quarantined", *(f"{aside[kind]:+,} {kind}" for kind in ("parked", "late") if aside[kind])]
+    rows = f"{read:,} records read, {published:,} silver rows published, {', '.join(numbers)}"
     return f"{result.pipeline}: ok: {rows}, {result.message} in {result.seconds:.1f} s"

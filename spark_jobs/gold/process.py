@@ -84,13 +84,25 @@ def close_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Coun
     return _write(spark, _Changes(0, 0, 0, version), newly_closed(table.gold, was, now), None, batch, table)
 
 
-def compute_all(spark: SparkSession, silver: DataFrame, table: WindowTable, batch: Batch) -> tuple[DataFrame, DataFrame | None]:
-    """The whole table from the whole silver table, and its late rows where they are kept: what a rebuild writes."""
-    selection = Selection(closed_windows(Watermark.from_list(batch.inputs.get(WATERMARK)))) if table.gold.mode == "append" else None
+def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Counts:
+    """The whole table from the whole silver table, and its late rows where they are kept."""
+    silver = batch.read(spark, table.source)
+    now = Watermark.from_list(batch.inputs.get(WATERMARK))
+    selection = Selection(closed_windows(now)) if table.gold.mode == "append" else None
+    entered = Observation()
     rows = select_rows(silver, table.gold, table.event_time, selection)
-    windows = aggregate(_on_time(rows, table), table.gold, batch.processed_at)
+    on_time = _on_time(rows, table).observe(entered, F.count(F.lit(1)).alias("pairs"))
+    windows = aggregate(on_time, table.gold, batch.processed_at)
     windows = first_revision(windows) if table.gold.watermark else windows
-    return windows, _late(rows, batch, table) if table.keeps_late else None
+    late = (silver.where(table.gold.where) if table.gold.where else silver).where(is_late_row(table.gold, table.event_time))
+    with kept(windows):
+        found = windows.agg(F.count(F.lit(1)), F.sum("_row_count")).collect()[0]
+        _check(found[1] or 0, entered.get["pairs"], "rows of its windows", batch)
+        counts = Counts(inserted=found[0], late=late.count() if table.gold.watermark else 0)
+        if table.keeps_late:
+            tables.overwrite(_late(rows, batch, table), table.late, batch, counts)
+        tables.overwrite(windows, table.name, batch, counts)
+    return counts
 
 
 def _write(

@@ -42,21 +42,24 @@ SCHEMAS = {
     ),
     "definitions": pa.schema(
         [("run_id", pa.string()), ("table", pa.string()), ("generation", pa.int64()), ("noted_at", _TIME), ("definition", pa.string()),
-         ("starts_after", pa.string())]
+         ("starts_after", pa.string()), ("state", pa.string())]
     ),
     "evidence": pa.schema([*_BATCH, ("kept_at", _TIME), ("inputs", pa.string()), ("message", pa.string())]),
 }  # fmt: skip
 
 BatchId = tuple[str, str, int, int]
+LIVE, SWAPPING = "live", "swapping"
+"""Of a definition: its generation is what readers see; or it is built and about to take the place of the one before."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What a table's rows follow: the parts of its definition, its checkpoint's generation, and the versions its streams start after."""
+    """What a table's rows follow: the parts of its definition, its checkpoint's generation, and the inputs it was rebuilt from."""
 
     generation: int
     parts: dict[str, Any]
-    starts_after: dict[str, int]
+    starts_after: dict[str, Any]
+    state: str = LIVE
 
 
 @dataclass(frozen=True)
@@ -109,11 +112,12 @@ class Ledger:
 
     def open_batch(self, table: str, step: str, generation: int) -> int | None:
         """The number of the batch of this step that was begun and not ended."""
-        begun = [known for known in self._known_intents() if known[:3] == (table, step, generation)]
+        begun = [known for known in list(self._known_intents()) if known[:3] == (table, step, generation)]
         return next((known[3] for known in begun if not self.has_batch(known)), None)
 
     def intents(self, table: str, step: str, generation: int) -> list[Intent]:
-        return [intent for known, intent in self._known_intents().items() if known[:3] == (table, step, generation)]
+        known = list(self._known_intents().items())  # other tables' threads add to it meanwhile
+        return [intent for batch_id, intent in known if batch_id[:3] == (table, step, generation)]
 
     def write_batch(self, run_id: str, batch_id: BatchId, started_at: datetime, version: int | None, counts: Counts, seen: Seen) -> None:
         """The batch's marker, written after everything else of it."""
@@ -129,7 +133,8 @@ class Ledger:
 
     def batches(self, table: str, generation: int) -> list[dict[str, Any]]:
         """The done batches of a table's generation, in the order in which they were done."""
-        mine = (row for row in self._known_batches().values() if (row["table"], row["generation"]) == (table, generation))
+        known = list(self._known_batches().values())  # other tables' threads add to it meanwhile
+        mine = (row for row in known if (row["table"], row["generation"]) == (table, generation))
         return sorted(mine, key=lambda row: row["ended_at"])
 
     def seen(self, table: str, generation: int) -> Seen:
@@ -139,14 +144,19 @@ class Ledger:
     def definitions(self) -> dict[str, Definition]:
         """The newest definition per table."""
         rows = sorted(self.rows("definitions"), key=lambda row: row["noted_at"])
-        return {row["table"]: Definition(row["generation"], json.loads(row["definition"]), json.loads(row["starts_after"])) for row in rows}
+        return {row["table"]: _definition(row) for row in rows}
+
+    def live_definitions(self) -> dict[str, Definition]:
+        """The newest definition per table whose generation is the one that readers see."""
+        rows = sorted(self.rows("definitions"), key=lambda row: row["noted_at"])
+        return {row["table"]: _definition(row) for row in rows if row["state"] == LIVE}
 
     def write_definitions(self, run_id: str, definitions: Mapping[str, Definition]) -> None:
         """Say what the rows of these tables follow from now on, in one commit."""
         common = {"run_id": run_id, "noted_at": datetime.now(UTC)}
         rows = [
             {**common, "table": table, "generation": known.generation, "definition": json.dumps(known.parts, sort_keys=True),
-             "starts_after": json.dumps(known.starts_after, sort_keys=True)}
+             "starts_after": json.dumps(known.starts_after, sort_keys=True), "state": known.state}
             for table, known in definitions.items()
         ]  # fmt: skip
         if rows:
@@ -157,9 +167,11 @@ class Ledger:
         self._append("evidence", [{**_batch_columns(run_id, batch_id), **row}])
 
     def consumed_inputs(self) -> dict[str, dict[str, Any]]:
-        """Per table the inputs that its last complete run consumed."""
-        rows = sorted(self.rows("tables", ["table", "ended_at", "inputs"]), key=lambda row: row["ended_at"])
-        return {row["table"]: json.loads(row["inputs"]) for row in rows}
+        """Per table the inputs that its last complete run consumed, or that it was rebuilt from since then."""
+        runs = [(row["ended_at"], row["table"], row["inputs"]) for row in self.rows("tables", ["table", "ended_at", "inputs"])]
+        rebuilt = [(row["noted_at"], row["table"], row["starts_after"]) for row in self.rows("definitions") if row["state"] == LIVE]
+        known = sorted([*runs, *(row for row in rebuilt if row[2] != "{}")])
+        return {table: json.loads(inputs) for _, table, inputs in known}
 
     def rows(self, name: str, columns: list[str] | None = None) -> list[dict[str, Any]]:
         """The rows of one ledger table; none where it was never written."""
@@ -191,6 +203,10 @@ class Ledger:
 
 def _batch_id(row: Mapping[str, Any]) -> BatchId:
     return (row["table"], row["step"], row["generation"], row["batch"])
+
+
+def _definition(row: Mapping[str, Any]) -> Definition:
+    return Definition(row["generation"], json.loads(row["definition"]), json.loads(row["starts_after"]), row["state"])
 
 
 def _batch_columns(run_id: str, batch_id: BatchId) -> dict[str, Any]:

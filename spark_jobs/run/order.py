@@ -1,6 +1,10 @@
 """What one run is to do and where, decided before Spark starts."""
 
+import os
+import socket
+import uuid
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from spark_jobs.config import Project
@@ -8,6 +12,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.run.plan import Plan
+from spark_jobs.run.result import Status
 
 
 @dataclass(frozen=True)
@@ -19,3 +24,22 @@ class RunOrder:
     run_id: str
     lease: Lease
     log_file: Path
+
+
+def new_order(project: Project, profile: Profile, plan: Plan, lease: Lease) -> RunOrder:
+    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
+    log_file = project.root / "logs" / plan.pipeline.name / f"{run_id}.log"
+    return RunOrder(project, profile, plan, plan.ledger, run_id, lease, log_file)
+
+
+def note_run(order: RunOrder, event: str, status: Status | None = None, message: str | None = None) -> None:
+    """A row in the ledger's runs: a start without an end is a run that was killed."""
+    order.ledger.write_run(
+        run_id=order.run_id,
+        at=datetime.now(UTC),
+        event=event,
+        status=status.value if status else None,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        message=message,
+    )

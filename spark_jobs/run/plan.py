@@ -1,7 +1,7 @@
 """What a run has to do, found without a JVM: a table is due when an input has a version that it has not consumed."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str
     layers = LAYERS[layer] if layer else None
     chosen = {t: i for t, i in tables.items() if (not select or t in select) and (layers is None or t.partition(".")[0] in layers)}
     ledger = Ledger(lake)
-    return Plan(pipeline, conf, lake, ledger, chosen, ledger.definitions())
+    return Plan(pipeline, conf, lake, ledger, chosen, ledger.live_definitions())
 
 
 def due_tables(plan: Plan) -> tuple[list[str], dict[str, dict[str, Any]]]:
@@ -134,6 +134,11 @@ def redefined_tables(plan: Plan) -> dict[str, list[str]]:
 def check_definitions(plan: Plan) -> None:
     """ConfigError where rows that are published would not follow the definition: the table would be a function of nothing."""
     where, name = f"conf/pipelines/{plan.pipeline.name}.yml", plan.pipeline.name
+    if not plan.definitions and plan.ledger.rows("runs", ["run_id"]):
+        message = f"{plan.lake.root}/{name} was made by an earlier version of Weir, which kept no definitions"
+        raise ConfigError(
+            [Problem("conf/lakehouse.yml", 1, "lake", plan.lake.root, message, "load into a new lake, or move this one away")]
+        )
     problems = []
     for table, changes in redefined_tables(plan).items():
         message = f"the definition of {table} has changed since its rows were made, and they would not follow: {', '.join(changes)}"
@@ -153,8 +158,8 @@ def note_definitions(plan: Plan, run_id: str) -> tuple[Plan, list[str]]:
         if known is None:
             fresh[table] = Definition(1, parts, {})
         elif changes := harmless_changes(table, known.parts, parts):
-            fresh[table] = Definition(known.generation, parts, known.starts_after)
+            fresh[table] = replace(known, parts=parts)
             follows = "it is made anew" if table.startswith("gold.") else "the rows that are there stay as they are"
             notes.append(f"{table}: {', '.join(changes)} changed since the last run; {follows}")
     plan.ledger.write_definitions(run_id, fresh)
-    return Plan(plan.pipeline, plan.conf, plan.lake, plan.ledger, plan.tables, plan.definitions | fresh), notes
+    return replace(plan, definitions=plan.definitions | fresh), notes

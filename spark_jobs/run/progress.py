@@ -95,7 +95,7 @@ def describe(run: TableRun) -> str:
     """The numbers of a table on one line; classes without rows are left out."""
     if run.state in (State.WAITING, State.NOT_REACHED) or (run.state is State.RUNNING and not run.batches):
         return ""
-    classes = [f"{count:,} {name}" for name, count in run.counts.as_dict().items() if count and name != "rows_in"]
+    classes = [f"{count:,} {name}" for name, count in run.counts.as_dict().items() if count and name not in ("rows_in", "grown")]
     corrected = [f"{run.corrected:,} corrected"] if run.corrected else []
     rate = f", {run.counts.rows_in / run.seconds:,.0f} rows/s" if run.seconds > 0 and run.counts.rows_in else ""
     rows = f"{run.counts.rows_in:,} row{'' if run.counts.rows_in == 1 else 's'}"

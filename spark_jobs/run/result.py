@@ -1,10 +1,20 @@
 """What a run ends with: a status, its exit code, and what became of the rows of every table."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spark_jobs.lake.counts import Counts
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from spark_jobs.run.order import RunOrder
+
+Start = Callable[["RunOrder", dict[str, dict[str, Any]]], AbstractContextManager["SparkSession"]]
+"""Gives the Spark session of a run, from its order and what its tables have consumed."""
 
 
 class Status(StrEnum):

@@ -8,11 +8,12 @@ from typing import Any
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.bronze.drift import note_drift
 from spark_jobs.bronze.ingest import BRONZE_DDL, read_chunk
 from spark_jobs.config.pipeline import Gold
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.gold.late import LATE_DDL
-from spark_jobs.gold.process import WAS, WATERMARK, WindowTable, close_windows, process_changes
+from spark_jobs.gold.process import WAS, WATERMARK, WindowTable, close_windows, process_changes, rebuild_windows
 from spark_jobs.gold.windows import aggregate, select_rows
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
@@ -47,6 +48,8 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
             gold = run.pipeline.gold[name]
             if gold.mode == "complete":
                 _run_complete(run, name, gold, list(inputs))
+            elif run.lake.staged:
+                _rebuild_windows(run, name, gold, inputs)
             else:
                 _run_windows(run, name, gold, inputs, consumed or {})
 
@@ -67,12 +70,17 @@ def _run_bronze(run: RunContext, name: str) -> None:
     def ingest(chunk: DataFrame, batch: Batch) -> Done:
         taken = chunk.where(F.col("verdict") == TAKEN)
         files = taken.toArrow().to_pylist()
-        if files:
+        chunks = {file["chunk"] for file in files}
+        if files and not delta_log.has_transaction(path, batch.app_id, batch.number):
             entered = Observation()
             records = read_chunk(taken, files, source, run.order.project.landing).observe(entered, F.count(F.lit(1)).alias("records"))
             tables.append(records, table, batch, Counts())
-        counts = delta_log.count_chunks(path, {file["chunk"] for file in files})
-        return counts, Seen()
+            written = delta_log.count_chunks(path, chunks)
+            if written.rows_in != entered.get["records"]:
+                raise RowsMissing(batch, Counts(rows_in=entered.get["records"], inserted=written.rows_in))
+            for drift in note_drift(run.lake, run.pipeline, name, files, batch.run_id, batch.processed_at):
+                run.warn(str(drift))
+        return delta_log.count_chunks(path, chunks), Seen()
 
     run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest)
 
@@ -98,7 +106,7 @@ def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: di
     tables.create(run.lake.table(table), silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
     target = silver_table(run.pipeline, name)
     if silver.delete_when:
-        tables.create(run.lake.table(target.deleted), deleted_ddl(run.pipeline, name), tables.APPEND_ONLY)
+        tables.create(run.lake.table(target.deleted), deleted_ddl(run.pipeline, name), tables.CHANGEABLE)
     generation, ledger = run.plan.generation(table), run.order.ledger
     if ledger.open_batch(table, RELEASE, generation) is not None:
         _release(run, target)
@@ -178,6 +186,14 @@ def _close(run: RunContext, table: WindowTable, extra: dict[str, Any]) -> None:
     work = partial(close_windows, run.new_session())
     reads = [*table.reads, table.source]
     run.batch(table.name, CLOSE, max(done, default=-1) + 1, lambda batch: (work(batch, table), Seen()), reads, extra)
+
+
+def _rebuild_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]) -> None:
+    """All windows at once, from the silver table that was built; the stream of the new generation goes on from there."""
+    target = window_table(run, name, gold)
+    extra = {WATERMARK: inputs.get(WATERMARK), target.source: inputs[target.source]}
+    spark = run.new_session()
+    run.batch(target.name, "rebuild", 0, lambda batch: (rebuild_windows(spark, batch, target), Seen()), extra=extra)
 
 
 def _run_complete(run: RunContext, name: str, gold: Gold, inputs: list[str]) -> None:

@@ -45,10 +45,10 @@ def move_set_aside(changed: DataFrame, classes: Collection[str], batch: Batch, t
 
 
 def as_records(set_aside: DataFrame) -> DataFrame:
-    """Set-aside rows in the form of bronze, to be decoded again."""
+    """The records of set-aside rows in the form of bronze, each once, to be decoded again."""
     names = {"record": "record", "file": "_file", "file_id": "_file_id", "line": "_line", "arrived_at": "_arrived_at", "chunk": "_chunk"}
     columns = [F.col(name).alias(alias) for name, alias in names.items()]
-    return set_aside.select(*columns, F.lit(None).cast("string").alias("_problem"))
+    return set_aside.dropDuplicates(["file_id", "line"]).select(*columns, F.lit(None).cast("string").alias("_problem"))
 
 
 def _columns(rows: DataFrame, batch: Batch) -> list[Column]:

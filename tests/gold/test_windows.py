@@ -13,7 +13,7 @@ from pyspark.testing import assertDataFrameEqual
 
 from spark_jobs.config.pipeline import Gold
 from spark_jobs.gold import windows
-from spark_jobs.gold.windows import compute_groups, compute_windows, find_touched
+from spark_jobs.gold.windows import Selection, aggregate, find_touched, first_window, select_rows, window_count, windowed
 
 pytestmark = pytest.mark.spark
 
@@ -50,6 +50,10 @@ def expected(spark: SparkSession, *rows: tuple[str, str, str | None, int]) -> Da
     return frame.withColumns({**times, "_processed_at": F.lit(NOW)})
 
 
+def compute_windows(rows: DataFrame, definition: Gold, selection: Selection | None) -> DataFrame:
+    return aggregate(select_rows(rows, definition, "at", selection), definition, NOW).drop("_row_count")
+
+
 def test_a_window_begins_with_its_start_and_ends_before_its_end(spark: SparkSession) -> None:
     rows = clicks(
         spark,
@@ -60,7 +64,7 @@ def test_a_window_begins_with_its_start_and_ends_before_its_end(spark: SparkSess
         ("1969-12-31 23:30:00", "old"),
     )
 
-    found = compute_windows(rows, gold("1 hour"), "at", None, NOW)
+    found = compute_windows(rows, gold("1 hour"), None)
 
     assertDataFrameEqual(
         found,
@@ -77,7 +81,7 @@ def test_a_window_begins_with_its_start_and_ends_before_its_end(spark: SparkSess
 def test_a_row_is_in_every_sliding_window_that_covers_it_and_in_none_that_the_condition_leaves_out(spark: SparkSession) -> None:
     rows = clicks(spark, ("2024-05-01 10:05:00", "a"), ("2024-05-01 10:07:00", "b"))
 
-    found = compute_windows(rows, gold("10 minutes", "5 minutes", where="page <> 'b'"), "at", None, NOW)
+    found = compute_windows(rows, gold("10 minutes", "5 minutes", where="page <> 'b'"), None)
 
     assertDataFrameEqual(
         found,
@@ -91,10 +95,9 @@ def test_only_touched_windows_are_computed(spark: SparkSession) -> None:
 
     touched = find_touched(changes, gold("1 hour"), "at")
     assert touched is not None
-    found = compute_windows(silver, gold("1 hour"), "at", touched, NOW)
+    found = compute_windows(silver, gold("1 hour"), touched)
 
-    assert touched.starts is not None
-    assert len(touched.starts) == 2
+    assert touched.condition.count("TIMESTAMP") == 2
     assertDataFrameEqual(
         found,
         expected(spark, ("2024-05-01 10:00:00", "2024-05-01 11:00:00", "a", 1), ("2024-05-01 14:00:00", "2024-05-01 15:00:00", "a", 1)),
@@ -108,9 +111,9 @@ def test_too_many_touched_windows_are_named_as_a_span(spark: SparkSession, monke
 
     touched = find_touched(changes, gold("1 hour"), "at")
     assert touched is not None
-    found = compute_windows(silver, gold("1 hour"), "at", touched, NOW)
+    found = compute_windows(silver, gold("1 hour"), touched)
 
-    assert touched.starts is None
+    assert touched.condition == "window_start >= TIMESTAMP '2024-05-01 10:00:00' AND window_start <= TIMESTAMP '2024-05-01 14:00:00'"
     hours = [(f"2024-05-01 {hour:02}:00:00", f"2024-05-01 {hour + 1:02}:00:00", "a", 1) for hour in range(10, 15)]
     assertDataFrameEqual(found, expected(spark, *hours))
 
@@ -128,7 +131,7 @@ def test_a_mistaken_year_does_not_stop_the_windows(spark: SparkSession, at: str)
 
     touched = find_touched(changes, gold("10 minutes", "5 minutes"), "at")
     assert touched is not None
-    found = compute_windows(changes, gold("10 minutes", "5 minutes"), "at", touched, NOW)
+    found = compute_windows(changes, gold("10 minutes", "5 minutes"), touched)
 
     assert found.where(touched.condition).agg(F.sum("click_count")).collect()[0][0] == 2
 
@@ -144,8 +147,26 @@ def test_a_table_without_windows_has_a_row_per_group(spark: SparkSession) -> Non
     )
     rows = clicks(spark, ("2024-05-01 10:00:00", "a"), ("2024-05-01 11:00:00", "a"), ("2024-05-01 11:00:00", None))
 
-    found = compute_groups(rows, definition, NOW)
+    found = aggregate(rows, definition, NOW)
 
     last = AT + timedelta(hours=1)
-    schema = "page string, click_count bigint, last_at timestamp, _processed_at timestamp"
-    assertDataFrameEqual(found, spark.createDataFrame([("a", 2, last, NOW), (None, 1, last, NOW)], schema))
+    schema = "page string, click_count bigint, last_at timestamp, _row_count bigint, _processed_at timestamp"
+    assertDataFrameEqual(found, spark.createDataFrame([("a", 2, last, 2, NOW), (None, 1, last, 1, NOW)], schema))
+
+
+@pytest.mark.parametrize(
+    ("size", "slide"), [("10 minutes", "5 minutes"), ("10 minutes", "3 minutes"), ("1 hour", None), ("7 days", "1 day")]
+)
+def test_the_arithmetic_of_windows_agrees_with_the_windows(spark: SparkSession, size: str, slide: str | None) -> None:
+    """The number of a row's windows and the first of them are computed apart from the windows, to check them."""
+    times = ["2024-05-01 10:00:00", "2024-05-01 10:04:59.999999", "2024-05-01 10:05:00", "1969-12-31 23:59:59", "0202-05-01 10:00:00"]
+    definition = gold(size, slide)
+    assert definition.window is not None
+    rows = clicks(spark, *((at, at) for at in times))
+    counted = windowed(rows, definition, "at").groupBy("page").agg(F.count("*"), F.min("window_start"), F.min("window_end"))
+    start, end = first_window(definition.window, F.col("at"))
+
+    computed = rows.select("page", window_count(definition.window, F.col("at")), start, end)
+
+    assert sorted(map(str, computed.collect())) != []
+    assert {tuple(map(str, row)) for row in computed.collect()} == {tuple(map(str, row)) for row in counted.collect()}

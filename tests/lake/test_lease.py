@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.lake.lease import LeaseHeld, hold_lease
+from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
 
 HOLD = """
 import sys
@@ -39,15 +39,27 @@ def test_a_killed_holder_leaves_the_lease_free(tmp_path: Path) -> None:
     process = holder(tmp_path / "lease")
     process.kill()
     process.communicate()
-    with hold_lease(str(tmp_path / "lease"), "shop", "weir run") as descriptor:
-        assert descriptor > 0
+    with hold_lease(str(tmp_path / "lease"), "shop", "weir run") as lease:
+        lease.check()
+
+
+def test_a_holder_whose_file_was_removed_notices_before_it_writes(tmp_path: Path) -> None:
+    path = tmp_path / "lease"
+    with hold_lease(str(path), "shop", "weir run") as lease:
+        path.unlink()
+        with pytest.raises(LeaseLost, match="was removed while this run held it"):
+            lease.check()
+        with hold_lease(str(path), "shop", "weir run") as second:
+            second.check()
+            with pytest.raises(LeaseLost):
+                lease.check()
 
 
 LEAVE_CHILD = """
 import subprocess, sys
 from spark_jobs.lake.lease import hold_lease
-with hold_lease(sys.argv[1], "shop", "weir run") as descriptor:
-    subprocess.Popen([sys.executable, "-c", "import sys; print('up', flush=True); sys.stdin.read()"], pass_fds=(descriptor,))
+with hold_lease(sys.argv[1], "shop", "weir run") as lease:
+    subprocess.Popen([sys.executable, "-c", "import sys; print('up', flush=True); sys.stdin.read()"], pass_fds=(lease.descriptor,))
 """
 
 

@@ -7,7 +7,8 @@ from deltalake import DeltaTable
 from spark_jobs.lake import ledger as ledger_module
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger import SWAPPING, Definition, Ledger
+from spark_jobs.lake.seen import Seen
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 COUNTS = Counts(rows_in=10, inserted=4, updated=1, superseded=2, duplicate=1, quarantined=1, filtered=1)
@@ -16,8 +17,8 @@ COUNTS = Counts(rows_in=10, inserted=4, updated=1, superseded=2, duplicate=1, qu
 def test_counts_add_up_class_by_class_and_name_what_is_missing() -> None:
     assert COUNTS.missing == 0
     assert (COUNTS + Counts(rows_in=3, inserted=1)).missing == 2
-    assert Counts.of_classes(3, {"inserted": 2, "filtered": 1}) == Counts(rows_in=3, inserted=2, filtered=1)
-    assert Counts.of_classes(3, {"inserted": 2}).missing == 1
+    assert (COUNTS + Counts(parked=-2, inserted=1, superseded=1)).missing == 0
+    assert Counts.of_row({"rows_in": 3, "inserted": 2, "late": None, "table": "silver.orders"}) == Counts(rows_in=3, inserted=2)
 
 
 def test_a_batch_is_done_once_its_marker_is_written_also_for_the_next_reader(tmp_path: Path) -> None:
@@ -25,19 +26,49 @@ def test_a_batch_is_done_once_its_marker_is_written_also_for_the_next_reader(tmp
     ledger = Ledger(lake)
     batch = ("silver.orders", "stream", 1, 7)
     assert not ledger.has_batch(batch)
-    ledger.write_batch("run", batch, AT, AT, 3, COUNTS)
+    ledger.write_batch("run", batch, AT, 3, COUNTS, Seen(AT, None, 4))
     assert ledger.has_batch(batch)
     assert Ledger(lake).has_batch(batch)
-    assert Ledger(lake).has_any_batch("silver.orders", "stream")
-    assert not Ledger(lake).has_any_batch("silver.orders", "reenrich.customers")
+    assert [row["batch"] for row in Ledger(lake).batches("silver.orders", 1)] == [7]
+    assert Ledger(lake).batches("silver.orders", 2) == []
+    assert Ledger(lake).seen("silver.orders", 1) == Seen(AT, None, 4)
+
+
+def test_a_batch_that_is_begun_again_reads_what_it_began_with(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path), "shop")
+    batch = ("silver.orders", "release", 1, 0)
+    begun = Ledger(lake).begin_batch("run 1", batch, {"silver.orders": 3, "dimension.members": None})
+
+    again = Ledger(lake)
+    assert again.begin_batch("run 2", batch, {"silver.orders": 9, "dimension.members": 5}) == begun
+    assert begun.inputs == {"silver.orders": 3, "dimension.members": None}
+    assert again.open_batch("silver.orders", "release", 1) == 0
+    assert again.open_batch("silver.orders", "stream", 1) is None
+    again.write_batch("run 2", batch, AT, 4, COUNTS, Seen())
+    assert again.open_batch("silver.orders", "release", 1) is None
+
+
+def test_a_rebuilt_table_has_consumed_what_it_was_rebuilt_from(tmp_path: Path) -> None:
+    ledger = Ledger(Lake(str(tmp_path), "shop"))
+    ledger.write_definitions("run 1", {"gold.x": Definition(1, {"from": "silver.a"}, {})})
+    ledger.write_table("run 1", "gold.x", 1.0, {"silver.a": 5}, 2, 1, COUNTS)
+    assert ledger.consumed_inputs() == {"gold.x": {"silver.a": 5}}
+
+    swapping = Definition(2, {"from": "silver.b"}, {}, SWAPPING)
+    ledger.write_definitions("run 2", {"gold.x": swapping})
+    assert ledger.live_definitions()["gold.x"].generation == 1
+    assert ledger.definitions()["gold.x"] == swapping
+
+    ledger.write_definitions("run 2", {"gold.x": Definition(2, {"from": "silver.b"}, {"silver.b": 9})})
+    assert ledger.live_definitions()["gold.x"].generation == 2
+    assert ledger.consumed_inputs() == {"gold.x": {"silver.b": 9}}
 
 
 def test_the_last_run_of_a_table_says_what_it_consumed(tmp_path: Path) -> None:
     ledger = Ledger(Lake(str(tmp_path), "shop"))
     assert ledger.consumed_inputs() == {}
     for version in (4, 5):
-        at = AT.replace(hour=version)
-        ledger.write_table("run", "silver.orders", at, 1.0, {"bronze.orders": version}, 2, 1, COUNTS)
+        ledger.write_table("run", "silver.orders", 1.0, {"bronze.orders": version}, 2, 1, COUNTS)
     assert ledger.consumed_inputs() == {"silver.orders": {"bronze.orders": 5}}
 
 
@@ -45,6 +76,6 @@ def test_the_ledger_stays_small_however_many_runs_it_holds(tmp_path: Path, monke
     monkeypatch.setattr(ledger_module, "COMMITS_PER_COMPACTION", 5)
     lake = Lake(str(tmp_path), "shop")
     for number in range(12):
-        Ledger(lake).write_batch("run", ("silver.orders", "stream", 1, number), AT, AT, 3, COUNTS)
+        Ledger(lake).write_batch("run", ("silver.orders", "stream", 1, number), AT, 3, COUNTS, Seen())
     assert len(Ledger(lake).rows("batches")) == 12
     assert len(DeltaTable(lake.ledger("batches")).file_uris()) < 6

@@ -15,10 +15,11 @@ from spark_jobs.cli.app import app
 from spark_jobs.config import pipeline as models
 from spark_jobs.config.checks import check_folder
 from spark_jobs.config.document import read_document
-from spark_jobs.lake.ledger import BATCHES, RUNS, TABLES
+from spark_jobs.gold.late import LATE_DDL
+from spark_jobs.lake.ledger import SCHEMAS
 from spark_jobs.landing.registrar import ARRIVALS
 from spark_jobs.run.result import EXIT_CODES
-from spark_jobs.silver.schema import ORIGIN_DDL, QUARANTINE_DDL
+from spark_jobs.silver.schema import ORIGIN_DDL, SEEN_DDL, SET_ASIDE_DDL
 from tests.conftest import Workshop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,9 +129,22 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_system_column_is_explained() -> None:
     page = TABLES_PAGE.read_text(encoding="utf-8")
-    declared = [part.split()[0] for part in re.split(r", (?![^<]*>)", f"{BRONZE_DDL}, {ORIGIN_DDL}, {QUARANTINE_DDL}")]
-    stored = [name for schema in (ARRIVALS, RUNS, TABLES, BATCHES) for name in schema.names]
-    names = {*declared, *stored, "_event_at", "_valid_from", "_valid_to", "_confirmed_by", "window_start", "window_end"}
+    declared = [
+        part.split()[0] for part in re.split(r", (?![^<]*>)", f"{BRONZE_DDL}, {ORIGIN_DDL}, {SEEN_DDL}, {SET_ASIDE_DDL}, {LATE_DDL}")
+    ]
+    stored = [name for schema in (ARRIVALS, *SCHEMAS.values()) for name in schema.names]
+    names = {
+        *declared,
+        *stored,
+        "_event_at",
+        "_valid_from",
+        "_valid_to",
+        "_confirmed_by",
+        "window_start",
+        "window_end",
+        "_row_count",
+        "_revision",
+    }
 
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
 

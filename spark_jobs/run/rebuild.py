@@ -1,0 +1,164 @@
+"""`weir rebuild`: tables are made anew from bronze, beside those that stand, compared with them, and only then put in their place.
+
+A rebuilt table gets a new generation: a new checkpoint and new transaction ids. Everything below it is rebuilt with it. Readers see the old
+table until one commit replaces it as a whole; its old rows stay in its history.
+"""
+
+import shutil
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spark_jobs.config import Project
+from spark_jobs.config.definition import definition_parts
+from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.lakehouse import Profile
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
+from spark_jobs.lake.ledger import SWAPPING, Definition
+from spark_jobs.run.failure import first_line, keep_trace
+from spark_jobs.run.order import RunOrder, new_order, note_run
+from spark_jobs.run.plan import Plan, make_plan, redefined_tables
+from spark_jobs.run.progress import Progress, make_progress
+from spark_jobs.run.result import EXIT_CODES, Start, State, Status
+
+if TYPE_CHECKING:
+    from spark_jobs.verify.result import TableCheck
+
+
+@dataclass(frozen=True)
+class Rebuild:
+    """What a rebuild ends with. `differences` compares each table as it stood with the one that was built."""
+
+    pipeline: str
+    status: Status
+    message: str
+    run_id: str | None = None
+    seconds: float = 0.0
+    differences: tuple["TableCheck", ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.status]
+
+    def as_dict(self) -> dict[str, Any]:
+        said = {"pipeline": self.pipeline, "run_id": self.run_id, "status": self.status.value, "exit_code": self.exit_code}
+        tables = [difference.as_dict() for difference in self.differences]
+        return {**said, "message": self.message, "seconds": round(self.seconds, 2), "tables": tables}
+
+
+class RebuildFailed(Exception):
+    """A table could not be built anew; those that stand were not touched."""
+
+    def __init__(self, table: str, cause: str) -> None:
+        self.table, self.cause = table, cause
+        super().__init__(f"{table}: {cause}")
+
+
+def rebuild_tables(
+    project: Project, name: str, profile: Profile, tables: Collection[str] = (), is_dry: bool = False, start: Start | None = None
+) -> Rebuild:
+    """Rebuild the named tables, or those whose definition has changed, and all below them."""
+    lake = Lake(project.lake, name)
+    try:
+        with hold_lease(lake.lease(), name, "weir rebuild") as lease:
+            finish_swap(project, profile, make_plan(project.pipelines[name], project.conf, lake), lease, start)
+            plan = make_plan(project.pipelines[name], project.conf, lake)
+            chosen = tables_to_rebuild(plan, tables)
+            if not chosen:
+                return Rebuild(name, Status.NOTHING_TO_DO, "every table follows its definition; name the tables to rebuild all the same")
+            return _rebuild_held(new_order(project, profile, _staged(plan, chosen), lease), plan, is_dry, start)
+    except LeaseHeld as held:
+        return Rebuild(name, Status.LEASED, str(held))
+
+
+def tables_to_rebuild(plan: Plan, named: Collection[str]) -> list[str]:
+    """The named or redefined tables and all below them, inputs first. Bronze is what they are rebuilt from: it cannot be itself."""
+    allowed = [table for table in plan.tables if not table.startswith("bronze.")]
+    for table in named:
+        if table not in allowed:
+            where, hint = f"conf/pipelines/{plan.pipeline.name}.yml", did_you_mean(table, allowed)
+            raise ConfigError([Problem(where, 1, "table", table, f"there is no table {table!r} that can be rebuilt", hint)])
+    wanted = set(named or [table for table in redefined_tables(plan) if table in allowed])
+    for table, inputs in plan.tables.items():  # in the order of the data: what is below comes later
+        if wanted & set(inputs):
+            wanted.add(table)
+    return [table for table in plan.tables if table in wanted]
+
+
+def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> bool:
+    """A rebuild that was killed while it replaced tables had said so first: whoever comes next replaces them to the end."""
+    begun = {table: known for table, known in plan.ledger.definitions().items() if known.state == SWAPPING}
+    if not begun:
+        return False
+    from spark_jobs.run.spark import start_session  # the JVM's side
+    from spark_jobs.run.swap import swap_tables
+
+    staged = replace(plan, lake=replace(plan.lake, staged=frozenset(begun)), definitions=plan.definitions | begun)
+    order = new_order(project, profile, _only(staged, list(begun)), lease)
+    with (start or start_session)(order, {}) as spark:
+        swap_tables(spark, order, plan)
+    _discard_stage(plan.lake)
+    return True
+
+
+def _staged(plan: Plan, chosen: list[str]) -> Plan:
+    """The plan of the new generation: a number that no batch, begun or done, has had. A rebuild that was cut leaves its own behind."""
+    rows = [row for name in ("intents", "batches") for row in plan.ledger.rows(name, ["generation"])]
+    number = max([*(plan.generation(table) for table in chosen), *(row["generation"] for row in rows)]) + 1
+    fresh = {table: Definition(number, definition_parts(plan.pipeline, table, plan.conf), {}) for table in chosen}
+    lake = replace(plan.lake, staged=frozenset(chosen))
+    return _only(replace(plan, lake=lake, definitions=plan.definitions | fresh), chosen)
+
+
+def _only(plan: Plan, chosen: list[str]) -> Plan:
+    return replace(plan, tables={table: inputs for table, inputs in plan.tables.items() if table in chosen})
+
+
+def _rebuild_held(order: RunOrder, live: Plan, is_dry: bool, start: Start | None) -> Rebuild:
+    started, name, chosen = time.monotonic(), live.pipeline.name, list(order.plan.tables)
+    _discard_stage(live.lake)
+    note_run(order, "rebuild started")
+    found: list[TableCheck] = []
+    try:
+        with make_progress(chosen) as progress:
+            _build_and_swap(order, live, is_dry, start, progress, found)
+        status, message = Status.OK, f"{len(chosen)} tables {'built and compared, none replaced' if is_dry else 'rebuilt'}"
+    except Exception as error:  # noqa: BLE001 - the rebuild fails with its cause, and the ledger says so
+        keep_trace(order.log_file, "the rebuild", error)
+        status, message = Status.FAILED, f"{first_line(error)}; log: {order.log_file}; mend the cause and run it again"
+    note_run(order, "rebuild ended", status, message)
+    return Rebuild(name, status, message, order.run_id, time.monotonic() - started, tuple(found))
+
+
+def _build_and_swap(order: RunOrder, live: Plan, is_dry: bool, start: Start | None, progress: Progress, found: list["TableCheck"]) -> None:
+    from spark_jobs.run.execute import Execution  # the JVM's side
+    from spark_jobs.run.spark import start_session
+    from spark_jobs.run.swap import compare_tables, swap_tables
+
+    with (start or start_session)(order, {}) as spark:
+        runs = Execution(order.plan, {}, progress).run(order, spark)
+        for failed in (run for run in runs if run.state is State.FAILED):
+            raise RebuildFailed(failed.table, str(failed.error))
+        for difference in compare_tables(spark, order.plan, live):
+            found.append(difference)
+            progress.say(_describe(difference))
+        if not is_dry:
+            begun = {table: replace(order.plan.definitions[table], state=SWAPPING) for table in order.plan.tables}
+            order.ledger.write_definitions(order.run_id, begun)
+            swap_tables(spark, order, live)
+    _discard_stage(live.lake)
+
+
+def _describe(found: "TableCheck") -> str:
+    if found.is_equal:
+        return f"{found.table}: comes out as it stands, {found.rows:,} rows"
+    changes = f"{found.only_recomputed:,} new rows, {found.only_here:,} no longer there, {found.different:,} different"
+    columns = "".join(f"; {problem}" for problem in found.problems)
+    return f"{found.table}: {found.rows:,} rows stand, {found.recomputed:,} were built: {changes}{columns}"
+
+
+def _discard_stage(lake: Lake) -> None:
+    shutil.rmtree(Path(lake.stage), ignore_errors=True)

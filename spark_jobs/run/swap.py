@@ -1,0 +1,89 @@
+"""A rebuilt generation against the tables that stand, and in their place.
+
+Each table is replaced by one commit, inputs first, so that a reader sees the old rows or the new ones; the last step is one row per table
+in the ledger, which makes the new generation the live one. Every step may be done again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.lake import delta_log, tables
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.failpoints import reach
+from spark_jobs.lake.layout import SIDES
+from spark_jobs.lake.ledger import LIVE
+from spark_jobs.lake.tables import Batch
+from spark_jobs.run.order import RunOrder
+from spark_jobs.run.plan import Plan
+from spark_jobs.silver.schema import dimension_ddl, silver_ddl
+from spark_jobs.verify.compare import compare
+from spark_jobs.verify.result import TableCheck
+from spark_jobs.verify.targets import Target
+
+OF_PROCESSING = ("_processed_at", "_revision", "_seen_until", "_closed_until", "_arrived_at", "_confirmed_by", "_row_count", "_content")
+PLACE = ("_file", "_file_id", "_line")
+
+
+def compare_tables(spark: SparkSession, staged: Plan, live: Plan) -> Iterator[TableCheck]:
+    """What a rebuild would change, table by table."""
+    for table in staged.tables:
+        old, new = (_read(spark, plan, table) for plan in (live, staged))
+        if new is not None:
+            yield compare(_target(table, old, new, _key(staged, table)), rows=5)
+
+
+def swap_tables(spark: SparkSession, order: RunOrder, live: Plan) -> None:
+    """Put the rows of the new generation in the place of the old ones."""
+    staged = order.plan
+    for table in staged.tables:
+        _create(live, table)
+        for name in (*(f"{side}.{table}" for side in SIDES), table):
+            rows = _read(spark, staged, name)
+            if rows is None and delta_log.table_version(live.lake.table(name)) is not None:
+                rows = tables.read(spark, live.lake.table(name)).limit(0)
+            if rows is not None:
+                reach("swap.before", table)
+                definition = staged.definitions[table]
+                batch = Batch(live.lake, order.lease, table, "swap", definition.generation, 0, order.run_id, datetime.now(UTC), {})
+                tables.overwrite(rows, name, batch, Counts())
+                reach("swap.after", table)
+    now = replace(live, tables=staged.tables, definitions=live.definitions | staged.definitions)
+    consumed = {table: now.current_inputs(table) for table in staged.tables}
+    fresh = {table: replace(staged.definitions[table], state=LIVE, starts_after=consumed[table]) for table in staged.tables}
+    order.ledger.write_definitions(order.run_id, fresh)
+
+
+def _read(spark: SparkSession, plan: Plan, name: str) -> DataFrame | None:
+    path = plan.lake.table(name)
+    return tables.read(spark, path) if delta_log.table_version(path) is not None else None
+
+
+def _create(live: Plan, table: str) -> None:
+    """A table that was not there before begins with the properties of its layer."""
+    layer, _, name = table.partition(".")
+    if layer == "dimension":
+        tables.create(live.lake.table(table), dimension_ddl(live.pipeline.dimensions[name]), tables.CHANGE_FEED)
+    elif layer == "silver":
+        tables.create(live.lake.table(table), silver_ddl(live.pipeline, name), tables.CHANGE_FEED)
+
+
+def _key(plan: Plan, table: str) -> tuple[str, ...] | None:
+    layer, _, name = table.partition(".")
+    if layer == "dimension":
+        dimension = plan.pipeline.dimensions[name]
+        return (*dimension.key, *(["_valid_from"] if dimension.history == "scd2" else []))
+    if layer == "silver":
+        return tuple(plan.pipeline.silver[name].key or ()) or None
+    gold = plan.pipeline.gold[name]
+    return (*(["window_start", "window_end"] if gold.window else []), *gold.group_by) or None if gold.from_ else None
+
+
+def _target(table: str, old: DataFrame | None, new: DataFrame, key: tuple[str, ...] | None) -> Target:
+    """Compared is what both have: a column that comes or goes is named, not counted as a difference of every row."""
+    common = [name for name in new.columns if old is None or name in old.columns]
+    known = tuple(name for name in key or () if name in common) or None
+    left_out = {*OF_PROCESSING, *(PLACE if known else ("_file",)), *(known or ())}
+    return Target(table, old, new, known, tuple(name for name in common if name not in left_out))
