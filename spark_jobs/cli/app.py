@@ -1,6 +1,7 @@
 """The commands of `weir`, each with its help, its example and its exit codes."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +29,20 @@ PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.
 
 
 def main() -> None:
-    app()
+    """Run the command and leave at once: Arrow's reading threads may still be ending, and the interpreter's own way out can then abort
+    (https://github.com/apache/arrow/issues/34314), which would turn a good result into a bad exit code.
+    """
+    try:
+        app()
+    except SystemExit as ending:
+        code = ending.code
+    else:
+        code = 0
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 1 if code else 0)
 
 
 @app.callback(invoke_without_command=True)
