@@ -7,18 +7,14 @@ from pyspark.sql import functions as F
 
 from spark_jobs.verify.rows import DELETE, is_nested
 
-HEX, HEX_REVERSED = "0123456789abcdef", "fedcba9876543210"
-"""Digits of a file's id, and the same in reverse: so written, the least id is the greatest."""
-
 
 def newest_versions(versions: DataFrame, key: Sequence[str], sequence: str) -> DataFrame:
     """One row per key: the version with the greatest sequence; of these a delete before others, then the greatest content.
 
-    Of identical copies the one that came first: by its chunk, then by its file and line.
+    Of identical copies the one that came first. Where it matters in which file it came, rows know the number of theirs.
     """
-    is_delete = F.col("_class") == DELETE
-    last_come = [-F.col("_chunk"), F.translate("_file_id", HEX, HEX_REVERSED), -F.col("_line")]
-    order = [F.col(sequence), is_delete, F.col("_content"), *last_come]
+    arrival = "_file_number" if "_file_number" in versions.columns else "_chunk"
+    order = [F.col(sequence), F.col("_class") == DELETE, F.col("_content"), -F.col(arrival), -F.col("_line")]
     row = F.struct(*(name for name in versions.columns if name not in key))
     by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate(order)))
     found = versions.groupBy(*key).agg(F.max_by(row, by).alias("_row"))

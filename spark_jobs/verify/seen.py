@@ -23,8 +23,10 @@ def seen_by_file(judged: DataFrame, event_time: str, marks: DataFrame) -> DataFr
         nothing.cast("timestamp").alias("_latest"),
         F.lit(True).alias("_is_mark"),
     )
-    before = Window.orderBy("_chunk", F.col("_path").asc_nulls_first()).rowsBetween(Window.unboundedPreceding, -1)
-    seen = events.unionByName(closes).withColumn("_seen_until", F.max("_latest").over(before))
+    in_order = Window.orderBy("_chunk", F.col("_path").asc_nulls_first())
+    before = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    numbered = events.unionByName(closes).withColumn("_file_number", F.row_number().over(in_order))
+    seen = numbered.withColumn("_seen_until", F.max("_latest").over(before))
     closed = F.max(F.when(F.col("_is_mark"), F.col("_seen_until"))).over(before)
     return seen.withColumn("_closed_until", closed)
 
@@ -36,5 +38,5 @@ def progress(seen: DataFrame) -> DataFrame:
 
 
 def with_seen(rows: DataFrame, seen: DataFrame) -> DataFrame:
-    files = seen.where(~F.col("_is_mark")).select("_file_id", "_seen_until", "_closed_until")
-    return rows.join(F.broadcast(files), on="_file_id", how="left")
+    files = seen.where(~F.col("_is_mark")).select("_file_id", "_chunk", "_file_number", "_seen_until", "_closed_until")
+    return rows.join(F.broadcast(files), on=["_file_id", "_chunk"], how="left")

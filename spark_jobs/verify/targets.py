@@ -102,14 +102,9 @@ def _parked(again: Recomputation, table: str) -> Target:
 
 
 def _deleted(again: Recomputation, table: str, silver: Silver) -> Target:
-    """The table remembers every delete that was the newest version once; compared are the newest ones of keys that are gone now."""
-    name, key = f"deleted.{table}", list(silver.key or ())
-    sequence = [column for column in [silver.sequence_column] if column and column not in key]
-    standing = again.standing.table(name)
-    if standing is not None:
-        newest = standing.groupBy(*key).agg(*(F.max(column).alias(column) for column in sequence))
-        standing = newest.join(again.table(table).select(*key), on=key, how="left_anti")
-    return Target(name, standing, again.deleted(table), tuple(key), tuple(sequence))
+    name, key = f"deleted.{table}", tuple(silver.key or ())
+    sequence = tuple(column for column in [silver.sequence_column] if column and column not in key)
+    return Target(name, again.standing.table(name), again.deleted(table), key, sequence)
 
 
 def _late(again: Recomputation, table: str, gold: Gold) -> Target:
