@@ -65,13 +65,14 @@ def process_changes(changes: DataFrame, batch: Batch, table: WindowTable) -> Cou
     if summary.version is None:
         return seen
     images = changes.where(gold.where) if gold.where else changes
-    is_first = not batch.has(table.name)
-    touched = None if is_first else find_touched(images, gold, table.event_time)
     if gold.mode == "append":
+        was_closed = Watermark.from_list(batch.inputs.get(WAS))
+        touched = find_touched(images, gold, table.event_time) if was_closed != Watermark() else None
         if touched is None:
             return seen
-        repaired = touched.narrowed(closed_windows(Watermark.from_list(batch.inputs.get(WAS))))
-        return _write(changes.sparkSession, summary, repaired, None, batch, table)
+        return _write(changes.sparkSession, summary, touched.narrowed(closed_windows(was_closed)), None, batch, table)
+    is_first = not batch.has(table.name)
+    touched = None if is_first else find_touched(images, gold, table.event_time)
     if touched is None and not is_first:
         return seen
     return _write(changes.sparkSession, summary, touched, summary.pairs, batch, table)
