@@ -20,7 +20,7 @@ from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.feed import Feed, add_seen
 from spark_jobs.silver.lookup import look_up, missing_reasons
 from spark_jobs.silver.set_aside import with_records, write_set_aside
-from spark_jobs.silver.tally import Tally, observe_records, tally_rows
+from spark_jobs.silver.tally import EARLIEST, Tally, observe_records, tally_rows
 from spark_jobs.silver.versions import content_hash, judge_winners, rank_versions
 
 ROWS_PER_FILE = 250_000
@@ -61,7 +61,7 @@ def classify(decoded: DataFrame, batch: Batch, table: FactTable, clock: Column |
         .when(F.size(no_member) > 0, "quarantined")
         .when(F.size(is_parked) > 0, "parked")
     )
-    reasons = F.when(is_bad, F.col("_reasons")).otherwise(F.concat(no_member, is_parked))
+    reasons = F.when(is_bad, F.col("_reasons")).when(F.size(no_member) > 0, no_member).otherwise(is_parked)
     rows = rows.withColumn("_class", kind).withColumn("_reasons", reasons)
     rows = rows.withColumn("_content", content_hash(rows, table.declared))
     return rows.drop(*(f"_found_{name}" for name, _, _ in table.lookups))
@@ -144,8 +144,10 @@ def _enrich(rows: DataFrame, table: FactTable, batch: Batch) -> DataFrame:
 def _missing(table: FactTable, policy: str, clock: Column | None) -> Column:
     """The members that a row waits for, among the lookups with this policy."""
     waiting = []
-    for name, lookup, _ in table.lookups:
+    for name, lookup, dimension in table.lookups:
         is_settled = F.col(f"_found_{name}")
+        if dimension.history == "scd2" and lookup.as_of:  # a version is valid at a time: without one there is none to wait for
+            is_settled |= F.col(lookup.as_of).isNull()
         if clock is not None and lookup.give_up_after:
             is_settled |= F.coalesce(F.col("_arrived_at") + F.expr(f"INTERVAL {lookup.give_up_after}") <= clock, F.lit(False))
         if lookup.if_missing == policy:
@@ -154,7 +156,9 @@ def _missing(table: FactTable, policy: str, clock: Column | None) -> Column:
 
 
 def _with_seen(rows: DataFrame, ranked: DataFrame, tally: Tally, table: FactTable, feed: Feed) -> DataFrame:
-    return add_seen(rows, ranked.where("_is_accepted"), str(table.decoding.event_time), feed, tally.highs)
+    event_time = str(table.decoding.event_time)
+    accepted = ranked.where(F.col("_is_accepted") & (F.col(event_time) >= F.expr(EARLIEST)))
+    return add_seen(rows, accepted, event_time, feed, tally.highs)
 
 
 def _standing(spark: SparkSession, tally: Tally, batch: Batch, table: FactTable) -> DataFrame | None:

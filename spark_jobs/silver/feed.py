@@ -25,8 +25,8 @@ def add_seen(rows: DataFrame, accepted: DataFrame, event_time: str, feed: Feed, 
     """
     files = accepted.groupBy("_file_id", "_chunk", "_file").agg(F.max(event_time).alias("_newest"))
     before = Window.orderBy("_chunk", "_file").rowsBetween(Window.unboundedPreceding, -1)
-    earlier = files.select("_file_id", F.greatest(F.max("_newest").over(before), _literal(feed.seen.high)).alias("_seen_until"))
-    joined = rows.join(F.broadcast(earlier), on="_file_id", how="left")
+    earlier = files.select("_file_id", "_chunk", F.greatest(F.max("_newest").over(before), _literal(feed.seen.high)).alias("_seen_until"))
+    joined = rows.join(F.broadcast(earlier), on=["_file_id", "_chunk"], how="left")
     return joined.withColumn("_closed_until", _closed_until(feed, highs)).select(*rows.columns, "_seen_until", "_closed_until")
 
 

@@ -24,7 +24,7 @@ def rank_versions(rows: DataFrame, key: Sequence[str], sequence: str) -> DataFra
     # Rows that do not compete often have a NULL key: each is a partition of its own, not all one huge one.
     alone = F.when(~is_candidate, F.struct("_file_id", "_line"))
     newest_first = [F.col(name).desc() for name in (sequence, "_is_delete", "_content")]
-    versions = Window.partitionBy(*key, alone).orderBy(*newest_first, *map(F.col, ("_arrived_at", "_file_id", "_line")))
+    versions = Window.partitionBy(*key, alone).orderBy(*newest_first, *map(F.col, ("_chunk", "_file", "_line")))
     is_winner = F.row_number().over(versions) == 1
     version = F.struct(sequence, "_is_delete", "_content")
     is_repeat = version == F.lag(version).over(versions)

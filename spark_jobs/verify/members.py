@@ -36,13 +36,13 @@ def with_members(rows: DataFrame, memberships: list[Membership], event_time: str
     names = [name for name in rows.columns if not name.startswith("_is_missing_")]
     changed = {
         "_class": F.when(is_candidate, judged).otherwise(F.col("_class")),
-        "_rules": F.when(is_candidate, F.concat(refused, parked)).otherwise(F.col("_rules")),
+        "_rules": F.when(is_candidate, F.when(F.size(refused) > 0, refused).otherwise(parked)).otherwise(F.col("_rules")),
     }
     return rows.select(*(changed[name].alias(name) if name in changed else F.col(name) for name in names))
 
 
 def _joined(rows: DataFrame, membership: Membership, event_time: str | None) -> DataFrame:
-    """Left join; where an `on` column is NULL there is no member that could be missing."""
+    """Left join; where an `on` column or the time is NULL there is no member that could be missing."""
     lookup, dimension = membership.lookup, membership.dimension
     has_history = dimension.history == "scd2"
     at = (lookup.as_of or str(event_time)) if has_history else None
@@ -59,7 +59,7 @@ def _joined(rows: DataFrame, membership: Membership, event_time: str | None) -> 
         is_valid = (rows[at] >= found["_valid_from"]) & ((rows[at] < found["_valid_to"]) | found["_valid_to"].isNull())
         is_member = is_member & is_valid
     asks = F.lit(True)
-    for column in lookup.on:
+    for column in [*lookup.on, *([at] if at else [])]:
         asks = asks & rows[column].isNotNull()
     is_missing = (found["_is_found"].isNull() & asks).alias(f"_is_missing_{membership.name}")
     taken = [found[f"_taken_{name}"].alias(name) for name in lookup.take]

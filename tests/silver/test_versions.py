@@ -56,7 +56,7 @@ def test_versions_of_a_batch_are_ranked_and_rows_set_aside_keep_out(spark: Spark
     ]
     frame = spark.createDataFrame(
         [(*row, at) for row in rows], "k int, seq int, _content long, _class string, _file_id string, _line long, _arrived_at timestamp"
-    ).withColumn("_is_delete", F.lit(False))
+    ).withColumns({"_is_delete": F.lit(False), "_chunk": F.lit(1), "_file": F.lit("f")})
 
     ranked = rank_versions(frame, ["k"], "seq").select("_line", "_class").orderBy(F.col("_line")).collect()
 
