@@ -93,8 +93,8 @@ def _files_read(home: Path) -> dict[str, tuple[int, int]]:
     """Per table: how many scans of it the run made, and the most files that one of them read."""
     scans: dict[int, str] = {}
     read: dict[str, list[int]] = defaultdict(list)
-    for log in (home / "events").rglob("*"):
-        for line in log.read_text(encoding="utf-8").splitlines() if log.is_file() else []:
+    for log in (home / "events").rglob("events_*"):
+        for line in log.read_text(encoding="utf-8").splitlines():
             event = json.loads(line)
             if "sparkPlanInfo" in event:
                 _collect_scans(event["sparkPlanInfo"], f"{home}/lake/meters/", scans)

@@ -23,7 +23,10 @@ ALWAYS = {
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",  # readers outside Spark do not all know them
+    # Small files are put together; those of a load, each a span of event time, are left as they are: a late row then reads only its own.
     "spark.databricks.delta.autoCompact.enabled": "true",
+    "spark.databricks.delta.autoCompact.minFileSize": str(1024 * 1024),
+    "spark.databricks.delta.autoCompact.maxFileSize": str(16 * 1024 * 1024),
     # A batch that a crash cut is done again from the versions it began with, however long ago that was.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
