@@ -19,3 +19,10 @@ def keep_trace(log_file: Path, what: str, error: BaseException) -> None:
     log_file.parent.mkdir(parents=True, exist_ok=True)
     with open(log_file, "a", encoding="utf-8") as file:
         file.write(f"\n{what} failed:\n{''.join(traceback.format_exception(error))}\n")
+
+
+def keep_trace_outside(root: Path, pipeline: str, what: str, error: BaseException) -> Path:
+    """Of a failure that belongs to no run's log: the run had not begun, or could not even note its end."""
+    log_file = root / "logs" / pipeline / "failed.log"
+    keep_trace(log_file, what, error)
+    return log_file

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.config import Project
+from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
-from spark_jobs.run.failure import first_line, keep_trace
+from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
 from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, note_definitions
 from spark_jobs.run.progress import make_progress
@@ -35,6 +36,11 @@ def run_pipeline(
             return _run_held(project, profile, make_plan(pipeline, project.conf, lake, select, layer), lease, start)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
+    except ConfigError:
+        raise
+    except Exception as error:  # noqa: BLE001 - outside of any table, as on a full disk: the run fails with the cause
+        log_file = keep_trace_outside(project.root, name, "the run", error)
+        return RunResult(name, Status.FAILED, _go_on(f"{first_line(error)}; log: {log_file}"))
 
 
 def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult:
