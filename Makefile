@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint bench setup lock clean
+.PHONY: help demo test check lint soak bench setup lock clean
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
@@ -22,13 +22,16 @@ test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev ## the whole test suite
 	@$(SPARK)/python -m pytest
 
 check: lint ## the quick round: lint, types, and the tests that start neither Spark nor Airflow
-	@$(SPARK)/python -m pytest -q -m "not spark and not airflow"
+	@$(SPARK)/python -m pytest -q -m "not spark and not airflow and not soak"
 
 lint: .envs/airflow/.ready .envs/spark/.dev ## ruff, and mypy --strict against both environments
 	@$(SPARK)/ruff check --quiet .
 	@$(SPARK)/ruff format --quiet --check .
 	@$(SPARK)/mypy --no-error-summary
 	@$(SPARK)/mypy --no-error-summary --python-executable $(AIRFLOW)/python --cache-dir .mypy_cache/airflow dags plugins tests/airflow/inside/*.py
+
+soak: .envs/.setup .envs/spark/.dev ## hundreds of random histories and every fault at every table: hours
+	@$(SPARK)/python -m pytest -m soak
 
 bench: .envs/.setup ## measure: a big load, a small increment, a run with nothing new
 	@$(SPARK)/python -m bench

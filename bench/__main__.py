@@ -1,6 +1,7 @@
 """`make bench`: all benchmarks, one after the other. They want a quiet machine; compare ratios, not seconds."""
 
-from bench import full_load, increment
+from bench import full_load, increment, late_row
 
 increment.main()
 full_load.main()
+late_row.main()

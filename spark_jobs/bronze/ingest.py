@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from spark_jobs.bronze.arrived import make_arrived
 from spark_jobs.bronze.records import read_records
 from spark_jobs.config.pipeline import Source
 
@@ -14,6 +15,9 @@ BRONZE_DDL = (
     "_arrived_at timestamp, _chunk bigint, _problem string"
 )
 ARRIVAL_COLUMNS = ("path", "file_id", "modified_at", "arrived_at", "chunk")
+"""What bronze rows keep of their file's arrival."""
+READING_COLUMNS = ("size", "content_hash", "start_byte", "start_line")
+"""What its reader needs to know besides."""
 READ_BY_DRIVER = 4 * 1024 * 1024
 """Chunks of up to so many bytes are read by the driver: starting Python workers would take longer than the reading."""
 TASKS_PER_CORE = 2
@@ -29,13 +33,13 @@ def read_chunk(arrivals: DataFrame, files: Sequence[Mapping[str, Any]], source: 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for file in batch.to_pylist():
-                for records in read_records(f"{landing}/{file['path']}", file_format, delimiter):
+                for records in read_records(make_arrived(file, landing), file_format, delimiter):
                     yield _bronze_rows(file, records)
 
-    if sum(file["size"] for file in files) <= READ_BY_DRIVER:
+    if sum(file["size"] - (file["start_byte"] or 0) for file in files) <= READ_BY_DRIVER:
         return spark.createDataFrame(pa.Table.from_batches(read([pa.Table.from_pylist(list(files))]), schema=_BRONZE)).coalesce(1)
     tasks = min(len(files), spark.sparkContext.defaultParallelism * TASKS_PER_CORE)
-    return arrivals.select(*ARRIVAL_COLUMNS).repartition(tasks).mapInArrow(read, BRONZE_DDL)
+    return arrivals.select(*ARRIVAL_COLUMNS, *READING_COLUMNS).repartition(tasks).mapInArrow(read, BRONZE_DDL)
 
 
 _BRONZE = pa.schema(

@@ -14,7 +14,7 @@ from spark_jobs.lake.counts import CLASSES, Counts
 from spark_jobs.lake.delta_log import count_rows, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.landing.registrar import TAKEN, read_arrivals
+from spark_jobs.landing.registrar import files_not_taken, read_arrivals
 
 NOT_TAKEN_SHOWN = 5
 REENRICH = "reenrich"
@@ -45,7 +45,10 @@ def account_of(project: Project, name: str) -> dict[str, Any]:
         "lake": f"{project.lake}/{name}",
         "tables": sum_up(pipeline, lake),
         "files": count_files(pipeline, lake),
-        "files_not_taken": files_not_taken(pipeline, lake),
+        "files_not_taken": [
+            {"path": path, "reason": reason} for source in pipeline.sources for path, reason in files_not_taken(lake.arrivals(source))
+        ],
+        "drift": [f"{row['source']}: {row['field']!r} {row['kind']} in {row['file']!r}" for row in Ledger(lake).rows("drift")],
         "evidence": [row["message"] for row in Ledger(lake).rows("evidence", ["message"])],
     }
 
@@ -73,16 +76,6 @@ def count_files(pipeline: Pipeline, lake: Lake) -> dict[str, dict[str, int]]:
         verdicts = [row["verdict"] for row in read_arrivals(lake.arrivals(source), ["verdict"])]
         found[source] = {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))}
     return found
-
-
-def files_not_taken(pipeline: Pipeline, lake: Lake) -> list[dict[str, str]]:
-    """The landed files that were refused or skipped and not taken in since, each with its reason."""
-    rows = [
-        row for source in pipeline.sources for row in read_arrivals(lake.arrivals(source), ["path", "content_hash", "verdict", "reason"])
-    ]
-    taken = {(row["path"], row["content_hash"]) for row in rows if row["verdict"] == TAKEN}
-    left = [row for row in rows if row["verdict"] in ("refused", "repeated") and (row["path"], row["content_hash"]) not in taken]
-    return [{"path": row["path"], "verdict": row["verdict"], "reason": row["reason"]} for row in left]
 
 
 def _missing(table: str, counts: Counts, lake: Lake) -> int:
@@ -121,6 +114,8 @@ def _print(account: dict[str, Any], landing: str) -> None:
             f"files of {source}: {', '.join(f'{count:,} {verdict}' for verdict, count in verdicts.items()) or 'none'}", markup=False
         )
     _print_files(console, account["files_not_taken"])
+    for drift in account["drift"][:NOT_TAKEN_SHOWN]:
+        console.print(f"drift: {drift}", markup=False, soft_wrap=True)
     for message in account["evidence"]:
         console.print(f"evidence: {message}", markup=False, soft_wrap=True, style="bold red")
     console.print(f"tables: {account['lake']}", markup=False, soft_wrap=True)
@@ -128,6 +123,6 @@ def _print(account: dict[str, Any], landing: str) -> None:
 
 def _print_files(console: Console, files: list[dict[str, str]]) -> None:
     for file in files[:NOT_TAKEN_SHOWN]:
-        console.print(f"{file['verdict']}: {file['path']!r}: {file['reason']}", markup=False, soft_wrap=True)
+        console.print(f"not taken: {file['path']!r}: {file['reason']}", markup=False, soft_wrap=True)
     if len(files) > NOT_TAKEN_SHOWN:
         console.print(f"and {len(files) - NOT_TAKEN_SHOWN} more files that were not taken: `weir account --json` names them all")

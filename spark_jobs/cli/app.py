@@ -1,6 +1,7 @@
 """The commands of `weir`, each with its help, its example and its exit codes."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +29,20 @@ PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.
 
 
 def main() -> None:
-    app()
+    """Run the command and leave at once: Arrow's reading threads may still be ending, and the interpreter's own way out can then abort
+    (https://github.com/apache/arrow/issues/34314), which would turn a good result into a bad exit code.
+    """
+    try:
+        app()
+    except SystemExit as ending:
+        code = ending.code
+    else:
+        code = 0
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 1 if code else 0)
 
 
 @app.callback(invoke_without_command=True)
@@ -107,6 +121,31 @@ def verify(
     from spark_jobs.cli.verify import verify_command
 
     raise typer.Exit(verify_command(pipeline, tuple(select or ()), rows, profile, as_json))
+
+
+@app.command(epilog=f"Example: weir take retail orders retail/orders/2024-05-01.json\n\n{EXIT_CODES}")
+def take(
+    pipeline: PipelineName,
+    source: Annotated[str, typer.Argument(help="A source of the pipeline.", metavar="SOURCE")],
+    path: Annotated[str, typer.Argument(help="The file below the landing root, as warnings name it.", metavar="PATH")],
+    as_json: Json = False,
+) -> None:
+    """Take in a landed file that was refused, skipped as a repeat, or could not be read. The next run reads it."""
+    from spark_jobs.cli.take import take_command
+
+    raise typer.Exit(take_command(pipeline, source, path, as_json))
+
+
+@app.command(epilog=f"Example: weir close retail orders\n\n{EXIT_CODES}")
+def close(
+    pipeline: PipelineName,
+    source: Annotated[str | None, typer.Argument(help="Only this source.", metavar="[SOURCE]")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say that what has arrived is complete: the next run closes the windows that are still open."""
+    from spark_jobs.cli.close import close_command
+
+    raise typer.Exit(close_command(pipeline, source, as_json))
 
 
 @app.command(epilog="Example: weir sample --orders 100000 --answers answers")

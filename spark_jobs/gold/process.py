@@ -89,12 +89,16 @@ def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Co
     silver = batch.read(spark, table.source)
     now = Watermark.from_list(batch.inputs.get(WATERMARK))
     selection = Selection(closed_windows(now)) if table.gold.mode == "append" else None
+    entered = Observation()
     rows = select_rows(silver, table.gold, table.event_time, selection)
-    windows = aggregate(_on_time(rows, table), table.gold, batch.processed_at)
+    on_time = _on_time(rows, table).observe(entered, F.count(F.lit(1)).alias("pairs"))
+    windows = aggregate(on_time, table.gold, batch.processed_at)
     windows = first_revision(windows) if table.gold.watermark else windows
     late = (silver.where(table.gold.where) if table.gold.where else silver).where(is_late_row(table.gold, table.event_time))
     with kept(windows):
-        counts = Counts(inserted=windows.count(), late=late.count() if table.gold.watermark else 0)
+        found = windows.agg(F.count(F.lit(1)), F.sum("_row_count")).collect()[0]
+        _check(found[1] or 0, entered.get["pairs"], "rows of its windows", batch)
+        counts = Counts(inserted=found[0], late=late.count() if table.gold.watermark else 0)
         if table.keeps_late:
             tables.overwrite(_late(rows, batch, table), table.late, batch, counts)
         tables.overwrite(windows, table.name, batch, counts)

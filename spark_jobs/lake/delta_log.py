@@ -20,6 +20,12 @@ def table_bytes(path: str) -> int:
     return sum(DeltaTable(path).get_add_actions(flatten=True).column("size_bytes").to_pylist())
 
 
+def has_transaction(path: str, app_id: str, number: int) -> bool:
+    """Whether the table holds the write of this transaction id."""
+    last = DeltaTable(path).transaction_version(app_id) if DeltaTable.is_deltatable(path) else None
+    return last is not None and last >= number
+
+
 def count_rows(path: str) -> int:
     """The rows of the newest version, as its log says; 0 where there is no table."""
     if not DeltaTable.is_deltatable(path):

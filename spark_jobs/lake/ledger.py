@@ -116,11 +116,12 @@ class Ledger:
 
     def open_batch(self, table: str, step: str, generation: int) -> int | None:
         """The number of the batch of this step that was begun and not ended."""
-        begun = [known for known in self._known_intents() if known[:3] == (table, step, generation)]
+        begun = [known for known in list(self._known_intents()) if known[:3] == (table, step, generation)]
         return next((known[3] for known in begun if not self.has_batch(known)), None)
 
     def intents(self, table: str, step: str, generation: int) -> list[Intent]:
-        return [intent for known, intent in self._known_intents().items() if known[:3] == (table, step, generation)]
+        known = list(self._known_intents().items())  # other tables' threads add to it meanwhile
+        return [intent for batch_id, intent in known if batch_id[:3] == (table, step, generation)]
 
     def write_batch(self, run_id: str, batch_id: BatchId, started_at: datetime, version: int | None, counts: Counts, seen: Seen) -> None:
         """The batch's marker, written after everything else of it."""
@@ -136,7 +137,8 @@ class Ledger:
 
     def batches(self, table: str, generation: int) -> list[dict[str, Any]]:
         """The done batches of a table's generation, in the order in which they were done."""
-        mine = (row for row in self._known_batches().values() if (row["table"], row["generation"]) == (table, generation))
+        known = list(self._known_batches().values())  # other tables' threads add to it meanwhile
+        mine = (row for row in known if (row["table"], row["generation"]) == (table, generation))
         return sorted(mine, key=lambda row: row["ended_at"])
 
     def seen(self, table: str, generation: int) -> Seen:

@@ -1,43 +1,107 @@
-"""The files of one landing folder. What enters: a folder. What leaves: one LandedFile per file, by its path below the landing root."""
+"""The files of one landing folder. What enters: a folder. What leaves: a Listing, in which everything that lies there has its place.
 
-import hashlib
+Nothing is passed over in silence, and nothing but a regular file is ever opened: a pipe would keep the run waiting for ever.
+"""
+
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+import stat
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+LINK = "it is a symbolic link; land the file itself"
+SPECIAL = "it is a pipe, a socket or a device; land a regular file"
+NOT_UTF8 = "its name is not UTF-8 text; land it under another name"
+VANISHED = "it vanished while the folder was being listed"
+
 
 @dataclass(frozen=True)
 class LandedFile:
-    """A file as it lies there now."""
+    """A file as it lies there now, by its path below the landing root."""
 
     path: str
     size: int
     modified_at: datetime
 
 
-def list_files(landing: str, folder: str, pattern: str) -> Iterator[LandedFile]:
-    """Every file below the folder whose name matches, in the order of their paths."""
-    for parent, folders, names in os.walk(Path(landing, folder)):
-        folders.sort()
-        for name in sorted(names):
-            if fnmatchcase(name, pattern):
-                yield stat_file(landing, Path(parent, name).relative_to(landing).as_posix())
+@dataclass
+class Listing:
+    """Files to look into, what can never be taken as it lies there, and what cannot be looked at now; each in the order of paths."""
+
+    files: list[LandedFile] = field(default_factory=list)
+    refused: list[tuple[LandedFile, str]] = field(default_factory=list)
+    waiting: list[tuple[str, str]] = field(default_factory=list)
 
 
-def stat_file(landing: str, path: str) -> LandedFile:
-    found = os.stat(Path(landing, path))
-    return LandedFile(path, found.st_size, _microseconds(found.st_mtime_ns))
+def list_folder(landing: str, folder: str, pattern: str) -> Listing:
+    """Everything below the folder that belongs to the source: by its name, or because it hides what its own name cannot tell."""
+    listing, folders = Listing(), [folder]
+    while folders:
+        parent = folders.pop()
+        try:
+            entries = scan(Path(landing, parent))
+        except FileNotFoundError:
+            if parent != folder:
+                listing.waiting.append((readable(parent), VANISHED))
+        except OSError as error:
+            listing.waiting.append((readable(parent), f"the folder cannot be listed: {say(error)}"))
+        else:
+            folders += [path for entry in entries if _place(entry, path := f"{parent}/{entry.name}", pattern, listing)]
+    listing.files.sort(key=lambda file: file.path)
+    listing.refused.sort(key=lambda refused: refused[0].path)
+    listing.waiting.sort()
+    return listing
 
 
-def hash_content(landing: str, path: str) -> str:
-    with open(Path(landing, path), "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def scan(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return list(entries)
 
 
-def _microseconds(nanoseconds: int) -> datetime:
+def file_time(nanoseconds: int) -> datetime:
     """Delta keeps microseconds, and a file's time must compare equal after a round trip."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
+
+
+def readable(path: str) -> str:
+    """The path as text: bytes that are not UTF-8 are written out as \\xNN."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def say(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__
+
+
+def _place(entry: os.DirEntry[str], path: str, pattern: str, listing: Listing) -> bool:
+    """Put the entry where it belongs; true for a folder to go into."""
+    try:
+        if not entry.is_symlink() and entry.is_dir(follow_symlinks=False):
+            return True
+        if fnmatchcase(entry.name, pattern) or _hides_files(entry):
+            found = entry.stat(follow_symlinks=False)
+            file = LandedFile(readable(path), found.st_size, file_time(found.st_mtime_ns))
+            reason = _against(found.st_mode, path)
+            if reason:
+                listing.refused.append((file, reason))
+            else:
+                listing.files.append(file)
+    except FileNotFoundError:
+        listing.waiting.append((readable(path), VANISHED))
+    except OSError as error:
+        listing.waiting.append((readable(path), f"it cannot be looked at: {say(error)}"))
+    return False
+
+
+def _hides_files(entry: os.DirEntry[str]) -> bool:
+    """A link to a folder, or to nothing, may stand for files whose names would match."""
+    return entry.is_symlink() and not os.path.isfile(entry.path)
+
+
+def _against(mode: int, path: str) -> str | None:
+    if stat.S_ISLNK(mode):
+        return LINK
+    if not stat.S_ISREG(mode):
+        return SPECIAL
+    return None if readable(path).encode() == os.fsencode(path) else NOT_UTF8

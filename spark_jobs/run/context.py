@@ -26,12 +26,13 @@ Work = Callable[[DataFrame, Batch], Done]
 
 @dataclass(frozen=True)
 class RunContext:
-    """The run's order, its session, and whom to tell of finished batches."""
+    """The run's order, its session, and whom to tell of finished batches and of what a person should know."""
 
     order: RunOrder
     spark: SparkSession
     batch_settings: dict[str, str]
     on_batch: Callable[[Batch, Counts], None]
+    warn: Callable[[str], None]
 
     @property
     def plan(self) -> Plan:

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from typing import Any
@@ -16,6 +15,7 @@ from spark_jobs.run.context import RunContext
 from spark_jobs.run.failure import first_line, keep_trace
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
+from spark_jobs.run.progress import Progress
 from spark_jobs.run.reconcile import reconcile
 from spark_jobs.run.result import State, TableRun
 from spark_jobs.run.steps import create_dimensions, run_table
@@ -25,8 +25,9 @@ from spark_jobs.session.settings import PER_BATCH
 class Execution:
     """The tables of one run and how far they are. Batches report from the threads of their tables."""
 
-    def __init__(self, plan: Plan, consumed: dict[str, dict[str, Any]], on_change: Callable[[TableRun], None]) -> None:
-        self.plan, self.consumed, self.on_change = plan, consumed, on_change
+    def __init__(self, plan: Plan, consumed: dict[str, dict[str, Any]], progress: Progress) -> None:
+        self.plan, self.consumed, self.progress = plan, consumed, progress
+        self.notes: list[str] = []
         self.runs = {table: TableRun(table) for table in plan.tables}
         self.started: dict[str, float] = {}
         self.lock = threading.Lock()
@@ -39,10 +40,16 @@ class Execution:
         corrected = run.corrected + (counts.updated if is_correction else 0)
         self._change(batch.table, batches=run.batches + 1, counts=run.counts + added, corrected=corrected)
 
+    def warn(self, line: str) -> None:
+        """Tell of something that a person should know, and that stops nothing."""
+        with self.lock:
+            self.notes.append(line)
+            self.progress.say(f"warning: {line}")
+
     def run(self, order: RunOrder, spark: SparkSession) -> list[TableRun]:
         """Bring every table of the plan up to date; a table whose input failed is not reached."""
         batch_settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
-        context = RunContext(order, spark, batch_settings, self.on_batch)
+        context = RunContext(order, spark, batch_settings, self.on_batch, self.warn)
         create_dimensions(context, self.plan.tables)
         waiting = dict(self.plan.tables)
         running: dict[Future[None], str] = {}
@@ -95,4 +102,4 @@ class Execution:
         with self.lock:
             seconds = time.monotonic() - self.started[table] if table in self.started else 0.0
             self.runs[table] = replace(self.runs[table], seconds=seconds, **values)
-            self.on_change(self.runs[table])
+            self.progress.show(self.runs[table])

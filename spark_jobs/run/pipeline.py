@@ -5,13 +5,14 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
+from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
@@ -19,6 +20,9 @@ from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, 
 from spark_jobs.run.progress import make_progress
 from spark_jobs.run.rebuild import finish_swap
 from spark_jobs.run.result import RunResult, Start, State, Status, TableRun
+
+if TYPE_CHECKING:
+    from spark_jobs.run.execute import Execution
 
 LISTED = 3
 
@@ -32,8 +36,8 @@ def run_pipeline(
     make_plan(pipeline, project.conf, lake, select, layer)  # what is asked for is there: said even while another run holds the pipeline
     try:
         with hold_lease(lake.lease(), name, "weir run") as lease:
-            finish_swap(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
-            return _run_held(project, profile, make_plan(pipeline, project.conf, lake, select, layer), lease, start)
+            cut = _finish_rebuild(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
+            return cut or _run_held(project, profile, make_plan(pipeline, project.conf, lake, select, layer), lease, start)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
     except ConfigError:
@@ -41,6 +45,15 @@ def run_pipeline(
     except Exception as error:  # noqa: BLE001 - outside of any table, as on a full disk: the run fails with the cause
         log_file = keep_trace_outside(project.root, name, "the run", error)
         return RunResult(name, Status.FAILED, _go_on(f"{first_line(error)}; log: {log_file}"))
+
+
+def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult | None:
+    """Roll a rebuild forward that was killed while it replaced tables; gives a result only where that fails."""
+    try:
+        finish_swap(project, profile, plan, lease, start)
+    except Exception as error:  # noqa: BLE001 - the run fails with the cause, and the next one tries again
+        return RunResult(plan.pipeline.name, Status.FAILED, _go_on(f"a rebuild that was cut could not be ended: {first_line(error)}"))
+    return None
 
 
 def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult:
@@ -54,28 +67,30 @@ def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, star
     plan, notes = note_definitions(plan, order.run_id)
     order = replace(order, plan=plan)
     note_run(order, "started")
-    status, message, tables = _execute(order, consumed, (*warnings, *notes), start)
+    warnings = (*warnings, *notes)
+    status, message, execution = _execute(order, consumed, warnings, start)
     note_run(order, "ended", status, message)
-    return RunResult(name, status, message, order.run_id, time.monotonic() - started, tuple(tables), warnings)
+    seconds = time.monotonic() - started
+    return RunResult(name, status, message, order.run_id, seconds, tuple(execution.runs.values()), (*warnings, *execution.notes))
 
 
 def _register(project: Project, plan: Plan) -> tuple[str, ...]:
     """Register what landed for the sources in this plan; what was not taken becomes a warning."""
-    warnings = []
+    warnings, consumed = [], plan.ledger.consumed_inputs()
     for name, source in plan.pipeline.sources.items():
-        if f"bronze.{name}" in plan.tables:
-            found = register_arrivals(project.landing, source, plan.lake.arrivals(name), datetime.now(UTC))
+        table = f"bronze.{name}"
+        if table in plan.tables:
+            feed = make_feed(plan.lake, project.landing, name, source)
+            found = register_arrivals(feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"))
             warnings += _not_taken(name, found)
     return tuple(warnings)
 
 
 def _not_taken(source: str, found: Arrivals) -> list[str]:
-    lines = [f"{source}: {path!r} refused: {reason}" for path, reason in found.refused[:LISTED]]
-    if len(found.refused) > LISTED:
-        lines.append(f"{source}: {len(found.refused) - LISTED} more files refused; the arrivals table names them all")
-    if found.waiting:
-        lines.append(f"{source}: {len(found.waiting)} files are still being written; the next run takes them")
-    return lines
+    """A few lines for each kind of file that brings no rows, and the number of the others."""
+    kinds = {"refused": found.refused, "repeated": found.repeated, "waiting": found.waiting, "unread": found.unread}
+    lines = [f"{source}: {path!r} {kind}: {reason}" for kind, named in kinds.items() for path, reason in named[:LISTED]]
+    return lines + [f"{source}: {len(named) - LISTED} more files {kind}" for kind, named in kinds.items() if len(named) > LISTED]
 
 
 def _nothing(project: Project, plan: Plan) -> str:
@@ -86,21 +101,21 @@ def _nothing(project: Project, plan: Plan) -> str:
 
 def _execute(
     order: RunOrder, consumed: dict[str, dict[str, Any]], warnings: tuple[str, ...], start: Start | None
-) -> tuple[Status, str, list[TableRun]]:
+) -> tuple[Status, str, "Execution"]:
     from spark_jobs.run.execute import Execution  # the JVM's side: a run with nothing to do never comes here
     from spark_jobs.run.spark import start_session
 
     with make_progress(order.plan.tables) as progress:
         for warning in warnings:
             progress.say(f"warning: {warning}")
-        execution = Execution(order.plan, consumed, progress.show)
+        execution = Execution(order.plan, consumed, progress)
         try:
             with (start or start_session)(order, consumed) as spark:
                 tables = execution.run(order, spark)
         except Exception as error:  # noqa: BLE001 - Spark did not start, or ended: the run fails with the cause, and the ledger says so
             keep_trace(order.log_file, "the run", error)
-            return Status.FAILED, _go_on(f"{first_line(error)}; log: {order.log_file}"), list(execution.runs.values())
-    return *_verdict(tables, order.log_file), tables
+            return Status.FAILED, _go_on(f"{first_line(error)}; log: {order.log_file}"), execution
+    return *_verdict(tables, order.log_file), execution
 
 
 def _verdict(tables: list[TableRun], log_file: Path) -> tuple[Status, str]:

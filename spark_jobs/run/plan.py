@@ -134,6 +134,11 @@ def redefined_tables(plan: Plan) -> dict[str, list[str]]:
 def check_definitions(plan: Plan) -> None:
     """ConfigError where rows that are published would not follow the definition: the table would be a function of nothing."""
     where, name = f"conf/pipelines/{plan.pipeline.name}.yml", plan.pipeline.name
+    if not plan.definitions and plan.ledger.rows("runs", ["run_id"]):
+        message = f"{plan.lake.root}/{name} was made by an earlier version of Weir, which kept no definitions"
+        raise ConfigError(
+            [Problem("conf/lakehouse.yml", 1, "lake", plan.lake.root, message, "load into a new lake, or move this one away")]
+        )
     problems = []
     for table, changes in redefined_tables(plan).items():
         message = f"the definition of {table} has changed since its rows were made, and they would not follow: {', '.join(changes)}"

@@ -144,7 +144,7 @@ def _build_and_swap(order: RunOrder, live: Plan, is_dry: bool, start: Start | No
     from spark_jobs.run.swap import compare_tables, swap_tables
 
     with (start or start_session)(order, {}) as spark:
-        runs = Execution(order.plan, {}, progress.show).run(order, spark)
+        runs = Execution(order.plan, {}, progress).run(order, spark)
         for failed in (run for run in runs if run.state is State.FAILED):
             raise RebuildFailed(failed.table, str(failed.error))
         for difference in compare_tables(spark, order.plan, live):

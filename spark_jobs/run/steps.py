@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.bronze.drift import note_drift
 from spark_jobs.bronze.ingest import BRONZE_DDL, read_chunk
 from spark_jobs.config.pipeline import Gold
 from spark_jobs.gold.functions import compute_python, compute_sql
@@ -69,12 +70,17 @@ def _run_bronze(run: RunContext, name: str) -> None:
     def ingest(chunk: DataFrame, batch: Batch) -> Done:
         taken = chunk.where(F.col("verdict") == TAKEN)
         files = taken.toArrow().to_pylist()
-        if files:
+        chunks = {file["chunk"] for file in files}
+        if files and not delta_log.has_transaction(path, batch.app_id, batch.number):
             entered = Observation()
             records = read_chunk(taken, files, source, run.order.project.landing).observe(entered, F.count(F.lit(1)).alias("records"))
             tables.append(records, table, batch, Counts())
-        counts = delta_log.count_chunks(path, {file["chunk"] for file in files})
-        return counts, Seen()
+            written = delta_log.count_chunks(path, chunks)
+            if written.rows_in != entered.get["records"]:
+                raise RowsMissing(batch, Counts(rows_in=entered.get["records"], inserted=written.rows_in))
+            for drift in note_drift(run.lake, run.pipeline, name, files, batch.run_id, batch.processed_at):
+                run.warn(str(drift))
+        return delta_log.count_chunks(path, chunks), Seen()
 
     run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest)
 

@@ -24,6 +24,8 @@ ALWAYS = {
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",  # readers outside Spark do not all know them
     "spark.databricks.delta.autoCompact.enabled": "true",
+    # A batch that a crash cut is done again from the versions it began with, however long ago that was.
+    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -6,6 +6,7 @@ on which came first, the fact or its member. What is set aside is written first,
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -34,14 +35,15 @@ def process_facts(records: DataFrame, batch: Batch, table: FactTable, feed: Feed
     with kept(ranked):
         tally = tally_rows(ranked, table, feed.marks)
         check_records(tally, entered.get["records"], batch)
-        with judged_rows(ranked, tally, batch, table) as (judged, by_class):
-            counts = Counts(rows_in=tally.rows, **by_class)
+        with judge(ranked, tally, batch, table) as judgement:
+            counts = Counts(rows_in=tally.rows, **judgement.by_class)
             batch.check(counts)
             aside = ranked.where(F.col("_class").isin("quarantined", "parked"))
             if table.is_watermarked:
-                aside, judged = _with_seen(aside, ranked, tally, table, feed), _with_seen(judged, ranked, tally, table, feed)
+                aside = _with_seen(aside, ranked, tally, table, feed)
+                judgement = replace(judgement, rows=_with_seen(judgement.rows, ranked, tally, table, feed))
             write_set_aside(with_records(aside, records) if table.may_wait else aside, batch, table, counts)
-            publish(judged, batch, table, counts)
+            publish(judgement, batch, table, counts)
     return counts, tally.seen(feed.seen)
 
 
@@ -79,35 +81,44 @@ def check_records(tally: Tally, entered: int, batch: Batch) -> None:
         raise RowsMissing(batch, lost, "records did not come out of decoding and lookups as they went in")
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """The winners of a batch with their verdict, the number of rows per class, and of deleted keys that came back."""
+
+    rows: DataFrame
+    by_class: dict[str, int]
+    revived: int = 0
+
+
 @contextmanager
-def judged_rows(ranked: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> Iterator[tuple[DataFrame, dict[str, int]]]:
-    """The winners with their verdict against the versions that stand, and the number of rows per class."""
+def judge(ranked: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> Iterator[Judgement]:
+    """Judge the winners against the versions that stand."""
     winners = ranked.where(F.col("_class") == "winner")
-    others = {name: count for name, count in tally.by_class.items() if name != "winner"}
+    by_class = {name: count for name, count in tally.by_class.items() if name != "winner"}
     count = tally.by_class.get("winner", 0)
     standing = _standing(winners.sparkSession, tally, batch, table) if count else None
-    if standing is None or table.sequence is None:
-        kind = F.when(F.col("_is_delete"), "deleted").otherwise("inserted")
-        judged = winners.withColumn("_class", kind).withColumn("_is_standing", F.lit(False))
-        if not table.decoding.delete_when:
-            yield judged, {**others, "inserted": count, "grown": count}
-            return
-    else:
+    if standing is not None and table.sequence is not None:
         judged = judge_winners(winners, standing, table.key, table.sequence, count)
+    else:
+        kind = F.when(F.col("_is_delete"), "deleted").otherwise("inserted")
+        judged = winners.withColumn("_class", kind).withColumns({"_is_standing": F.lit(False), "_was_deleted": F.lit(False)})
+        if not table.decoding.delete_when:
+            yield Judgement(judged, {**by_class, "inserted": count, "grown": count})
+            return
     with kept(judged):
-        found = {(row["_class"], row["_is_standing"]): row["count"] for row in judged.groupBy("_class", "_is_standing").count().collect()}
-        for (name, _), number in found.items():
-            others[name] = others.get(name, 0) + number
-        grown = others.get("inserted", 0) - found.get(("deleted", True), 0)
-        yield judged, {**others, "grown": grown}
+        found = judged.groupBy("_class", "_is_standing", "_was_deleted").count().collect()
+        for row in found:
+            by_class[row["_class"]] = by_class.get(row["_class"], 0) + row["count"]
+        removed = sum(row["count"] for row in found if row["_class"] == "deleted" and row["_is_standing"])
+        revived = sum(row["count"] for row in found if row["_class"] == "inserted" and row["_was_deleted"])
+        yield Judgement(judged, {**by_class, "grown": by_class.get("inserted", 0) - removed}, revived)
 
 
-def publish(judged: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
+def publish(judgement: Judgement, batch: Batch, table: FactTable, counts: Counts) -> None:
     """Deleted keys are remembered first. New rows alone are appended; a MERGE would read the table for nothing."""
-    if counts.deleted:
-        identity = dict.fromkeys([*table.key, str(table.sequence)])
-        deleted = judged.where(F.col("_class") == "deleted").select(*identity, *_origin(batch))
-        tables.append(deleted, table.deleted, batch, counts)
+    judged = judgement.rows
+    if counts.deleted or judgement.revived:
+        _remember_deleted(judged, batch, table, counts)
     if counts.updated or counts.grown != counts.inserted:
         changed = judged.where(F.col("_class").isin("inserted", "updated") | ((F.col("_class") == "deleted") & F.col("_is_standing")))
         _merge(changed.select(*published_columns(batch, table), "_is_delete"), batch, table, counts)
@@ -173,6 +184,18 @@ def _origin(batch: Batch) -> list[Column | str]:
 def _by_event_time(rows: DataFrame, table: FactTable, counts: Counts) -> DataFrame:
     event_time, files = table.decoding.event_time, counts.inserted // ROWS_PER_FILE
     return rows.repartitionByRange(files + 1, event_time) if event_time and files else rows
+
+
+def _remember_deleted(judged: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
+    """The table of deleted keys holds those whose newest version deletes them: one that comes back leaves it."""
+    identity = dict.fromkeys([*table.key, str(table.sequence)])
+    moved = judged.where((F.col("_class") == "deleted") | ((F.col("_class") == "inserted") & F.col("_was_deleted")))
+    rows = moved.select(*identity, *_origin(batch), "_is_delete")
+    values: dict[str, str | Column] = {f"`{name}`": f"new.`{name}`" for name in rows.columns if name != "_is_delete"}
+    same_key = " AND ".join(f"old.`{column}` = new.`{column}`" for column in table.key)
+    with tables.merging(rows, table.deleted, same_key, batch, counts) as merge:
+        merge = merge.whenMatchedDelete(condition="NOT new._is_delete").whenMatchedUpdate(set=values)
+        merge.whenNotMatchedInsert(condition="new._is_delete", values=values).execute()
 
 
 def _merge(changed: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:

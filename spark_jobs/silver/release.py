@@ -13,7 +13,7 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.tables import Batch, kept
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
-from spark_jobs.silver.facts import classify, judged_rows, publish, rank
+from spark_jobs.silver.facts import classify, judge, publish, rank
 from spark_jobs.silver.lookup import MEMBER_RULE
 from spark_jobs.silver.set_aside import as_records, move_set_aside
 from spark_jobs.silver.tally import count_classes, tally_rows
@@ -42,11 +42,12 @@ def release(spark: SparkSession, table: FactTable, batch: Batch) -> Counts:
         if not left:
             return Counts()
         tally = tally_rows(moved, table)
-        with judged_rows(moved, tally, batch, table) as (judged, by_class):
+        with judge(moved, tally, batch, table) as judgement:
+            by_class = judgement.by_class
             entered = {name: by_class.get(name, 0) - left.get(name, 0) for name in ("parked", "quarantined")}
             counts = Counts(**{**by_class, **entered})
             batch.check(counts)
-            publish(judged, batch, table, counts)
+            publish(judgement, batch, table, counts)
             move_set_aside(moved, {*left, *by_class}, batch, table, counts)
     return counts
 

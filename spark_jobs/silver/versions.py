@@ -35,7 +35,8 @@ def rank_versions(rows: DataFrame, key: Sequence[str], sequence: str) -> DataFra
 def judge_winners(winners: DataFrame, standing: DataFrame, key: Sequence[str], sequence: str, winner_count: int) -> DataFrame:
     """Turns `winner` into `inserted`, `updated`, `deleted`, `duplicate` or `superseded` against the versions that stand (or were deleted).
 
-    Adds `_is_standing`: the key has a row in the table, which an update replaces and a delete removes.
+    Adds `_is_standing`: the key has a row in the table, which an update replaces and a delete removes; and `_was_deleted`: it has none,
+    because its newest version so far deleted it.
     """
     keys = winners.select(*key)
     keys = F.broadcast(keys) if winner_count <= BROADCAST_UP_TO else keys
@@ -48,5 +49,6 @@ def judge_winners(winners: DataFrame, standing: DataFrame, key: Sequence[str], s
     verdict = (
         F.when(F.col("_old").isNull(), published).when(new == F.col("_old"), "duplicate").when(new > F.col("_old"), published)
     ).otherwise("superseded")
-    joined = winners.join(newest, on=list(key), how="left").withColumn("_class", verdict).withColumn("_is_standing", is_standing)
-    return joined.select(*winners.columns, "_is_standing")
+    joined = winners.join(newest, on=list(key), how="left").withColumn("_class", verdict)
+    was_deleted = F.coalesce(F.col("_old.is_delete"), F.lit(False))
+    return joined.select(*winners.columns, is_standing.alias("_is_standing"), was_deleted.alias("_was_deleted"))

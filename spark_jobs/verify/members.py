@@ -24,27 +24,25 @@ class Membership:
 
 
 def with_members(rows: DataFrame, memberships: list[Membership], event_time: str | None, newest_arrival: str | None) -> DataFrame:
-    """Adds the taken columns, and puts candidates whose member is missing into the class and under the rule that the lookup asks for."""
-    parked, refused = F.lit(False), F.array().cast("array<string>")
-    for number, membership in enumerate(memberships):
-        rows = _joined(rows, membership, event_time, f"_is_missing_{number}")
-        is_missing, lookup = F.col(f"_is_missing_{number}"), membership.lookup
-        if lookup.if_missing == "park":
-            parked = parked | (is_missing & ~_is_given_up(lookup, newest_arrival))
-        elif lookup.if_missing == "quarantine":
-            refused = F.concat(refused, F.when(is_missing, F.array(F.lit(membership.rule))).otherwise(F.array().cast("array<string>")))
+    """Adds the taken columns, and puts candidates whose member is missing into the class and under the rules that the lookups ask for."""
+    missing: dict[str, list[Column]] = {"park": [], "quarantine": [], "unknown": []}
+    for membership in memberships:
+        rows = _joined(rows, membership, event_time)
+        is_waiting = F.col(f"_is_missing_{membership.name}") & ~_is_given_up(membership.lookup, newest_arrival)
+        missing[membership.lookup.if_missing].append(F.when(is_waiting, F.lit(membership.rule)))
+    refused, parked = (F.array_compact(F.array(*rules).cast("array<string>")) for rules in (missing["quarantine"], missing["park"]))
     is_candidate = F.col("_class") == CANDIDATE
-    judged = F.when(F.size("_refused") > 0, QUARANTINED).when(F.col("_is_parked"), PARKED).otherwise(F.col("_class"))
-    return (
-        rows.withColumns({"_is_parked": parked, "_refused": refused})
-        .withColumn("_rules", F.when(is_candidate, F.col("_refused")).otherwise(F.col("_rules")))
-        .withColumn("_class", F.when(is_candidate, judged).otherwise(F.col("_class")))
-        .drop("_is_parked", "_refused", *(f"_is_missing_{number}" for number in range(len(memberships))))
-    )
+    judged = F.when(F.size(refused) > 0, QUARANTINED).when(F.size(parked) > 0, PARKED).otherwise(F.col("_class"))
+    names = [name for name in rows.columns if not name.startswith("_is_missing_")]
+    changed = {
+        "_class": F.when(is_candidate, judged).otherwise(F.col("_class")),
+        "_rules": F.when(is_candidate, F.concat(refused, parked)).otherwise(F.col("_rules")),
+    }
+    return rows.select(*(changed[name].alias(name) if name in changed else F.col(name) for name in names))
 
 
-def _joined(rows: DataFrame, membership: Membership, event_time: str | None, missing: str) -> DataFrame:
-    """Left join; where an `on` column or the time of the lookup is NULL there is no member that could be missing."""
+def _joined(rows: DataFrame, membership: Membership, event_time: str | None) -> DataFrame:
+    """Left join; where an `on` column is NULL there is no member that could be missing."""
     lookup, dimension = membership.lookup, membership.dimension
     has_history = dimension.history == "scd2"
     at = (lookup.as_of or str(event_time)) if has_history else None
@@ -61,11 +59,11 @@ def _joined(rows: DataFrame, membership: Membership, event_time: str | None, mis
         is_valid = (rows[at] >= found["_valid_from"]) & ((rows[at] < found["_valid_to"]) | found["_valid_to"].isNull())
         is_member = is_member & is_valid
     asks = F.lit(True)
-    for column in [*lookup.on, *([at] if at else [])]:
+    for column in lookup.on:
         asks = asks & rows[column].isNotNull()
-    is_missing = found["_is_found"].isNull() & asks
+    is_missing = (found["_is_found"].isNull() & asks).alias(f"_is_missing_{membership.name}")
     taken = [found[f"_taken_{name}"].alias(name) for name in lookup.take]
-    return rows.join(found, on=is_member, how="left").select(*(rows[name] for name in rows.columns), *taken, is_missing.alias(missing))
+    return rows.join(found, on=is_member, how="left").select(*(rows[name] for name in rows.columns), *taken, is_missing)
 
 
 def _is_given_up(lookup: Lookup, newest_arrival: str | None) -> Column:

@@ -5,16 +5,23 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.verify.rows import is_nested
+from spark_jobs.verify.rows import DELETE, is_nested
 
 HEX, HEX_REVERSED = "0123456789abcdef", "fedcba9876543210"
+"""Digits of a file's id, and the same in reverse: so written, the least id is the greatest."""
 
 
 def newest_versions(versions: DataFrame, key: Sequence[str], sequence: str) -> DataFrame:
-    """One row per key: the version with the greatest sequence, and among these the greatest content."""
-    order = F.struct(F.col(sequence).alias("_by_sequence"), F.col("_content").alias("_by_content"), *_first_come(versions))
+    """One row per key: the version with the greatest sequence; of these a delete before others, then the greatest content.
+
+    Of identical copies the one that came first: by its chunk, then by its file and line.
+    """
+    is_delete = F.col("_class") == DELETE
+    last_come = [-F.col("_chunk"), F.translate("_file_id", HEX, HEX_REVERSED), -F.col("_line")]
+    order = [F.col(sequence), is_delete, F.col("_content"), *last_come]
     row = F.struct(*(name for name in versions.columns if name not in key))
-    found = versions.groupBy(*key).agg(F.max_by(row, order).alias("_row"))
+    by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate(order)))
+    found = versions.groupBy(*key).agg(F.max_by(row, by).alias("_row"))
     return found.select(*key, "_row.*").select(*versions.columns)
 
 
@@ -27,14 +34,6 @@ def intervals(versions: DataFrame, key: Sequence[str], sequence: str, declared: 
     opening = winners.withColumn("_said", said).withColumn("_said_before", F.lag("_said").over(in_order))
     opened = opening.where(~F.col("_said").eqNullSafe(F.col("_said_before"))).drop("_said", "_said_before")
     return opened.withColumns({"_valid_from": F.col(sequence), "_valid_to": F.lead(sequence).over(in_order)})
-
-
-def _first_come(versions: DataFrame) -> list[Column]:
-    """Of identical copies the one that came first, where it matters in which file it came: there the rows know their chunk."""
-    if "_chunk" not in versions.columns:
-        return []
-    by_file, by_line = F.translate("_file_id", HEX, HEX_REVERSED), -F.col("_line")
-    return [(-F.col("_chunk")).alias("_by_chunk"), by_file.alias("_by_file"), by_line.alias("_by_line")]
 
 
 def _comparable(rows: DataFrame, name: str) -> Column:

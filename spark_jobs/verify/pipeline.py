@@ -18,7 +18,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.delta_log import table_bytes, table_version
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.lease import LeaseHeld, hold_lease
+from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.run.failure import first_line, keep_trace
 from spark_jobs.verify.result import Outcome, TableCheck, Verification
@@ -64,7 +64,7 @@ def verify_pipeline(
     order = _Order(project, pipeline, lake, inputs, chosen, rows, log_file)
     try:
         with hold_lease(lake.lease(), name, "weir verify") as lease:
-            found = _verify_held(order, start or _own_session(order, profile, lease.descriptor), tell)
+            found = _verify_held(order, start or _own_session(order, profile, lease), tell)
     except LeaseHeld as held:
         return Verification(name, Outcome.LEASED, str(held))
     return replace(found, seconds=time.monotonic() - started)
@@ -80,11 +80,11 @@ def _chosen(pipeline: Pipeline, inputs: Collection[str], select: Collection[str]
     return tuple(table for table in tables if not select or table in select)
 
 
-def _own_session(order: _Order, profile: Profile, lease: int) -> Start:
+def _own_session(order: _Order, profile: Profile, lease: Lease) -> Start:
     from spark_jobs.verify.session import start_session
 
     size = sum(table_bytes(order.lake.table(table)) for table in order.inputs if table.startswith("bronze."))
-    return lambda: start_session(order.project, profile, order.pipeline.name, size, lease, order.log_file)
+    return lambda: start_session(order.project, profile, order.pipeline.name, size, lease.descriptor, order.log_file)
 
 
 def _verify_held(order: _Order, start: Start, tell: Tell) -> Verification:

@@ -17,6 +17,8 @@ from spark_jobs.verify.standing import Standing
 
 ANSI = "spark.sql.ansi.enabled"
 ORIGIN = ("_arrived_at", "_processed_at", "_file", "_file_id", "_line", "_content")
+PLACE = ("file_id", "line", "element")
+"""Where a row that was set aside came from."""
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 """Stands for the processing time, which is not compared."""
 
@@ -63,10 +65,10 @@ class Recomputation:
         return _places(self.judged(name).where(F.col("_class") == rows.PARKED)).drop("_rules")
 
     def deleted(self, name: str) -> DataFrame:
-        """The keys whose newest version is a delete."""
+        """The keys whose newest version is a delete, and its sequence."""
         silver = self.pipeline.silver[name.partition(".")[2]]
         gone = self._versions(name, silver).where(F.col("_class") == rows.DELETE)
-        return gone.select(*rows.version_columns(silver))
+        return gone.select(*dict.fromkeys(rows.version_columns(silver)))
 
     def late(self, name: str) -> DataFrame:
         gold = self.pipeline.gold[name.partition(".")[2]]
@@ -133,9 +135,8 @@ class Recomputation:
         """Every row that is good by itself has been seen, whatever became of it among the versions or without its member."""
         if name not in self._seen:
             assert silver.event_time is not None
-            accepted = self.judged(name).where("_is_accepted")
-            files, marks = self.standing.records(silver.from_), self.standing.close_marks(silver.from_)
-            self._seen[name] = self._keep(seen.seen_by_file(accepted, silver.event_time.column, files, marks))
+            marks = self.standing.close_marks(silver.from_)
+            self._seen[name] = self._keep(seen.seen_by_file(self.judged(name), silver.event_time.column, marks))
         return self._seen[name]
 
     def _gold(self, name: str) -> DataFrame:
@@ -172,8 +173,8 @@ class Recomputation:
 
 
 def _places(judged: DataFrame) -> DataFrame:
-    element = [F.col("_element").alias("element")] if "_element" in judged.columns else []
-    return judged.select(F.col("_file_id").alias("file_id"), F.col("_line").alias("line"), *element, "_rules")
+    place = (F.col(f"_{name}").alias(name) for name in PLACE)
+    return judged.select(*place, "_rules")
 
 
 def _unprocessed(found: DataFrame) -> DataFrame:

@@ -13,6 +13,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
 from spark_jobs.silver.decode import Decoding, decode
 
+ORIGIN = ("_file", "_file_id", "_line", "_element", "_arrived_at", "_chunk")
 CANDIDATE, DELETE, QUARANTINED, FILTERED, PARKED = "candidate", "delete", "quarantined", "filtered", "parked"
 
 
@@ -23,7 +24,7 @@ def dimension_rows(records: DataFrame, pipeline: Pipeline, dimension: Dimension)
         where=dimension.where,
         required=(*dimension.key, dimension.sequence_by),
     )
-    return _classified(decode(records, how), how, F.lit(False))
+    return _classified(decode(records, how), how)
 
 
 def silver_rows(records: DataFrame, pipeline: Pipeline, silver: Silver) -> DataFrame:
@@ -37,9 +38,10 @@ def silver_rows(records: DataFrame, pipeline: Pipeline, silver: Silver) -> DataF
         required=(*version, *([event.column] if event else [])),
         event_time=event.column if event else None,
         future=event.future if event else None,
+        delete_when=silver.delete_when,
+        identity=tuple(version),
     )
-    is_delete = _is_delete(silver.delete_when, version) if silver.delete_when else F.lit(False)
-    return _classified(decode(records, how), how, is_delete)
+    return _classified(decode(records, how), how)
 
 
 def version_columns(silver: Silver) -> list[str]:
@@ -58,28 +60,14 @@ def is_nested(kind: DataType) -> bool:
     return isinstance(kind, ArrayType | MapType | StructType)
 
 
-def _is_delete(delete_when: str, version: Sequence[str]) -> Column:
-    """A delete needs only its key and its sequence: a reason against another column, or a value that it lacks, is no matter."""
-    blamed = F.exists("_reasons", lambda reason: reason["column"].isNull() | reason["column"].isin(list(version)))
-    is_known = F.lit(True)
-    for name in version:
-        is_known = is_known & F.isnotnull(name)
-    return is_known & ~blamed & F.coalesce(F.expr(delete_when), F.lit(False))
-
-
-def _classified(decoded: DataFrame, how: Decoding, is_delete: Column) -> DataFrame:
-    own = F.when(is_delete, DELETE).when(F.size("_reasons") > 0, QUARANTINED).when(F.col("_is_filtered"), FILTERED).otherwise(CANDIDATE)
-    rules = F.transform("_reasons", lambda reason: reason["rule"])
-    element = ["_element"] if "_element" in decoded.columns else []
+def _classified(decoded: DataFrame, how: Decoding) -> DataFrame:
+    is_delete = F.col("_is_delete")
+    own = F.when(F.size("_reasons") > 0, QUARANTINED).when(F.col("_is_filtered"), FILTERED).when(is_delete, DELETE).otherwise(CANDIDATE)
     return decoded.select(
         *how.columns,
         own.alias("_class"),
         (own == CANDIDATE).alias("_is_accepted"),
-        rules.alias("_rules"),
+        F.transform("_reasons", lambda reason: reason["rule"]).alias("_rules"),
         content(decoded, list(how.columns)).alias("_content"),
-        "_file",
-        "_file_id",
-        "_line",
-        *element,
-        "_arrived_at",
+        *ORIGIN,
     )

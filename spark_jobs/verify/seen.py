@@ -1,16 +1,20 @@
-"""How far a silver table had seen the event time when each file came. What enters: its accepted rows, the files of bronze, the close
-marks. What leaves: per file `_chunk`, `_seen_until` and `_closed_until`, and for the whole table one row (`high`, `closed_until`).
+"""How far a silver table had seen the event time when each file came. What enters: its rows, of which the accepted ones count, and the
+close marks. What leaves: per file `_seen_until` and `_closed_until`, and for the table as a whole one row (`_high`, `_closed`).
 """
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+EARLIEST = "TIMESTAMP '0100-01-01'"
+"""Event times before it have no part in the watermark."""
 
-def seen_by_file(accepted: DataFrame, event_time: str, records: DataFrame, marks: DataFrame) -> DataFrame:
+
+def seen_by_file(judged: DataFrame, event_time: str, marks: DataFrame) -> DataFrame:
     """Files in the order of their chunks, then of their paths; a close mark (`chunk`) stands before the files of later chunks."""
-    files = records.groupBy("_file_id").agg(F.min("_chunk").alias("_chunk"), F.min("_file").alias("_path"))
-    latest = accepted.groupBy("_file_id").agg(F.max(event_time).alias("_latest"))
-    events = files.join(latest, on="_file_id", how="left").withColumn("_is_mark", F.lit(False))
+    counts = F.col("_is_accepted") & (F.col(event_time) >= F.expr(EARLIEST))
+    latest = F.max(F.when(counts, F.col(event_time)))
+    files = judged.groupBy("_file_id", "_chunk", F.col("_file").alias("_path")).agg(latest.alias("_latest"))
+    events = files.withColumn("_is_mark", F.lit(False))
     nothing = F.lit(None)
     closes = marks.select(
         nothing.cast("string").alias("_file_id"),
@@ -32,5 +36,5 @@ def progress(seen: DataFrame) -> DataFrame:
 
 
 def with_seen(rows: DataFrame, seen: DataFrame) -> DataFrame:
-    files = seen.where(~F.col("_is_mark")).select("_file_id", "_chunk", "_seen_until", "_closed_until")
+    files = seen.where(~F.col("_is_mark")).select("_file_id", "_seen_until", "_closed_until")
     return rows.join(F.broadcast(files), on="_file_id", how="left")

@@ -22,17 +22,11 @@ class Standing:
     lake: Lake
 
     def has(self, name: str) -> bool:
+        """Whether a table is there, by its full name; those of rows set aside are called quarantine.silver.orders and the like."""
         return table_version(self.lake.table(name)) is not None
-
-    def has_side(self, kind: str, name: str) -> bool:
-        return table_version(self._side(kind, name)) is not None
 
     def table(self, name: str) -> DataFrame | None:
         return self._read(self.lake.table(name))
-
-    def side(self, kind: str, name: str) -> DataFrame | None:
-        """A table of rows set aside: quarantine, parked, deleted or late."""
-        return self._read(self._side(kind, name))
 
     def records(self, source: str) -> DataFrame:
         found = self._read(self.lake.table(f"bronze.{source}"))
@@ -43,20 +37,17 @@ class Standing:
         return self._arrivals(source).where(F.col("verdict") == CLOSED).select("chunk")
 
     def newest_arrival(self, sources: list[str]) -> str | None:
-        """When the last file of any source came that was taken, as Spark writes times."""
+        """When the last file of any source was taken or a feed was closed, as Spark writes times."""
         found: str | None = None
         for source in sources:
-            taken = self._arrivals(source).where(F.col("verdict") == TAKEN)
-            newest = taken.agg(F.date_format(F.max("arrived_at"), "yyyy-MM-dd HH:mm:ss.SSSSSS")).collect()[0][0]
+            counted = self._arrivals(source).where(F.col("verdict").isin(TAKEN, CLOSED))
+            newest = counted.agg(F.date_format(F.max("arrived_at"), "yyyy-MM-dd HH:mm:ss.SSSSSS")).collect()[0][0]
             found = max(filter(None, (found, newest)), default=None)
         return found
 
     def _arrivals(self, source: str) -> DataFrame:
         found = self._read(self.lake.arrivals(source))
         return self._empty(ARRIVALS_DDL) if found is None else found
-
-    def _side(self, kind: str, name: str) -> str:
-        return f"{self.lake.root}/{self.lake.pipeline}/{kind}/{name}"
 
     def _read(self, path: str) -> DataFrame | None:
         return None if table_version(path) is None else read(self.spark, path)

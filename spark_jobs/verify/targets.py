@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.config.pipeline import Dimension, Gold, Silver
-from spark_jobs.verify.recompute import Recomputation
-from spark_jobs.verify.windows import WINDOW, key_of
+from spark_jobs.verify.recompute import PLACE, Recomputation
+from spark_jobs.verify.windows import WINDOW, keeps_late, key_of
 
 UNCOMPARED = ("_processed_at", "_revision", "_seen_until", "_closed_until", "_arrived_at")
-PLACE = ("_file_id", "_line")
+ROW_PLACE = ("_file_id", "_line")
 
 
 @dataclass(frozen=True)
@@ -42,25 +42,24 @@ def targets_of(again: Recomputation, table: str) -> Iterator[tuple[str, Callable
     if layer == "dimension":
         dimension = again.pipeline.dimensions[name]
         yield table, lambda: _dimension(again, table, dimension)
-        yield f"quarantine/{table}", lambda: _quarantine(again, table, is_exploded=False)
+        yield f"quarantine.{table}", lambda: _quarantine(again, table)
     elif layer == "silver":
         yield from _targets_of_silver(again, table, again.pipeline.silver[name])
     else:
         gold = again.pipeline.gold[name]
         yield table, lambda: _gold(again, table, gold)
-        if (gold.watermark and gold.late == "keep") or again.standing.has_side("late", table):
-            yield f"late/{table}", lambda: _late(again, table, gold)
+        if keeps_late(gold) or again.standing.has(f"late.{table}"):
+            yield f"late.{table}", lambda: _late(again, table, gold)
 
 
 def _targets_of_silver(again: Recomputation, table: str, silver: Silver) -> Iterator[tuple[str, Callable[[], Target]]]:
-    is_exploded = silver.explode is not None
     parks = any(lookup.if_missing == "park" for lookup in silver.lookup.values())
     yield table, lambda: _silver(again, table, silver)
-    yield f"quarantine/{table}", lambda: _quarantine(again, table, is_exploded)
-    if parks or again.standing.has_side("parked", table):
-        yield f"parked/{table}", lambda: _parked(again, table)
-    if silver.delete_when or (silver.key and again.standing.has_side("deleted", table)):
-        yield f"deleted/{table}", lambda: _deleted(again, table, silver)
+    yield f"quarantine.{table}", lambda: _quarantine(again, table)
+    if parks or again.standing.has(f"parked.{table}"):
+        yield f"parked.{table}", lambda: _parked(again, table)
+    if silver.delete_when:
+        yield f"deleted.{table}", lambda: _deleted(again, table, silver)
 
 
 def _dimension(again: Recomputation, table: str, dimension: Dimension) -> Target:
@@ -76,8 +75,8 @@ def _silver(again: Recomputation, table: str, silver: Silver) -> Target:
     if silver.key:
         return Target(table, standing, recomputed, tuple(silver.key), tuple(name for name in own if name not in silver.key))
     if silver.explode:  # the elements of a record share its place
-        return Target(table, standing, recomputed, None, (*PLACE, *own))
-    return Target(table, standing, recomputed, PLACE, own)
+        return Target(table, standing, recomputed, None, (*ROW_PLACE, *own))
+    return Target(table, standing, recomputed, ROW_PLACE, own)
 
 
 def _gold(again: Recomputation, table: str, gold: Gold) -> Target:
@@ -88,36 +87,33 @@ def _gold(again: Recomputation, table: str, gold: Gold) -> Target:
     return Target(table, standing, recomputed, None, tuple(name for name in names if name not in UNCOMPARED))
 
 
-def _quarantine(again: Recomputation, table: str, is_exploded: bool) -> Target:
-    standing, recomputed = again.standing.side("quarantine", table), again.quarantined(table)
+def _quarantine(again: Recomputation, table: str) -> Target:
+    name, recomputed = f"quarantine.{table}", again.quarantined(table)
+    standing = again.standing.table(name)
     if standing is not None:
         rules = F.array_join(F.array_sort(F.transform("reasons", lambda reason: reason["rule"])), ", ")
-        standing = standing.withColumn("rules", rules)
-    place = _place(standing, recomputed)
-    if is_exploded and "element" not in place:
-        return Target(f"quarantine/{table}", standing, recomputed, None, (*place, "rules"))
-    return Target(f"quarantine/{table}", standing, recomputed, place, ("rules",))
+        standing = standing.select(*PLACE, rules.alias("rules"))
+    return Target(name, standing, recomputed, PLACE, ("rules",))
 
 
 def _parked(again: Recomputation, table: str) -> Target:
-    standing, recomputed = again.standing.side("parked", table), again.parked(table)
-    return Target(f"parked/{table}", standing, recomputed, None, _place(standing, recomputed))
+    name = f"parked.{table}"
+    return Target(name, again.standing.table(name), again.parked(table), None, PLACE)
 
 
 def _deleted(again: Recomputation, table: str, silver: Silver) -> Target:
-    key = tuple(silver.key or ())
-    sequence = tuple(name for name in [silver.sequence_column] if name and name not in key)
-    return Target(f"deleted/{table}", again.standing.side("deleted", table), again.deleted(table), key, sequence)
+    """The table remembers every delete that was the newest version once; compared are the newest ones of keys that are gone now."""
+    name, key = f"deleted.{table}", list(silver.key or ())
+    sequence = [column for column in [silver.sequence_column] if column and column not in key]
+    standing = again.standing.table(name)
+    if standing is not None:
+        newest = standing.groupBy(*key).agg(*(F.max(column).alias(column) for column in sequence))
+        standing = newest.join(again.table(table).select(*key), on=key, how="left_anti")
+    return Target(name, standing, again.deleted(table), tuple(key), tuple(sequence))
 
 
 def _late(again: Recomputation, table: str, gold: Gold) -> Target:
-    standing = again.standing.side("late", table)
-    keeps = gold.watermark and gold.late == "keep"
-    recomputed = again.late(table) if keeps or standing is None else standing.limit(0)
-    return Target(f"late/{table}", standing, recomputed, None, (*WINDOW, "file_id", "line"))
-
-
-def _place(standing: DataFrame | None, recomputed: DataFrame) -> tuple[str, ...]:
-    """Where a row that was set aside came from; of an exploded record also which of its elements it is, where both say it."""
-    has_element = "element" in recomputed.columns and (standing is None or "element" in standing.columns)
-    return ("file_id", "line", *(["element"] if has_element else []))
+    name = f"late.{table}"
+    standing = again.standing.table(name)
+    recomputed = again.late(table) if keeps_late(gold) or standing is None else standing.limit(0)
+    return Target(name, standing, recomputed, None, (*WINDOW, "file_id", "line"))

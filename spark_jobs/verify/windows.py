@@ -12,13 +12,19 @@ def key_of(gold: Gold) -> list[str]:
     return [*(WINDOW if gold.window else ()), *gold.group_by]
 
 
+def keeps_late(gold: Gold) -> bool:
+    return gold.watermark is not None and gold.late == "keep"
+
+
 def aggregate(silver: DataFrame, gold: Gold, column: str, progress: DataFrame | None) -> DataFrame:
     """All windows and groups; with `emit: append` those that are closed, with `late: keep` without the rows that came too late."""
     rows = in_windows(silver, gold, column)
-    if gold.watermark and gold.late == "keep":
-        rows = rows.where(~_is_late(gold.watermark))
+    if keeps_late(gold):
+        rows = rows.where(~_is_late(str(gold.watermark)))
     measures = [F.expr(measure).alias(name) for name, measure in gold.measures.items()]
     result = rows.groupBy(*key_of(gold)).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
+    if not key_of(gold):  # SQL gives one row even for no rows at all
+        result = result.where("_row_count > 0")
     if gold.mode == "append" and gold.watermark and progress is not None:
         result = result.crossJoin(F.broadcast(progress)).where(_is_closed(gold.watermark)).drop(*progress.columns)
     return result

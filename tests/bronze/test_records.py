@@ -7,14 +7,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_jobs.bronze import records
+from spark_jobs.bronze import lines, sheets
 from spark_jobs.bronze.records import read_records
+from tests.bronze.arrive import arrived
 
 Row = tuple[int, str | None, str | None]
 
 
 def read(path: Path, file_format: str = "json") -> list[Row]:
-    return [tuple(row.values()) for batch in read_records(str(path), file_format, ",") for row in batch.to_pylist()]
+    return [tuple(row.values()) for batch in read_records(arrived(path), file_format, ",") for row in batch.to_pylist()]
 
 
 def written(folder: Path, name: str, content: bytes) -> Path:
@@ -28,10 +29,10 @@ def test_a_line_is_a_record_with_its_number_and_blank_lines_are_none(tmp_path: P
 
 
 def test_lines_are_whole_and_numbered_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "BLOCK_BYTES", 7)
-    lines = ["short", "", "a line that is longer than several blocks", "é\u2028ü", "last"]
-    file = written(tmp_path, "a.json", "\n".join(lines).encode())
-    assert read(file) == [(number, line, None) for number, line in enumerate(lines, 1) if line]
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 7)
+    texts = ["short", "", "a line that is longer than several blocks", "é\u2028ü", "last"]
+    file = written(tmp_path, "a.json", "\n".join(texts).encode())
+    assert read(file) == [(number, line, None) for number, line in enumerate(texts, 1) if line]
 
 
 def test_a_line_that_is_not_utf8_keeps_its_text_and_leaves_its_neighbours_alone(tmp_path: Path) -> None:
@@ -74,8 +75,17 @@ def test_a_parquet_row_becomes_a_json_object(tmp_path: Path) -> None:
     assert read(tmp_path / "a.parquet", "parquet") == [(1, record, None)]
 
 
+def test_a_parquet_value_that_cannot_be_read_is_a_problem_of_its_row_alone(tmp_path: Path) -> None:
+    names = pa.array([b"fine", b"caf\xe9"]).view(pa.string())
+    pq.write_table(pa.table({"id": [1, 2], "name": names}), tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet", "parquet") == [
+        (1, '{"id": 1, "name": "fine"}', None),
+        (2, '{"id": 2}', "values that cannot be read: name: UnicodeDecodeError"),
+    ]
+
+
 def test_a_gzip_file_is_read_by_its_name(tmp_path: Path) -> None:
-    assert read(written(tmp_path, "a.json.gz", gzip.compress(b'{"a":1}\n'))) == [(1, '{"a":1}', None)]
+    assert read(written(tmp_path, "a.json.gz", gzip.compress(b'\xef\xbb\xbf{"a":1}\n'))) == [(1, '{"a":1}', None)]
 
 
 CUT = gzip.compress(b'{"a":1}\n' * 5000)[:-10]
@@ -94,13 +104,7 @@ CUT = gzip.compress(b'{"a":1}\n' * 5000)[:-10]
 def test_a_file_that_cannot_be_read_to_its_end_gives_its_problem_and_no_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, file_format: str, reason: str
 ) -> None:
-    monkeypatch.setattr(records, "LONGEST_CSV_FIELD", 1000)
+    monkeypatch.setattr(sheets, "LONGEST_FIELD", 1000)
     found = read(written(tmp_path, name, content), file_format)
     assert [(line, record) for line, record, _ in found] == [(0, None)]
     assert reason in str(found[0][2])
-
-
-def test_a_file_that_vanished_is_a_problem_too(tmp_path: Path) -> None:
-    found = read(tmp_path / "gone.json")
-    assert [(line, record) for line, record, _ in found] == [(0, None)]
-    assert "No such file" in str(found[0][2])

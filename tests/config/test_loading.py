@@ -272,4 +272,4 @@ def test_loading_imports_no_engine_and_no_sql_parser() -> None:
 
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
-    assert done.stdout == "2 []\n"
+    assert done.stdout == "3 []\n"

@@ -41,6 +41,25 @@ RULES = [
     stage("silver"),
     stage("gold"),
     Rule("spark_jobs/landing", ("spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")),
+    # A verification shares with the engine what decodes one row, the user's own SQL and Python, and the reading of tables: no more.
+    Rule(
+        "spark_jobs/verify",
+        ("spark_jobs",),
+        but=(
+            "spark_jobs.config",
+            "spark_jobs.lake.delta_log.table_bytes",
+            "spark_jobs.lake.delta_log.table_version",
+            "spark_jobs.lake.layout",
+            "spark_jobs.lake.lease",
+            "spark_jobs.lake.ledger.Ledger",
+            "spark_jobs.lake.tables.read",
+            "spark_jobs.session",
+            "spark_jobs.silver.decode",
+            "spark_jobs.gold.functions",
+            "spark_jobs.run.failure",
+            "spark_jobs.verify",
+        ),
+    ),
     Rule("spark_jobs/lake", ("spark_jobs.landing", "spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")),
 ]
 TABLE_ACCESS = ("spark_jobs/lake", "spark_jobs/landing")  # the only packages that read and write Delta tables

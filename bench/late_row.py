@@ -1,0 +1,127 @@
+"""One late row in a table of five million: which windows are repaired, and how many files of which table are read for it.
+
+The files come from Spark's own event log of the run: the metric `number of files read` of every scan.
+"""
+
+import json
+import shutil
+import sys
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from deltalake import DeltaTable
+
+from bench.measure import OUT, ROOT, Measured, measure
+
+ROWS, DAYS = 5_000_000, 5
+START = datetime(2024, 5, 1, tzinfo=UTC)
+PIPELINE = """
+pipeline: meters
+sources: {readings: {format: json, path: readings}}
+silver:
+  readings:
+    from: readings
+    columns: {id: bigint, district: string, at: timestamp, kwh: "decimal(9,3)"}
+    key: id
+    event_time: at
+gold:
+  per_hour:
+    from: silver.readings
+    window: {size: 1 hour}
+    group_by: district
+    measures: {reading_count: count(*), kwh: sum(kwh)}
+    watermark: 2 hours
+"""
+PROFILE = """
+master: local[*]
+driver_memory: 2g
+spark: {spark.eventLog.enabled: true, spark.eventLog.dir: "%s", spark.eventLog.compress: false}
+"""
+
+
+def main() -> None:
+    home = OUT / "late_row"
+    shutil.rmtree(home, ignore_errors=True)
+    _write_project(home)
+    _write_readings(home / "landing" / "readings")
+    print(f"one late row in a table of {ROWS:,}", flush=True)
+    print(f"  load           {_run(home)}", flush=True)
+    before = {table: len(DeltaTable(home / "lake/meters" / table).file_uris()) for table in ("silver/readings", "gold/per_hour")}
+    shutil.rmtree(home / "events")
+    (home / "events").mkdir()
+    late_at = START + timedelta(days=1, hours=10, minutes=10)
+    (home / "landing/readings/late.json").write_text(_line(ROWS + 1, late_at), encoding="utf-8")
+    print(f"  the late row   {_run(home)}", flush=True)
+    for scan, (count, files) in sorted(_files_read(home).items()):
+        of = f" of {before[scan]}" if scan in before else ""
+        print(f"  {scan:<28} {count} scans, at most {files}{of} files in one", flush=True)
+    print(f"  windows replaced: {_windows_written(home)}", flush=True)
+
+
+def _write_project(home: Path) -> None:
+    for path, text in {
+        "conf/lakehouse.yml": "landing: landing\nlake: lake\nprofile: local\n",
+        "conf/profiles/local.yml": PROFILE % (home / "events"),
+        "conf/pipelines/meters.yml": PIPELINE,
+        "conf/log4j2.properties": (ROOT / "conf/log4j2.properties").read_text(encoding="utf-8"),
+    }.items():
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+        (home / path).write_text(text, encoding="utf-8")
+    (home / ".envs").symlink_to(ROOT / ".envs")
+    (home / "events").mkdir()
+
+
+def _write_readings(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    step = timedelta(days=DAYS) / ROWS
+    for day in range(DAYS):
+        numbers = range(day * ROWS // DAYS, (day + 1) * ROWS // DAYS)
+        with open(folder / f"{day}.json", "w", encoding="utf-8") as file:
+            file.writelines(_line(number, START + number * step) for number in numbers)
+
+
+def _line(number: int, at: datetime) -> str:
+    return f'{{"id":{number},"district":"d{number % 40}","at":"{at:%Y-%m-%dT%H:%M:%S.%fZ}","kwh":{number % 997 / 100}}}\n'
+
+
+def _run(home: Path) -> Measured:
+    return measure([sys.executable, "-m", "spark_jobs.cli", "run", "meters"], WEIR_HOME=str(home), PYTHONPATH=str(ROOT))
+
+
+def _files_read(home: Path) -> dict[str, tuple[int, int]]:
+    """Per table: how many scans of it the run made, and the most files that one of them read."""
+    scans: dict[int, str] = {}
+    read: dict[str, list[int]] = defaultdict(list)
+    for log in (home / "events").rglob("*"):
+        for line in log.read_text(encoding="utf-8").splitlines() if log.is_file() else []:
+            event = json.loads(line)
+            if "sparkPlanInfo" in event:
+                _collect_scans(event["sparkPlanInfo"], f"{home}/lake/meters/", scans)
+            for metric, value in event.get("accumUpdates", []):
+                if metric in scans:
+                    read[scans[metric]].append(value)
+    return {table: (len(found), max(found)) for table, found in read.items()}
+
+
+def _collect_scans(plan: dict[str, object], root: str, scans: dict[int, str]) -> None:
+    location = str(plan.get("metadata", {}).get("Location", ""))  # type: ignore[attr-defined]
+    if root in location:
+        table = location.partition(root)[2].rstrip("]").partition("/_")[0]
+        for metric in plan["metrics"]:  # type: ignore[attr-defined]
+            if metric["name"] == "number of files read":
+                scans[metric["accumulatorId"]] = table
+    for child in plan["children"]:  # type: ignore[attr-defined]
+        _collect_scans(child, root, scans)
+
+
+def _windows_written(home: Path) -> list[str]:
+    newest = (
+        DeltaTable(home / "lake/meters/gold/per_hour").to_pyarrow_table(columns=["window_start", "_processed_at", "_revision"]).to_pylist()
+    )
+    last = max(row["_processed_at"] for row in newest)
+    return sorted({f"{row['window_start']:%d %H:%M} (revision {row['_revision']})" for row in newest if row["_processed_at"] == last})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""Drift: fields of a feed that no table declares, and declared fields that a file lacks. What enters: the first records of new files.
+
+An added field loses nothing, because bronze keeps whole records. A missing one is told only of CSV and Parquet files, which name
+all their fields; a JSON record may leave out what it has no value for.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any, Literal
+
+from spark_jobs.config.names import shorten
+from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
+from spark_jobs.lake.drift import known_drift, read_first_records, record_drift
+from spark_jobs.lake.layout import Lake
+
+FIRST_LINES = 50
+RECORDS_PER_LOOK = 20_000
+"""Of a great many files only the first lines of each are looked at: reading must not take longer for the looking."""
+ELEMENTS = 50
+DEEPEST = 20
+LONGEST_FIELD = 200
+FIELDS_PER_SOURCE = 500
+"""A feed that uses values as names has a new field in every record."""
+
+Kind = Literal["added", "missing"]
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Drift:
+    source: str
+    field: str
+    kind: Kind
+    file: str
+
+    def __str__(self) -> str:
+        what = f"{self.source}: field {shorten(self.field)} is"
+        if self.kind == "added":
+            return f"{what} new in {shorten(self.file)}: kept in bronze; declare it and rebuild the table to take it in"
+        return f"{what} missing in {shorten(self.file)}: NULL in all its rows; if it has a new name, set `from` to it"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The fields that tables take from a source, and those that lead to them."""
+
+    fields: frozenset[Path]
+    parents: frozenset[Path]
+
+    def covers(self, path: Path) -> bool:
+        """A declared column covers all that is below its field."""
+        return path in self.parents or any(path[:length] in self.fields for length in range(1, len(path) + 1))
+
+
+def note_drift(
+    lake: Lake, pipeline: Pipeline, source: str, files: Sequence[Mapping[str, Any]], run_id: str, seen_at: datetime
+) -> list[Drift]:
+    """Look into the files that bronze has read (rows of the arrivals), write new drift to the ledger, and return it."""
+    if not files:
+        return []
+    lines = min(FIRST_LINES, max(1, RECORDS_PER_LOOK // len(files)))
+    found = find_drift(pipeline, source, read_first_records(lake.table(f"bronze.{source}"), files, lines))
+    known = known_drift(lake.ledger("drift"), source) if found else set()
+    new = [drift for drift in found if (drift.field, drift.kind) not in known][: max(0, FIELDS_PER_SOURCE - len(known))]
+    if new:
+        rows = [{"source": source, "field": d.field, "kind": d.kind, "file": d.file, "run_id": run_id, "seen_at": seen_at} for d in new]
+        record_drift(lake.ledger("drift"), rows)
+    return new
+
+
+def find_drift(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str]]) -> list[Drift]:
+    """The drift in these records, given as (file, record): each field once, with the first file that shows it."""
+    file_format, declared = pipeline.sources[source].format, declared_fields(pipeline, source)
+    if file_format == "text" or not declared.fields:
+        return []
+    added: dict[str, str] = {}
+    seen: dict[str, dict[Path, bool]] = defaultdict(dict)
+    for file, record in records:
+        fields = _parse(record)
+        for path in _leaf_paths(fields):
+            if path and not declared.covers(path):
+                added.setdefault(_field_name(path), file)
+        if file_format != "json":
+            _look_for(declared.fields, fields, seen[file])
+    missing = {_field_name(path): file for file in sorted(seen) for path, is_there in seen[file].items() if not is_there}
+    found = [Drift(source, field, "added", added[field]) for field in sorted(added)]
+    return found + [Drift(source, field, "missing", missing[field]) for field in sorted(missing)]
+
+
+def declared_fields(pipeline: Pipeline, source: str) -> Declared:
+    """What the dimensions and silver tables of a source take from its records."""
+    is_csv = pipeline.sources[source].format == "csv"
+    silver = [table for table in pipeline.silver.values() if table.from_ == source]
+    tables: list[Dimension | Silver] = [*(table for table in pipeline.dimensions.values() if table.from_ == source), *silver]
+    origins = [column.from_ or name for table in tables for name, column in table.columns.items() if not column.sql]
+    fields = frozenset((origin,) if is_csv else tuple(origin.split(".")) for origin in origins)
+    arrays = [tuple(table.explode.split(".")) for table in silver if table.explode]
+    parents = {path[:length] for path in fields for length in range(1, len(path))}
+    return Declared(fields, frozenset(parents | {path[:length] for path in arrays for length in range(1, len(path) + 1)}))
+
+
+def _parse(record: str) -> dict[str, Any]:
+    """The record's fields; none where it is no JSON object: such a record is quarantined anyway."""
+    try:
+        fields = json.loads(record)
+    except (ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _leaf_paths(value: object, path: Path = (), depth: int = 0) -> Iterator[Path]:
+    """The paths of all values: dots lead into objects, and into the objects of arrays."""
+    if depth < DEEPEST and isinstance(value, dict) and value:
+        for name, inner in value.items():
+            yield from _leaf_paths(inner, (*path, name), depth + 1)
+        return
+    nested = [inner for inner in islice(value, ELEMENTS) if isinstance(inner, dict | list)] if isinstance(value, list) else []
+    if depth < DEEPEST and nested:
+        for inner in nested:
+            yield from _leaf_paths(inner, path, depth + 1)
+        return
+    yield path
+
+
+def _look_for(declared: Iterable[Path], fields: dict[str, Any], seen: dict[Path, bool]) -> None:
+    """Note for each declared field whether the record has it; a record that cannot tell, by a NULL on the way, says nothing."""
+    if not fields:
+        return
+    for path in declared:
+        is_there = _is_there(fields, path)
+        if is_there is not None:
+            seen[path] = seen.get(path, False) or is_there
+
+
+def _is_there(value: object, path: Path) -> bool | None:
+    if not path:
+        return True
+    if isinstance(value, list):
+        answers = [_is_there(inner, path) for inner in value[:ELEMENTS]]
+        return True if True in answers else False if False in answers else None
+    if not isinstance(value, dict):
+        return None
+    return _is_there(value[path[0]], path[1:]) if path[0] in value else False
+
+
+def _field_name(path: Path) -> str:
+    """As text that any table can hold: names are input, and may be endless or half a character."""
+    return ".".join(path)[:LONGEST_FIELD].encode(errors="backslashreplace").decode()

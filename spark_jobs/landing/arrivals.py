@@ -1,0 +1,77 @@
+"""The arrivals table of a source: one row per file and decision, one commit and one data file per chunk of `files_per_batch`.
+
+The bronze stream takes a data file per micro-batch, so a chunk is a batch, fixed for ever, whatever is killed. The chunk's number
+is the version of its commit. A row with an empty path is a close mark: what had arrived before it counts as complete.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, Schema, write_deltalake
+
+from spark_jobs.lake.failpoints import reach
+from spark_jobs.landing.feed import Feed
+
+_TIME = pa.timestamp("us", "UTC")
+ARRIVALS = pa.schema(
+    [("chunk", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("modified_at", _TIME), ("content_hash", pa.string()),
+     ("file_id", pa.string()), ("arrived_at", _TIME), ("verdict", pa.string()), ("reason", pa.string()), ("start_byte", pa.int64()),
+     ("start_line", pa.int64())]
+)  # fmt: skip
+
+TAKEN, TOUCHED, REFUSED, REPEATED, CLOSED = "taken", "touched", "refused", "repeated", "closed"
+
+Row = dict[str, Any]
+
+
+def read_arrivals(table: str, columns: list[str] | None = None) -> list[Row]:
+    """The rows of an arrivals table; none where nothing has arrived."""
+    if not DeltaTable.is_deltatable(table):
+        return []
+    rows: list[Row] = DeltaTable(table).to_pyarrow_table(columns=columns).to_pylist()
+    return rows
+
+
+def append_chunks(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
+    """Append the rows, chunk by chunk; gives the number of the last chunk."""
+    table = feed.arrivals
+    if not DeltaTable.is_deltatable(table):
+        DeltaTable.create(table, schema=Schema.from_arrow(ARRIVALS), configuration={"delta.appendOnly": "true"})
+    chunk = DeltaTable(table).version()
+    for start in range(0, len(rows), feed.source.files_per_batch):
+        chunk = DeltaTable(table).version() + 1
+        filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in rows[start : start + feed.source.files_per_batch]]
+        reach("arrivals.before", feed.table)
+        write_deltalake(table, pa.Table.from_pylist(filled, schema=ARRIVALS), mode="append")
+        reach("arrivals.after", feed.table)
+    return chunk
+
+
+def last_taken_chunk(table: str) -> int | None:
+    """The newest chunk with a file to take: what bronze must have read to be up to date."""
+    return max((row["chunk"] for row in read_arrivals(table, ["chunk", "verdict"]) if row["verdict"] == TAKEN), default=None)
+
+
+def bytes_after(table: str, chunk: int) -> int:
+    """The bytes to read of the taken files in later chunks than this one."""
+    rows = read_arrivals(table, ["chunk", "size", "verdict", "start_byte"])
+    return sum(row["size"] - (row["start_byte"] or 0) for row in rows if row["chunk"] > chunk and row["verdict"] == TAKEN)
+
+
+def close_marks(table: str) -> list[int]:
+    """The chunks of the close marks, ascending."""
+    return sorted(row["chunk"] for row in read_arrivals(table, ["chunk", "verdict"]) if row["verdict"] == CLOSED)
+
+
+def newest_arrival(table: str) -> datetime | None:
+    """When the last file was taken, or the last close mark set."""
+    rows = read_arrivals(table, ["arrived_at", "verdict"])
+    return max((row["arrived_at"] for row in rows if row["verdict"] in (TAKEN, CLOSED)), default=None)
+
+
+def files_not_taken(table: str) -> list[tuple[str, str]]:
+    """Per path the newest decision, where it was not to take the file: the path and the reason."""
+    rows = sorted(read_arrivals(table, ["chunk", "path", "verdict", "reason"]), key=lambda row: row["chunk"])
+    newest = {row["path"]: row for row in rows if row["verdict"] != CLOSED}
+    return [(path, newest[path]["reason"]) for path in sorted(newest) if newest[path]["verdict"] in (REFUSED, REPEATED)]

@@ -1,0 +1,34 @@
+"""Close marks: a row of the arrivals that says that what came before it is complete, so that windows which are still open can be closed."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from spark_jobs.config.names import parse_duration
+from spark_jobs.landing.arrivals import CLOSED, TAKEN, Row, append_chunks, read_arrivals
+from spark_jobs.landing.feed import Feed
+from spark_jobs.landing.verdicts import close_mark
+
+
+def close_feed(feed: Feed, arrived_at: datetime, reason: str) -> int | None:
+    """Set a mark and give its chunk; None where nothing has arrived since the last one."""
+    if _newest_open(read_arrivals(feed.arrivals, ["chunk", "verdict", "arrived_at"])) is None:
+        return None
+    return append_chunks(feed, [close_mark(arrived_at, reason)], arrived_at)
+
+
+def close_if_idle(feed: Feed, rows: Iterable[Row], arrived_at: datetime) -> str | None:
+    """Set a mark where the last file came at least `idle_after` ago; gives its reason."""
+    idle_after = feed.source.idle_after
+    newest = _newest_open(rows) if idle_after else None
+    if idle_after is None or newest is None or arrived_at - newest < parse_duration(idle_after):
+        return None
+    reason = f"nothing arrived for {idle_after}"
+    append_chunks(feed, [close_mark(arrived_at, reason)], arrived_at)
+    return reason
+
+
+def _newest_open(rows: Iterable[Row]) -> datetime | None:
+    """When the newest file arrived that no mark stands after."""
+    decided = [row for row in rows if row["verdict"] in (TAKEN, CLOSED) and row.get("chunk")]
+    last_mark = max((row["chunk"] for row in decided if row["verdict"] == CLOSED), default=0)
+    return max((row["arrived_at"] for row in decided if row["verdict"] == TAKEN and row["chunk"] > last_mark), default=None)

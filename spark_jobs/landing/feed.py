@@ -1,0 +1,29 @@
+"""One source of a pipeline, with the places of its files, its arrivals and its bronze table."""
+
+import shlex
+from dataclasses import dataclass
+
+from spark_jobs.config.pipeline import Source
+from spark_jobs.lake.layout import Lake
+
+
+@dataclass(frozen=True)
+class Feed:
+    pipeline: str
+    name: str
+    source: Source
+    landing: str
+    arrivals: str
+    bronze: str
+
+    @property
+    def table(self) -> str:
+        return f"bronze.{self.name}"
+
+    def take_command(self, path: str) -> str:
+        """What to type to take in a file that was not taken."""
+        return f"weir take {self.pipeline} {self.name} {shlex.quote(path)}"
+
+
+def make_feed(lake: Lake, landing: str, name: str, source: Source) -> Feed:
+    return Feed(lake.pipeline, name, source, landing, lake.arrivals(name), lake.table(f"bronze.{name}"))

@@ -1,0 +1,80 @@
+"""What was decided about the files of a source before, and which of them bronze could not read."""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from deltalake import DeltaTable
+
+from spark_jobs.landing.arrivals import TAKEN, Row
+from spark_jobs.landing.content import Earlier
+from spark_jobs.landing.folder import LandedFile
+
+Identity = tuple[str, int, datetime, str | None]
+"""A file as it was judged; with the reason where it was refused without being read."""
+
+
+@dataclass
+class History:
+    """Looked into while files are judged; each file that is judged is added."""
+
+    rows: list[Row]
+    bronze: str
+    _known: set[Identity] = field(default_factory=set)
+    _taken: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    _same: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        rows, self.rows = sorted(self.rows, key=lambda row: (row["chunk"], row["path"])), []
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        self._known.add((row["path"], row["size"], row["modified_at"], None if row["content_hash"] else row["reason"]))
+        if row["verdict"] == TAKEN:
+            self._taken[row["path"]].append(row)
+            self._same[row["content_hash"]].append(row)
+
+    def knows(self, file: LandedFile, reason: str | None = None) -> bool:
+        """Whether the file was judged as it lies there now; with a reason: whether it was refused for it, unread."""
+        return any((file.path, file.size, file.modified_at, why) in self._known for why in (None, reason))
+
+    def taken(self, path: str) -> list[Row]:
+        """The contents that were taken of this path, the newest last."""
+        return self._taken.get(path, [])
+
+    def earlier(self, path: str) -> Row | None:
+        """The content that was last taken of this path and not found unreadable. An empty one says nothing."""
+        rows = [row for row in self.taken(path) if row["size"] and row["file_id"] not in self.unreadable]
+        return rows[-1] if rows else None
+
+    def said_by(self, path: str, content_hash: str) -> str | None:
+        """The first other path that was taken with this content, if bronze could read it."""
+        rows = (row for row in self._same.get(content_hash, []) if row["path"] != path and row["file_id"] not in self.unreadable)
+        return next((row["path"] for row in rows), None)
+
+    @cached_property
+    def unreadable(self) -> frozenset[str]:
+        """The ids of the files of which bronze has no record, but the problem. Read only when it matters."""
+        problems = file_ids(self.bronze, is_record=False)
+        return problems - file_ids(self.bronze, is_record=True, among=problems) if problems else problems
+
+
+def as_earlier(row: Row | None) -> Earlier | None:
+    return Earlier(row["size"], row["content_hash"]) if row else None
+
+
+def file_ids(bronze: str, is_record: bool, among: Collection[str] | None = None) -> frozenset[str]:
+    """The files of which the bronze table has records, or at line 0 a problem."""
+    import pyarrow.dataset as ds  # takes a third of a second: only where a file came again
+
+    if not DeltaTable.is_deltatable(bronze):
+        return frozenset()
+    wanted = ds.field("_line") > 0 if is_record else ds.field("_line") == 0
+    if among is not None:
+        wanted &= ds.field("_file_id").isin(list(among))
+    batches = DeltaTable(bronze).to_pyarrow_dataset().scanner(columns=["_file_id"], filter=wanted).to_batches()
+    return frozenset(file_id for batch in batches for file_id in batch.column(0).unique().to_pylist())

@@ -1,0 +1,111 @@
+"""Takes in one file by hand: one that was refused, skipped as a repeat, or could not be read. Bronze reads it in the next run."""
+
+import os
+import stat
+from dataclasses import dataclass
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from spark_jobs.config.errors import did_you_mean
+from spark_jobs.config.names import shorten
+from spark_jobs.landing.arrivals import TAKEN, Row, append_chunks, files_not_taken, read_arrivals
+from spark_jobs.landing.content import Content, read_content
+from spark_jobs.landing.feed import Feed
+from spark_jobs.landing.folder import LINK, NOT_UTF8, SPECIAL, LandedFile, file_time, say
+from spark_jobs.landing.history import History, as_earlier, file_ids
+from spark_jobs.landing.verdicts import make_file_id, make_row
+
+
+class NotTakeable(Exception):
+    """The file cannot be taken in: its path, why, and what to do."""
+
+    def __init__(self, path: str, reason: str, hint: str = "") -> None:
+        self.path, self.reason, self.hint = path, reason, hint
+        super().__init__(f"{shorten(path, 200)} cannot be taken in: {reason}" + (f"; {hint}" if hint else ""))
+
+
+@dataclass(frozen=True)
+class Taking:
+    """A file that was taken in: its chunk, from which line on it is read, and whether some of its records may be in bronze already."""
+
+    path: str
+    file_id: str
+    chunk: int
+    start_line: int | None
+    doubt: str | None
+    may_repeat: bool
+
+
+def take_file(feed: Feed, path: str, arrived_at: datetime, by: str, consumed: int | None) -> Taking:
+    """Register the file as taken, whatever the source's policies say. `consumed` is the last chunk that bronze has read."""
+    file = _find_file(feed, path)
+    history = History(read_arrivals(feed.arrivals), feed.bronze)
+    content = _read(feed, file, history)
+    again = [row for row in history.taken(path) if row["content_hash"] == content.content_hash]
+    if again:
+        _check_unread(feed, path, again[-1], history, consumed or 0)
+    row = make_row(file, content, TAKEN, f"by {by}", start=content.start)
+    chunk = append_chunks(feed, [row], arrived_at)
+    is_changed = history.earlier(path) is not None and content.start is None
+    may_repeat = is_changed or history.said_by(path, content.content_hash) is not None
+    doubt = content.start.doubt if content.start else None
+    return Taking(path, row["file_id"], chunk, row["start_line"], doubt, may_repeat)
+
+
+def _find_file(feed: Feed, path: str) -> LandedFile:
+    """The regular file at this path below the source's folder; a link on the way may lead anywhere."""
+    folder, below = PurePosixPath(feed.source.path), PurePosixPath(path)
+    if below.as_posix() != path or ".." in below.parts or folder not in below.parents:
+        raise NotTakeable(path, f"it is not a path below the folder {feed.source.path!r} of {feed.name}", _hint(feed, path))
+    if not _is_utf8(path):
+        raise NotTakeable(path, NOT_UTF8)
+    walked = Path(feed.landing, feed.source.path)
+    for part in below.parts[len(folder.parts) :]:
+        walked = walked / part
+        try:
+            found = os.lstat(walked)
+        except FileNotFoundError:
+            raise NotTakeable(path, f"there is no such file in {feed.landing}", _hint(feed, path)) from None
+        except OSError as error:
+            raise NotTakeable(path, f"it cannot be looked at: {say(error)}") from error
+        if stat.S_ISLNK(found.st_mode):
+            raise NotTakeable(path, LINK)
+    if not stat.S_ISREG(found.st_mode):
+        raise NotTakeable(path, "it is a folder; name one file" if stat.S_ISDIR(found.st_mode) else SPECIAL)
+    if not fnmatchcase(below.name, feed.source.pattern):
+        raise NotTakeable(path, f"its name does not match the pattern {feed.source.pattern!r} of {feed.name}")
+    return LandedFile(path, found.st_size, file_time(found.st_mtime_ns))
+
+
+def _is_utf8(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _hint(feed: Feed, path: str) -> str:
+    return did_you_mean(path, (known for known, _ in files_not_taken(feed.arrivals)))
+
+
+def _read(feed: Feed, file: LandedFile, history: History) -> Content:
+    try:
+        content = read_content(feed.landing, file, feed.source.format, as_earlier(history.earlier(file.path)))
+    except OSError as error:
+        raise NotTakeable(file.path, f"it cannot be read: {say(error)}") from error
+    if content is None:
+        raise NotTakeable(file.path, "it is still being written", "try again when it is whole")
+    return content
+
+
+def _check_unread(feed: Feed, path: str, row: Row, history: History, consumed: int) -> None:
+    """The same content may be taken again only where bronze has no record of it: its file id is the same, and nothing may be doubled."""
+    file_id = make_file_id(path, row["content_hash"])
+    if row["chunk"] > consumed:
+        raise NotTakeable(path, "it is taken already", f"`weir run {feed.pipeline}` reads it")
+    if file_ids(feed.bronze, is_record=True, among=[file_id]):
+        raise NotTakeable(path, f"its records are in {feed.table} already", "to read it a second time, land it under another name")
+    if file_id not in history.unreadable:
+        raise NotTakeable(path, "it was read and holds no records")

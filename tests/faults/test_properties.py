@@ -1,0 +1,184 @@
+"""The promise: the tables are a function of the set of landed files. Random files, in random order, grouped at random into runs and
+batches, with crashes at random failpoints, reruns and two runs at once, end in the tables of one clean run; and the law holds.
+
+CI tries a few examples of many rows each; `make soak` hundreds (WEIR_SOAK_EXAMPLES). Examples are drawn from a fixed seed.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from itertools import zip_longest
+from random import Random
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.cli.account import sum_up
+from spark_jobs.lake import failpoints
+from spark_jobs.lake.failpoints import POINTS
+from spark_jobs.lake.layout import Lake
+from spark_jobs.run.result import RunResult
+from tests.conftest import Workshop
+from tests.faults.world import START, TABLES, draw_files, rows_of, tables_of, write_pipeline
+
+pytestmark = pytest.mark.spark
+
+T = TypeVar("T")
+Crash = tuple[str, str | None, int]
+
+EXAMPLES_IN_CI = 6
+CRASHES = [point for point in POINTS if not point.startswith("swap")]
+LONGEST = 12
+"""Runs after which a lake must have come to rest, crashes included."""
+
+crashes = st.tuples(st.sampled_from(CRASHES), st.sampled_from([None, "bronze.orders", "bronze.members", *TABLES]), st.integers(1, 4))
+histories = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 2**32 - 1),
+        "order_files": st.integers(2, 4),
+        "member_files": st.integers(1, 3),
+        "files_per_batch": st.integers(1, 3),
+        "shuffle": st.randoms(use_true_random=False),
+        "group_sizes": st.lists(st.integers(1, 3), min_size=2, max_size=4),
+        "crashes": st.lists(st.none() | crashes, min_size=2, max_size=4),
+        "at_once": st.booleans(),
+    }
+)  # fmt: skip
+
+
+def bounded(examples: int) -> settings:
+    unhurried = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
+    return settings(
+        max_examples=examples, deadline=None, derandomize=True, database=None, phases=[Phase.generate], suppress_health_check=unhurried
+    )
+
+
+def run_to_rest(workshop: Workshop, spec: str) -> None:
+    """Run with a crash armed, then again until there is nothing left to do."""
+    with failpoints.arm(spec):
+        workshop.run("world")
+    for _ in range(LONGEST):
+        result = workshop.run("world")
+        assert result.status in ("ok", "nothing_to_do"), result.message
+        if result.status == "nothing_to_do":
+            return
+    pytest.fail("the lake does not come to rest")
+
+
+def run_twice_at_once(workshop: Workshop) -> None:
+    """Two runs start together: one works, the other ends at once, or both do so one after the other."""
+    results: list[RunResult] = []
+    threads = [threading.Thread(target=lambda: results.append(workshop.run("world"))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {result.status.value for result in results} <= {"ok", "nothing_to_do", "leased"}
+    assert "leased" not in {result.status.value for result in results[1:]} or results[0].status.value == "leased"
+
+
+def groups(files: Sequence[T], sizes: Sequence[int], crashes: Sequence[Crash | None]) -> Iterator[tuple[Sequence[T], str]]:
+    """The files that land before each run, and the failpoint that is armed in it."""
+    start = 0
+    for size, crash in zip_longest(sizes, crashes):
+        group = files[start : start + size] if size else files[start:]
+        start += len(group)
+        if crash:
+            point, table, hit = crash
+            yield group, f"{point}{f':{table}' if table else ''}#{hit}=raise"
+        elif group:
+            yield group, ""
+    if files[start:]:
+        yield files[start:], ""
+
+
+def check_history(new_workshop: Callable[[], Workshop], history: dict[str, Any]) -> None:
+    files = draw_files(history["seed"], history["order_files"], history["member_files"])
+    torn, clean = new_workshop(), new_workshop()
+    for workshop in (torn, clean):
+        write_pipeline(workshop, history["files_per_batch"])
+    for file in files:
+        clean.land(file.path, file.text)
+    assert clean.run("world").status == "ok"
+
+    history["shuffle"].shuffle(files)
+    for group, crash in groups(files, history["group_sizes"], history["crashes"]):
+        for file in group:
+            torn.land(file.path, file.text)
+        run_to_rest(torn, crash)
+    if history["at_once"]:
+        torn.land("orders/last.json", "")
+        run_twice_at_once(torn)
+
+    expected, found = tables_of(clean), tables_of(torn)
+    assert {name for name in expected if expected[name] != found[name]} == set()
+    accounts = sum_up(torn.project.pipelines["world"], Lake(torn.project.lake, "world"))
+    assert {row["table"]: row["missing"] for row in accounts if row["missing"]} == {}
+
+
+LATE = """
+pipeline: world
+sources: {clicks: {format: json, path: clicks}}
+silver:
+  clicks: {from: clicks, columns: {at: timestamp, page: string}, event_time: at}
+gold:
+  kept:
+    from: silver.clicks
+    window: {size: 20 minutes, slide: 10 minutes}
+    group_by: page
+    measures: {n: count(*)}
+    watermark: 30 minutes
+    late: keep
+  closed: {from: silver.clicks, window: {size: 20 minutes}, measures: {n: count(*)}, watermark: 30 minutes, late: keep, emit: append}
+"""
+LATE_TABLES = ("gold.kept", "gold.closed", "late.gold.kept", "late.gold.closed")
+feeds = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 2**32 - 1),
+        "group_sizes": st.lists(st.integers(1, 3), min_size=2, max_size=4),
+        "crashes": st.lists(st.none() | st.tuples(st.sampled_from(CRASHES), st.none(), st.integers(1, 12)), min_size=2, max_size=3),
+    }
+)
+
+
+@bounded(EXAMPLES_IN_CI // 2)
+@given(feeds)
+def test_late_rows_are_a_function_of_the_files_in_their_order(new_workshop: Callable[[], Workshop], feed: dict[str, Any]) -> None:
+    random, minute, torn, clean = Random(feed["seed"]), 0, new_workshop(), new_workshop()
+    files = []
+    for number in range(6):
+        minute += random.randrange(40)
+        times = [START + timedelta(minutes=minute - random.choice([0, 5, 20, 45, 90])) for _ in range(random.randrange(6))]
+        files.append((f"clicks/{number}.json", "".join(f'{{"at":"{at.isoformat()}","page":"{random.choice("ab")}"}}\n' for at in times)))
+    for workshop in (torn, clean):
+        workshop.write("conf/pipelines/world.yml", LATE)
+    for path, text in files:
+        clean.land(path, text)
+    assert clean.run("world").status == "ok"
+
+    for group, crash in groups(files, feed["group_sizes"], feed["crashes"]):
+        for path, text in group:
+            torn.land(path, text)
+        run_to_rest(torn, crash)
+
+    assert [name for name in LATE_TABLES if rows_of(clean, name) != rows_of(torn, name)] == []
+    late = [
+        {row["table"]: row["late"] for row in sum_up(w.project.pipelines["world"], Lake(w.project.lake, "world"))} for w in (clean, torn)
+    ]
+    assert late[0] == late[1]
+
+
+@bounded(EXAMPLES_IN_CI)
+@given(histories)
+def test_tables_are_a_function_of_the_landed_files(new_workshop: Callable[[], Workshop], history: dict[str, Any]) -> None:
+    check_history(new_workshop, history)
+
+
+@pytest.mark.soak
+@bounded(int(os.environ.get("WEIR_SOAK_EXAMPLES", "200")))
+@given(histories)
+def test_tables_are_a_function_of_the_landed_files_many_times(new_workshop: Callable[[], Workshop], history: dict[str, Any]) -> None:
+    check_history(new_workshop, history)
