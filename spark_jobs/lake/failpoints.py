@@ -71,20 +71,21 @@ def reach(point: str, table: str, step: str = "") -> None:
 
 def _next_action(point: str, table: str, step: str) -> Action | None:
     """After a `raise` the process counts as dead: every later point fails as well, so that no other thread writes on."""
-    with _state.lock:
-        if _state.is_dead:
-            return "raise"
-        action = _state.decide(point, table, step) if _state.decide else _armed_action(point, table, step)
-        _state.is_dead = action == "raise"
-        return action
+    if _state.is_dead:
+        return "raise"
+    action = _state.decide(point, table, step) if _state.decide else _armed_action(point, table, step)
+    if action == "raise":
+        _state.is_dead = True
+    return action
 
 
 def _armed_action(point: str, table: str, step: str) -> Action | None:
-    for armed in _state.armed:
-        if armed.point == point and armed.table in (None, table, f"{table}@{step}"):
-            armed.hits += 1
-            if armed.hits == armed.hit:
-                return armed.action
+    with _state.lock:
+        for armed in _state.armed:
+            if armed.point == point and armed.table in (None, table, f"{table}@{step}"):
+                armed.hits += 1
+                if armed.hits == armed.hit:
+                    return armed.action
     return None
 
 

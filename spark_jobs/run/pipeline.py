@@ -59,7 +59,7 @@ def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease
 def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult:
     started, name = time.monotonic(), plan.pipeline.name
     check_definitions(plan)
-    warnings = _register(project, plan)
+    warnings = _register(project, plan, lease)
     due, consumed = due_tables(plan)
     if not due:
         return RunResult(name, Status.NOTHING_TO_DO, _nothing(project, plan), seconds=time.monotonic() - started, warnings=warnings)
@@ -74,13 +74,13 @@ def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, star
     return RunResult(name, status, message, order.run_id, seconds, tuple(execution.runs.values()), (*warnings, *execution.notes))
 
 
-def _register(project: Project, plan: Plan) -> tuple[str, ...]:
+def _register(project: Project, plan: Plan, lease: Lease) -> tuple[str, ...]:
     """Register what landed for the sources in this plan; what was not taken becomes a warning."""
     warnings, consumed = [], plan.ledger.consumed_inputs()
     for name, source in plan.pipeline.sources.items():
         table = f"bronze.{name}"
         if table in plan.tables:
-            feed = make_feed(plan.lake, project.landing, name, source)
+            feed = make_feed(plan.lake, project.landing, name, source, lease.check)
             found = register_arrivals(feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"))
             warnings += _not_taken(name, found)
     return tuple(warnings)

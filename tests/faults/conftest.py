@@ -2,13 +2,17 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
+from spark_jobs.lake import failpoints
 from tests.conftest import ROOT, Workshop
 from tests.faults import shop
 
 Shops = Callable[[], Workshop]
+Point = tuple[str, str, str]
+"""A failpoint, its table, and the step that the table is in."""
 
 
 @pytest.fixture(scope="session")
@@ -43,17 +47,26 @@ def damaged_shop(new_shop: Shops) -> Workshop:
     return new_shop()
 
 
+@dataclass(frozen=True)
+class Undisturbed:
+    """A lake with both deliveries loaded, each by one run, and the points that the second run reached."""
+
+    workshop: Workshop
+    points: frozenset[Point]
+
+
 @pytest.fixture(scope="session")
-def undisturbed(new_shop: Shops) -> Workshop:
-    """A lake with both deliveries loaded, each by one run."""
+def undisturbed(new_shop: Shops) -> Undisturbed:
+    points: set[Point] = set()
     workshop = new_shop()
-    result = workshop.run("shop")
+    with failpoints.deciding(lambda point, table, step: points.add((point, table, step))):
+        result = workshop.run("shop")
     assert result.exit_code == 0, result.message
     assert shop.missing_rows(workshop) == {}
-    return workshop
+    return Undisturbed(workshop, frozenset(points))
 
 
 @pytest.fixture(scope="session")
-def expected(undisturbed: Workshop) -> dict[str, list[str]]:
+def expected(undisturbed: Undisturbed) -> dict[str, list[str]]:
     """What every table must hold after both deliveries, whatever happened on the way."""
-    return shop.contents(undisturbed)
+    return shop.contents(undisturbed.workshop)

@@ -1,5 +1,8 @@
 """The pipeline that faults are tried on: every kind of table, a first delivery, and a second that touches each of them in every way."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable
@@ -7,8 +10,8 @@ from deltalake import DeltaTable
 from spark_jobs.cli.account import sum_up
 from spark_jobs.lake.layout import Lake
 from spark_jobs.run.pipeline import run_pipeline
-from spark_jobs.run.result import RunResult
-from tests.conftest import PROFILE, Workshop
+from spark_jobs.run.result import EXIT_CODES, RunResult, Status
+from tests.conftest import PROFILE, ROOT, Workshop, weir_environ
 
 PIPELINE = """
 pipeline: shop
@@ -84,14 +87,17 @@ def order(number: int, of: int, version: int, at: str, cents: int = 100, op: str
 
 
 def land_first(workshop: Workshop) -> None:
-    """People 1 and 2; their orders, one of a person who is not there yet, one that is left out, and one that cannot be read."""
+    """People 1 and 2; their orders, two of a person who is not there yet, one that is left out, and one that cannot be read."""
     workshop.land("people/1.json", person(1, "Ulm", "new", "2024-01-01") + person(2, "Bonn", "old", "2024-01-01"))
-    workshop.land("orders/1.json", order(1, 1, 1, "08:10") + order(2, 2, 1, "08:20") + order(3, 7, 1, "09:10") + "no order\n")
+    workshop.land(
+        "orders/1.json",
+        order(1, 1, 1, "08:10") + order(2, 2, 1, "08:20") + order(3, 7, 1, "09:10") + order(11, 7, 1, "09:40") + "no order\n",
+    )
     workshop.land("orders/2.json", order(4, 1, 1, "11:10") + order(5, 2, 1, "12:10", cents=-1))
 
 
 def land_second(workshop: Workshop) -> None:
-    """Person 7 comes, 1 has lived elsewhere since March, 2 has another level; orders are corrected, deleted, late, repeated, waiting, wrong."""
+    """Person 7 comes, 1 moved in March, 2 has another level; orders are corrected, deleted, late, repeated, waiting, wrong."""
     people = person(7, "Rome", "new", "2024-02-01") + person(1, "Cologne", "new", "2024-03-01") + person(2, "Bonn", "top", "2024-04-01")
     workshop.land("people/2.json", people + '{"id":8,"city":"Nowhere","at":"soon"}\n')
     corrected, deleted = order(1, 1, 2, "10:10", cents=150), order(2, 2, 5, "08:20", op="D")
@@ -103,6 +109,35 @@ def land_second(workshop: Workshop) -> None:
 def run_in_order(workshop: Workshop) -> RunResult:
     """A run of one table at a time, so that points are reached in the same order every time."""
     return run_pipeline(workshop.project, "shop", PROFILE.model_copy(update={"parallel_tables": 1}), start=workshop._start)
+
+
+def armed(point: tuple[str, str, str]) -> str:
+    """A point as failpoints are named."""
+    name, table, step = point
+    return f"{name}:{table}@{step}" if step else f"{name}:{table}"
+
+
+def start_weir(workshop: Workshop, *arguments: str, armed: str = "", go: Path | None = None) -> "subprocess.Popen[str]":
+    """`weir` as a process of its own, over the workshop's project."""
+    environ = weir_environ(WEIR_HOME=str(workshop.root), PYTHONPATH=str(ROOT), WEIR_FAILPOINTS=armed, WEIR_FAILPOINTS_GO=str(go))
+    command = [sys.executable, "-m", "spark_jobs.cli", *arguments]
+    return subprocess.Popen(command, env=environ, cwd=workshop.root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def end_weir(process: "subprocess.Popen[str]") -> tuple[int, str]:
+    """Its exit code and what it said last."""
+    _, said = process.communicate(timeout=600)
+    return process.returncode, said.strip().splitlines()[-1] if said.strip() else ""
+
+
+def run_when_free(workshop: Workshop, *arguments: str, armed: str = "") -> tuple[int, str]:
+    """As a scheduler does: a run that finds the pipeline held, by the JVM of one that was killed, is tried again."""
+    for _ in range(100):
+        code, said = end_weir(start_weir(workshop, *arguments, armed=armed))
+        if code != EXIT_CODES[Status.LEASED]:
+            return code, said
+        assert "its JVM is ending, try again in a moment" in said
+    raise AssertionError(said)
 
 
 def contents(workshop: Workshop) -> dict[str, list[str]]:
@@ -125,3 +160,12 @@ def missing_rows(workshop: Workshop) -> dict[str, int]:
     """What `weir account` misses, by table."""
     rows = sum_up(workshop.project.pipelines["shop"], Lake(workshop.project.lake, "shop"))
     return {row["table"]: row["missing"] for row in rows if row["missing"]}
+
+
+def assert_converged(workshop: Workshop, expected: dict[str, list[str]]) -> None:
+    """Every table as it would be if nothing had happened, every row accounted for, and nothing left to do."""
+    found = contents(workshop)
+    assert sorted(found) == sorted(expected)
+    assert {table: rows for table, rows in found.items() if rows != expected[table]} == {}
+    assert missing_rows(workshop) == {}
+    assert Workshop(workshop.root, None).run("shop").status is Status.NOTHING_TO_DO
