@@ -4,14 +4,16 @@ import traceback
 from pathlib import Path
 
 CALLED_INTO_JAVA = "An error occurred while calling"
-"""How errors begin that came through from the JVM as they were; the cause is on the second line."""
+"""How errors begin that came through from the JVM as they were; the error is on the second line, what it came from further below."""
+CAUSED_BY = "Caused by: "
 
 
 def first_line(error: BaseException) -> str:
     """The cause in one line: Spark's errors begin with it and go on with pages of stack."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith(CALLED_INTO_JAVA):
-        lines = [lines[1].removeprefix(": ")]
+        causes = [line for line in lines if line.startswith(CAUSED_BY)]
+        lines = ["; ".join([lines[1].removeprefix(": ")[:300], *causes[-1:]])]
     return f"{type(error).__name__}: {lines[0][:500] if lines else 'no further word'}"
 
 
