@@ -90,7 +90,13 @@ def test_a_run_whose_lease_was_taken_from_it_stops_before_its_next_write(damaged
     shop.assert_converged(damaged_shop, expected)
 
 
-TAKEOVERS = ("arrivals.before:bronze.orders", "intent.before:silver.lines", "marker.before:silver.orders", "consumed.before:gold.closed")
+TAKEOVERS = (
+    "arrivals.before:bronze.orders",
+    "intent.before:silver.orders@release",
+    "marker.before:silver.lines@release",
+    "consumed.before:gold.closed",
+)
+"""Points outside of a stream's batch: of two queries on one checkpoint in one session Spark would end the first."""
 
 
 @pytest.mark.parametrize("where", TAKEOVERS)
@@ -99,7 +105,7 @@ def test_nothing_of_a_run_without_its_lease_gets_into_the_ledger(new_shop: Shops
     workshop, others = new_shop(), list[str]()
 
     def take_over(point: str, table: str, step: str) -> None:
-        if f"{point}:{table}" == where and not others:
+        if shop.armed((point, table, step)) == where and not others:
             others.append(where)
             (workshop.root / "lake/shop/_weir/lease").unlink()
             others.append(workshop.run("shop").status)
