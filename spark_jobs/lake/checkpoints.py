@@ -1,21 +1,25 @@
 """Streaming checkpoints: Spark's own progress per table. Looked at before a query starts, because a damaged one would either fail deep in
 the engine or, worse, count its batches anew and have them taken for done.
+
+Of its files Spark reads `metadata`, the last two of `offsets` and the last of `commits`; each may have its checksum beside it.
 """
 
 import json
+import struct
+import zlib
 from pathlib import Path
 
-LOGS = ("offsets", "commits")
+CHECKSUM_HEADER = struct.Struct(">4si")
+"""Hadoop's checksum files: a mark, the bytes per checksum, then a CRC-32 for every such block."""
 
 
 class CheckpointLost(Exception):
-    """The ledger knows batches of a table that its checkpoint does not: a new one would count from 0."""
+    """The checkpoint and the ledger are not of one time: its batches would be taken for done, or passed over."""
 
     def __init__(self, table: str, checkpoint: str, why: str) -> None:
         self.table, self.checkpoint = table, checkpoint
         super().__init__(
-            f"{table}: its checkpoint {checkpoint} {why}, but its batches are in the ledger; restore the folder from a backup, or "
-            f"run `weir rebuild` for {table}, which starts a new one"
+            f"{table}: its checkpoint {checkpoint} {why}; restore the pipeline's folder as a whole from a backup, {_or(table)}"
         )
 
 
@@ -24,9 +28,13 @@ class CheckpointDamaged(Exception):
 
     def __init__(self, table: str, file: Path, why: str) -> None:
         self.table, self.file = table, file
-        super().__init__(
-            f"{table}: {file} of its checkpoint is damaged ({why}); restore the folder from a backup, or run `weir rebuild` for {table}"
-        )
+        super().__init__(f"{table}: {file} of its checkpoint is damaged ({why}); restore the checkpoint from a backup, {_or(table)}")
+
+
+def _or(table: str) -> str:
+    if table.startswith("bronze."):
+        return "or load into a new lake"
+    return f"or run `weir rebuild` for {table}, which starts a new one"
 
 
 def check_checkpoint(table: str, checkpoint: str, last_done: int | None) -> None:
@@ -34,18 +42,21 @@ def check_checkpoint(table: str, checkpoint: str, last_done: int | None) -> None
     folder = Path(checkpoint)
     if "://" in checkpoint:
         return  # on other storage than a file system Spark's own errors must do
-    begun = _numbers(folder / "offsets")
+    begun, committed = _numbers(folder / "offsets"), _numbers(folder / "commits")
+    known = "no batch of it" if last_done is None else f"batch {last_done}"
     if last_done is not None and not begun:
-        raise CheckpointLost(table, checkpoint, "is gone")
-    if last_done is not None and max(begun) < last_done:
-        raise CheckpointLost(table, checkpoint, f"ends at batch {max(begun)} while the ledger knows {last_done}")
+        raise CheckpointLost(table, checkpoint, f"is gone, but the ledger knows {known}")
+    if committed and (last_done is None or max(committed) > last_done):
+        raise CheckpointLost(table, checkpoint, f"has ended batch {max(committed)}, but the ledger knows {known}")
     if not begun:
         return
-    committed = _numbers(folder / "commits")
     if committed and max(committed) > max(begun):
         raise CheckpointDamaged(table, folder / "offsets" / str(max(committed)), "it is missing")
+    if last_done is not None and max(begun) < last_done:
+        raise CheckpointLost(table, checkpoint, f"ends at batch {max(begun)}, but the ledger knows {known}")
     _check_json(table, folder / "metadata", first=0)
-    _check_json(table, folder / "offsets" / str(max(begun)), first=1)
+    for number in range(max(0, max(begun) - 1), max(begun) + 1):
+        _check_json(table, folder / "offsets" / str(number), first=1)
     if committed:
         _check_json(table, folder / "commits" / str(max(committed)), first=1)
 
@@ -57,7 +68,8 @@ def _numbers(folder: Path) -> list[int]:
 def _check_json(table: str, file: Path, first: int) -> None:
     """Spark's logs are lines of JSON below a line with their version."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        content = file.read_bytes()
+        lines = content.decode().splitlines()
         if len(lines) <= first or (first and not lines[0].startswith("v")):
             raise CheckpointDamaged(table, file, "it is cut")
         for line in lines[first:]:
@@ -67,3 +79,17 @@ def _check_json(table: str, file: Path, first: int) -> None:
         raise CheckpointDamaged(table, file, "it is missing") from None
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise CheckpointDamaged(table, file, "it is not what Spark writes") from None
+    if not _fits_checksum(content, file.with_name(f".{file.name}.crc")):
+        raise CheckpointDamaged(table, file, "its checksum is of another content")
+
+
+def _fits_checksum(content: bytes, checksums: Path) -> bool:
+    """Spark refuses a file that its checksum does not fit, and takes one that has none."""
+    if not checksums.exists():
+        return True
+    found = checksums.read_bytes()
+    mark, block = CHECKSUM_HEADER.unpack_from(found) if len(found) >= CHECKSUM_HEADER.size else (b"", 0)
+    if mark != b"crc\0" or block <= 0:
+        return False
+    expected = b"".join(zlib.crc32(content[start : start + block]).to_bytes(4, "big") for start in range(0, len(content), block))
+    return found[CHECKSUM_HEADER.size :] == expected

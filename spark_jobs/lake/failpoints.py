@@ -1,14 +1,15 @@
 """Named points in the write path at which a test can kill, fail or stall the process: `reach("write.before", "silver.orders")`.
 
-Armed by WEIR_FAILPOINTS, as in `write.after:silver.orders#2=kill` (the second time; several with commas between them); otherwise each
-point costs a look at an empty list. Never set it outside tests.
+Armed by WEIR_FAILPOINTS, as in `write.after:silver.orders#2=kill` (the second time) or `write.after:silver.orders@release=kill` (of this
+step alone), several with commas between them; otherwise each point costs a look at an empty list. Never set it outside tests.
 """
 
 import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,8 @@ POINTS = (
 )  # fmt: skip
 
 Action = Literal["kill", "raise", "stall"]
+Decide = Callable[[str, str, str], Action | None]
+"""What to do at a point, of a table, in a step of it."""
 
 
 class Failpoint(Exception):
@@ -46,34 +49,42 @@ class _Armed:
 @dataclass
 class _State:
     armed: list[_Armed] = field(default_factory=list)
+    decide: Decide | None = None
     is_dead: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-def reach(point: str, table: str) -> None:
+def reach(point: str, table: str, step: str = "") -> None:
     """Pass, unless a test has armed this point."""
-    if not _state.armed and not _state.is_dead:
+    if not _state.armed and _state.decide is None:
         return
-    action = _next_action(point, table)
+    action = _next_action(point, table, step)
     if action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif action == "raise":
         raise Failpoint(f"{point} of {table}")
     elif action == "stall":
+        print(f"stalled at {point} of {table}", file=sys.stderr, flush=True)
         while not Path(os.environ[GO]).exists():
             time.sleep(0.05)
 
 
-def _next_action(point: str, table: str) -> Action | None:
+def _next_action(point: str, table: str, step: str) -> Action | None:
     """After a `raise` the process counts as dead: every later point fails as well, so that no other thread writes on."""
+    if _state.is_dead:
+        return "raise"
+    action = _state.decide(point, table, step) if _state.decide else _armed_action(point, table, step)
+    if action == "raise":
+        _state.is_dead = True
+    return action
+
+
+def _armed_action(point: str, table: str, step: str) -> Action | None:
     with _state.lock:
-        if _state.is_dead:
-            return "raise"
         for armed in _state.armed:
-            if armed.point == point and armed.table in (None, table):
+            if armed.point == point and armed.table in (None, table, f"{table}@{step}"):
                 armed.hits += 1
                 if armed.hits == armed.hit:
-                    _state.is_dead = armed.action == "raise"
                     return armed.action
     return None
 
@@ -88,6 +99,16 @@ def arm(specification: str) -> Iterator[None]:
         _state.armed, _state.is_dead = [], False
 
 
+@contextmanager
+def deciding(decide: Decide) -> Iterator[None]:
+    """Ask a test at every point that this process reaches in the block."""
+    _state.decide, _state.is_dead = decide, False
+    try:
+        yield
+    finally:
+        _state.decide, _state.is_dead = None, False
+
+
 def _parse(specification: str) -> list[_Armed]:
     found = []
     for part in filter(None, specification.split(",")):
@@ -96,7 +117,7 @@ def _parse(specification: str) -> list[_Armed]:
         point, _, table = place.partition(":")
         if point not in POINTS or action not in ("kill", "raise", "stall") or not (hit or "1").isdigit():
             raise ValueError(
-                f"{VARIABLE}: {part!r} is not point[:table][#hit]=action; points: {', '.join(POINTS)}; actions: kill, raise, stall"
+                f"{VARIABLE}: {part!r} is not point[:table[@step]][#hit]=action; points: {', '.join(POINTS)}; actions: kill, raise, stall"
             )
         found.append(_Armed(point, table or None, int(hit or 1), action))  # type: ignore[arg-type]
     return found

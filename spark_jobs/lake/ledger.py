@@ -7,7 +7,7 @@ evidence: batches whose sums did not balance.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
@@ -22,6 +22,8 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.seen import Seen
 
 COMMITS_PER_COMPACTION = 100
+NOTES = ("runs", "evidence")
+"""What only tells a story: a run that has lost its lease may still say so."""
 
 _TIME = pa.timestamp("us", "UTC")
 _COUNTS = [(name, pa.int64()) for name in Counts().as_dict()]
@@ -75,6 +77,8 @@ class Ledger:
     """The ledger of one pipeline. Its holder has the pipeline's lease, so what was read stays true but for its own writes."""
 
     lake: Lake
+    guard: Callable[[], None] = lambda: None
+    """Asked before every row that others go by: it raises where the lease is lost."""
     _batches: dict[BatchId, dict[str, Any]] | None = None
     _intents: dict[BatchId, Intent] | None = None
     _lock: Lock = field(default_factory=Lock)
@@ -101,13 +105,13 @@ class Ledger:
         """Write down what the batch reads; one that was begun before keeps what it began with."""
         known = self._known_intents()
         if batch_id not in known:
-            table = batch_id[0]
-            reach("intent.before", table)
+            table, step = batch_id[:2]
+            reach("intent.before", table, step)
             intent = Intent(datetime.now(UTC), inputs)
             row = {**_batch_columns(run_id, batch_id), "begun_at": intent.begun_at, "inputs": json.dumps(inputs, sort_keys=True)}
             self._append("intents", [row])
             known[batch_id] = intent
-            reach("intent.after", table)
+            reach("intent.after", table, step)
         return known[batch_id]
 
     def open_batch(self, table: str, step: str, generation: int) -> int | None:
@@ -121,12 +125,12 @@ class Ledger:
 
     def write_batch(self, run_id: str, batch_id: BatchId, started_at: datetime, version: int | None, counts: Counts, seen: Seen) -> None:
         """The batch's marker, written after everything else of it."""
-        reach("marker.before", batch_id[0])
+        reach("marker.before", *batch_id[:2])
         row = {**_batch_columns(run_id, batch_id), "started_at": started_at, "ended_at": datetime.now(UTC), "version": version}
         row |= {**counts.as_dict(), "high": seen.high, "closed_until": seen.closed_until, "chunk": seen.chunk}
         self._append("batches", [row])
         self._known_batches()[batch_id] = row
-        reach("marker.after", batch_id[0])
+        reach("marker.after", *batch_id[:2])
 
     def has_batch(self, batch_id: BatchId) -> bool:
         return batch_id in self._known_batches()
@@ -193,6 +197,8 @@ class Ledger:
 
     def _append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         path = self.lake.ledger(name)
+        if name not in NOTES:
+            self.guard()
         with self._lock:
             write_deltalake(path, pa.Table.from_pylist(list(rows), schema=SCHEMAS[name]), mode="append")
             table = DeltaTable(path)

@@ -149,7 +149,7 @@ def merging(rows: DataFrame, name: str, same_row: str, batch: Batch, counts: Cou
 @contextmanager
 def _writing(name: str, batch: Batch) -> Iterator[None]:
     """Around every write: the lease is still held, and tests may fail it before and after."""
-    reach("write.before", name)
+    reach("write.before", name, batch.step)
     batch.lease.check()
     yield
-    reach("write.after", name)
+    reach("write.after", name, batch.step)

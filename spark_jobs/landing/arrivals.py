@@ -43,6 +43,7 @@ def append_chunks(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
         chunk = DeltaTable(table).version() + 1
         filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in rows[start : start + feed.source.files_per_batch]]
         reach("arrivals.before", feed.table)
+        feed.guard()
         write_deltalake(table, pa.Table.from_pylist(filled, schema=ARRIVALS), mode="append")
         reach("arrivals.after", feed.table)
     return chunk

@@ -1,6 +1,7 @@
 """One source of a pipeline, with the places of its files, its arrivals and its bronze table."""
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from spark_jobs.config.pipeline import Source
@@ -15,6 +16,8 @@ class Feed:
     landing: str
     arrivals: str
     bronze: str
+    guard: Callable[[], None] = lambda: None
+    """Asked before every row of the arrivals: it raises where the lease is lost."""
 
     @property
     def table(self) -> str:
@@ -25,5 +28,5 @@ class Feed:
         return f"weir take {self.pipeline} {self.name} {shlex.quote(path)}"
 
 
-def make_feed(lake: Lake, landing: str, name: str, source: Source) -> Feed:
-    return Feed(lake.pipeline, name, source, landing, lake.arrivals(name), lake.table(f"bronze.{name}"))
+def make_feed(lake: Lake, landing: str, name: str, source: Source, guard: Callable[[], None] = lambda: None) -> Feed:
+    return Feed(lake.pipeline, name, source, landing, lake.arrivals(name), lake.table(f"bronze.{name}"), guard)

@@ -27,6 +27,8 @@ class RunOrder:
 
 
 def new_order(project: Project, profile: Profile, plan: Plan, lease: Lease) -> RunOrder:
+    """The order of one run, whose ledger is written to only while the lease is held."""
+    plan.ledger.guard = lease.check
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
     log_file = project.root / "logs" / plan.pipeline.name / f"{run_id}.log"
     return RunOrder(project, profile, plan, plan.ledger, run_id, lease, log_file)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.config import Project
+from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
-from spark_jobs.run.failure import first_line, keep_trace
+from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
 from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, note_definitions
 from spark_jobs.run.progress import make_progress
@@ -39,6 +40,11 @@ def run_pipeline(
             return cut or _run_held(project, profile, make_plan(pipeline, project.conf, lake, select, layer), lease, start)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
+    except ConfigError:
+        raise
+    except Exception as error:  # noqa: BLE001 - outside of any table, as on a full disk: the run fails with the cause
+        log_file = keep_trace_outside(project.root, name, "the run", error)
+        return RunResult(name, Status.FAILED, _go_on(f"{first_line(error)}; log: {log_file}"))
 
 
 def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult | None:
@@ -53,7 +59,7 @@ def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease
 def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult:
     started, name = time.monotonic(), plan.pipeline.name
     check_definitions(plan)
-    warnings = _register(project, plan)
+    warnings = _register(project, plan, lease)
     due, consumed = due_tables(plan)
     if not due:
         return RunResult(name, Status.NOTHING_TO_DO, _nothing(project, plan), seconds=time.monotonic() - started, warnings=warnings)
@@ -68,13 +74,13 @@ def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, star
     return RunResult(name, status, message, order.run_id, seconds, tuple(execution.runs.values()), (*warnings, *execution.notes))
 
 
-def _register(project: Project, plan: Plan) -> tuple[str, ...]:
+def _register(project: Project, plan: Plan, lease: Lease) -> tuple[str, ...]:
     """Register what landed for the sources in this plan; what was not taken becomes a warning."""
     warnings, consumed = [], plan.ledger.consumed_inputs()
     for name, source in plan.pipeline.sources.items():
         table = f"bronze.{name}"
         if table in plan.tables:
-            feed = make_feed(plan.lake, project.landing, name, source)
+            feed = make_feed(plan.lake, project.landing, name, source, lease.check)
             found = register_arrivals(feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"))
             warnings += _not_taken(name, found)
     return tuple(warnings)

@@ -18,7 +18,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import SWAPPING, Definition
-from spark_jobs.run.failure import first_line, keep_trace
+from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
 from spark_jobs.run.plan import Plan, make_plan, redefined_tables
 from spark_jobs.run.progress import Progress, make_progress
@@ -72,6 +72,11 @@ def rebuild_tables(
             return _rebuild_held(new_order(project, profile, _staged(plan, chosen), lease), plan, is_dry, start)
     except LeaseHeld as held:
         return Rebuild(name, Status.LEASED, str(held))
+    except ConfigError:
+        raise
+    except Exception as error:  # noqa: BLE001 - before or after the rebuild itself, as on a full disk: it fails with the cause
+        log_file = keep_trace_outside(project.root, name, "the rebuild", error)
+        return Rebuild(name, Status.FAILED, f"{first_line(error)}; log: {log_file}; mend the cause and run it again")
 
 
 def tables_to_rebuild(plan: Plan, named: Collection[str]) -> list[str]:

@@ -1,0 +1,67 @@
+"""kill -9 of the process that runs the pipeline, its JVM left to itself: the next run waits for the lease, goes on, and loses nothing."""
+
+import shutil
+import signal
+
+import pytest
+
+from spark_jobs.lake.failpoints import POINTS
+from spark_jobs.run.result import EXIT_CODES, Status
+from tests.conftest import Workshop
+from tests.faults import shop
+from tests.faults.conftest import Shops, Undisturbed
+
+pytestmark = pytest.mark.spark
+
+OK, NOTHING_TO_DO = EXIT_CODES[Status.OK], EXIT_CODES[Status.NOTHING_TO_DO]
+KILLS = (
+    "arrivals.after:bronze.orders",
+    "arrivals.before:bronze.people",
+    "write.after:bronze.orders",
+    "intent.before:dimension.people",
+    "write.before:dimension.levels",
+    "intent.after:silver.orders",
+    "write.after:deleted.silver.orders",
+    "marker.before:silver.orders@reenrich.people",
+    "marker.after:silver.lines@release",
+    "consumed.before:gold.per_hour",
+    "checkpoint.after:gold.closed",
+    "consumed.after:gold.per_sku",
+)
+"""In the order in which a run of one table at a time comes to them, so that each run is killed further on."""
+SWAP_KILLS = ("swap.before:gold.closed", "swap.after:gold.per_sku")
+
+
+def test_runs_that_are_killed_one_after_the_other_lose_and_double_nothing(damaged_shop: Workshop, expected: dict[str, list[str]]) -> None:
+    assert {kill.partition(":")[0] for kill in (*KILLS, *SWAP_KILLS)} == set(POINTS)
+    profile = damaged_shop.root / "conf" / "profiles" / "local.yml"
+    profile.write_text(profile.read_text().replace("parallel_tables: 3", "parallel_tables: 1"))
+
+    for kill in KILLS:
+        assert shop.run_when_free(damaged_shop, "run", "shop", armed=f"{kill}=kill")[0] == -signal.SIGKILL, kill
+    code, said = shop.run_when_free(damaged_shop, "run", "shop")
+
+    assert code in (OK, NOTHING_TO_DO), said
+    shop.assert_converged(damaged_shop, expected)
+
+    # A rebuild that is killed while it replaces tables is brought to its end by the run that comes next, however often that is killed.
+    rebuild, run = SWAP_KILLS
+    assert shop.run_when_free(damaged_shop, "rebuild", "shop", "silver.lines", armed=f"{rebuild}=kill")[0] == -signal.SIGKILL
+    assert shop.run_when_free(damaged_shop, "run", "shop", armed=f"{run}=kill")[0] == -signal.SIGKILL
+    code, said = shop.run_when_free(damaged_shop, "run", "shop")
+    assert code in (OK, NOTHING_TO_DO), said
+    shop.assert_converged(damaged_shop, expected)
+
+
+@pytest.mark.soak
+def test_a_run_that_is_killed_at_one_point_is_ended_by_the_next(
+    new_shop: Shops, undisturbed: Undisturbed, expected: dict[str, list[str]], subtests: pytest.Subtests
+) -> None:
+    for point in sorted(undisturbed.points):
+        with subtests.test(" ".join(point)):
+            damaged = new_shop()
+            assert shop.run_when_free(damaged, "run", "shop", armed=f"{shop.armed(point)}=kill")[0] == -signal.SIGKILL
+            code, said = shop.run_when_free(damaged, "run", "shop")
+            assert code in (OK, NOTHING_TO_DO), said
+            shop.assert_converged(damaged, expected)
+            shutil.rmtree(damaged.root)

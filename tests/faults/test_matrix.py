@@ -1,0 +1,97 @@
+"""A process that dies at any point of the write path: the next run goes on, and every table comes out as if nothing had happened.
+
+Here the dying is an error at the point and at every later one of the process; test_kill.py does it with kill -9.
+"""
+
+import shutil
+
+import pytest
+
+from spark_jobs.lake import failpoints
+from spark_jobs.run.rebuild import rebuild_tables
+from spark_jobs.run.result import Status
+from tests.conftest import PROFILE, Workshop
+from tests.faults import shop
+from tests.faults.conftest import Point, Shops, Undisturbed
+
+pytestmark = pytest.mark.spark
+
+Expected = dict[str, list[str]]
+
+
+class Deaths:
+    """Dies at every point once, in the order in which runs come to them. `skipped` points are passed."""
+
+    def __init__(self, *skipped: str) -> None:
+        self.skipped, self.points = skipped, list[Point]()
+
+    def decide(self, point: str, table: str, step: str) -> failpoints.Action | None:
+        if (point, table, step) in self.points or (point in self.skipped and not table.startswith("bronze.")):
+            return None
+        self.points.append((point, table, step))
+        return "raise"
+
+    def run_until_none(self, workshop: Workshop) -> None:
+        """Run after run, each of which dies a point further than the one before, until one comes to its end."""
+        while True:
+            count = len(self.points)
+            with failpoints.deciding(self.decide):
+                result = shop.run_in_order(workshop)
+            if len(self.points) == count:
+                assert result.status in (Status.OK, Status.NOTHING_TO_DO), result.message
+                return
+            assert result.status is Status.FAILED
+            assert f"Failpoint: {self.points[-1][0]} of {self.points[-1][1]}" in result.message
+
+
+def test_runs_that_die_one_after_the_other_lose_and_double_nothing(
+    damaged_shop: Workshop, undisturbed: Undisturbed, expected: Expected
+) -> None:
+    """Nothing is written between a point that is skipped here and the one before it: to die at either leaves the same files."""
+    deaths = Deaths("write.before", "marker.before", "consumed.before")
+
+    deaths.run_until_none(damaged_shop)
+
+    assert {point for point in undisturbed.points if point[0] not in deaths.skipped} <= set(deaths.points)
+    shop.assert_converged(damaged_shop, expected)
+
+
+def test_a_swap_that_dies_again_and_again_ends_with_the_tables_that_were_built(damaged_shop: Workshop, expected: Expected) -> None:
+    assert damaged_shop.run("shop").exit_code == 0
+    with failpoints.arm("swap.before:silver.lines=raise"):
+        cut = rebuild_tables(damaged_shop.project, "shop", PROFILE, ["silver.lines"], start=damaged_shop._start)
+    assert cut.status is Status.FAILED
+    deaths = Deaths()
+
+    deaths.run_until_none(damaged_shop)
+
+    died = {(point, table) for point, table, step in deaths.points if step in ("", "swap")}
+    for table in ("silver.lines", "gold.closed", "gold.per_sku"):
+        assert {("swap.before", table), ("write.before", table), ("write.after", table), ("swap.after", table)} <= died
+    shop.assert_converged(damaged_shop, expected)
+
+
+@pytest.mark.soak
+def test_runs_that_die_at_every_single_point_lose_and_double_nothing(
+    damaged_shop: Workshop, undisturbed: Undisturbed, expected: Expected
+) -> None:
+    deaths = Deaths()
+
+    deaths.run_until_none(damaged_shop)
+
+    assert set(deaths.points) >= undisturbed.points
+    shop.assert_converged(damaged_shop, expected)
+
+
+@pytest.mark.soak
+def test_a_run_that_dies_at_one_point_is_ended_by_the_next(
+    new_shop: Shops, undisturbed: Undisturbed, expected: Expected, subtests: pytest.Subtests
+) -> None:
+    for point in sorted(undisturbed.points):
+        with subtests.test(" ".join(point)):
+            damaged = new_shop()
+            with failpoints.arm(f"{shop.armed(point)}=raise"):
+                assert damaged.run("shop").status is Status.FAILED
+            assert damaged.run("shop").status in (Status.OK, Status.NOTHING_TO_DO)
+            shop.assert_converged(damaged, expected)
+            shutil.rmtree(damaged.root)

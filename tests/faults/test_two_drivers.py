@@ -1,0 +1,119 @@
+"""Two processes at one pipeline: the second is refused while anything of the first lives, and one that has lost its lease stops."""
+
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.lake import failpoints
+from spark_jobs.run.result import EXIT_CODES, Status
+from tests.conftest import Workshop
+from tests.faults import shop
+from tests.faults.conftest import Shops
+
+pytestmark = pytest.mark.spark
+
+Expected = dict[str, list[str]]
+LEASED = EXIT_CODES[Status.LEASED]
+
+
+def start_stalled(workshop: Workshop, point: str, go: Path) -> "subprocess.Popen[str]":
+    """A run that waits at the point until the file `go` is there."""
+    process = shop.start_weir(workshop, "run", "shop", armed=f"{point}=stall", go=go)
+    assert process.stderr is not None
+    where = "stalled at {} of {}".format(*point.split(":"))
+    assert any(where in line for line in process.stderr), f"it ended without coming to {point}"
+    return process
+
+
+def jvm_of(process: "subprocess.Popen[str]") -> int:
+    """The process id of the JVM that a run has started."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    found = [int(child) for child in children if Path(f"/proc/{child}/comm").read_text().strip() == "java"]
+    assert len(found) == 1, children
+    return found[0]
+
+
+def test_a_run_beside_a_living_one_is_refused_even_when_that_one_has_stopped_moving(damaged_shop: Workshop, expected: Expected) -> None:
+    go = damaged_shop.root / "go"
+    holder = start_stalled(damaged_shop, "write.before:silver.orders", go)
+    try:
+        code, said = shop.end_weir(shop.start_weir(damaged_shop, "run", "shop"))
+        assert code == LEASED
+        assert f"held by process {holder.pid} on {socket.gethostname()} since 20" in said
+        assert "(weir run); wait for it to end, or stop that process, then run again" in said
+        assert shop.end_weir(shop.start_weir(damaged_shop, "rebuild", "shop", "silver.lines"))[0] == LEASED
+
+        holder.send_signal(signal.SIGSTOP)
+        go.touch()
+        assert shop.end_weir(shop.start_weir(damaged_shop, "run", "shop"))[0] == LEASED
+        holder.send_signal(signal.SIGCONT)
+        assert shop.end_weir(holder)[0] == EXIT_CODES[Status.OK]
+    finally:
+        holder.kill()
+    shop.assert_converged(damaged_shop, expected)
+
+
+def test_a_jvm_that_outlives_its_killed_parent_keeps_the_pipeline_until_it_ends(damaged_shop: Workshop, expected: Expected) -> None:
+    holder = start_stalled(damaged_shop, "write.before:silver.orders", damaged_shop.root / "go")
+    jvm = jvm_of(holder)
+    try:
+        os.kill(jvm, signal.SIGSTOP)
+        holder.kill()
+        holder.communicate()
+        code, said = shop.end_weir(shop.start_weir(damaged_shop, "run", "shop"))
+        assert code == LEASED
+        assert f"held by process {holder.pid} on " in said
+        assert "its JVM is ending, try again in a moment" in said
+    finally:
+        os.kill(jvm, signal.SIGCONT)
+    assert shop.run_when_free(damaged_shop, "run", "shop")[0] == EXIT_CODES[Status.OK]
+    shop.assert_converged(damaged_shop, expected)
+
+
+def test_a_run_whose_lease_was_taken_from_it_stops_before_its_next_write(damaged_shop: Workshop, expected: Expected) -> None:
+    """Somebody takes a stalled writer for dead, removes its lease, and runs again."""
+    go = damaged_shop.root / "go"
+    first = start_stalled(damaged_shop, "write.before:silver.orders", go)
+    try:
+        (damaged_shop.root / "lake/shop/_weir/lease").unlink()
+        assert damaged_shop.run("shop").status is Status.OK
+        go.touch()
+        code, said = shop.end_weir(first)
+    finally:
+        first.kill()
+    assert code == EXIT_CODES[Status.FAILED]
+    assert "LeaseLost: pipeline shop: the lease" in said
+    shop.assert_converged(damaged_shop, expected)
+
+
+TAKEOVERS = (
+    "arrivals.before:bronze.orders",
+    "intent.before:silver.orders@release",
+    "marker.before:silver.lines@release",
+    "consumed.before:gold.closed",
+)
+"""Points outside of a stream's batch: of two queries on one checkpoint in one session Spark would end the first."""
+
+
+@pytest.mark.parametrize("where", TAKEOVERS)
+def test_nothing_of_a_run_without_its_lease_gets_into_the_ledger(new_shop: Shops, expected: Expected, where: str) -> None:
+    """A second run does everything while the first one is between two lines of its code."""
+    workshop, others = new_shop(), list[str]()
+
+    def take_over(point: str, table: str, step: str) -> None:
+        if shop.armed((point, table, step)) == where and not others:
+            others.append(where)
+            (workshop.root / "lake/shop/_weir/lease").unlink()
+            others.append(workshop.run("shop").status)
+
+    with failpoints.deciding(take_over):
+        first = shop.run_in_order(workshop)
+
+    assert others == [where, Status.OK]
+    assert first.status is Status.FAILED
+    assert "LeaseLost" in first.message
+    shop.assert_converged(workshop, expected)
