@@ -54,8 +54,8 @@ def main() -> None:
     (home / "landing/readings/late.json").write_text(_line(ROWS + 1, late_at), encoding="utf-8")
     print(f"  the late row   {_run(home)}", flush=True)
     for scan, (count, files) in sorted(_files_read(home).items()):
-        of = f" of {before[scan]}" if scan in before else ""
-        print(f"  {scan:<28} {count} scans, at most {files}{of} files in one", flush=True)
+        size = f" (the table had {before[scan]} before)" if scan in before else ""
+        print(f"  {scan:<28} {count} scans, at most {files} files in one{size}", flush=True)
     print(f"  windows replaced: {_windows_written(home)}", flush=True)
 
 
