@@ -27,9 +27,10 @@ PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, pa
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session of a small run, shared: starting one takes longer than most tests."""
+    """The session of a small run, shared: starting one takes longer than most tests. It lives long enough for Java's better compiler."""
     installed, log = Installation(ROOT), tmp_path_factory.mktemp("spark") / "spark.log"
     settings = spark_settings(PROFILE, Workload.SMALL, 2, installed.jars, installed.archive, ROOT / "conf" / "log4j2.properties", log)
+    settings["spark.driver.extraJavaOptions"] = settings["spark.driver.extraJavaOptions"].replace('"-XX:TieredStopAtLevel=1"', "")
     with spark_session("weir tests", settings, installed.java(), log) as session:
         yield session
 
