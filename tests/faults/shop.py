@@ -140,6 +140,15 @@ def run_when_free(workshop: Workshop, *arguments: str, armed: str = "") -> tuple
     raise AssertionError(said)
 
 
+def run_here_when_free(workshop: Workshop) -> RunResult:
+    """The same without a JVM of its own."""
+    for _ in range(5_000):
+        result = workshop.run("shop")
+        if result.status is not Status.LEASED:
+            return result
+    raise AssertionError(result.message)
+
+
 def contents(workshop: Workshop) -> dict[str, list[str]]:
     """The rows of every table that a reader sees, without what tells of the way to them. A table without rows is no table."""
     root = workshop.root / "lake" / "shop"

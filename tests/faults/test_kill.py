@@ -6,14 +6,13 @@ import signal
 import pytest
 
 from spark_jobs.lake.failpoints import POINTS
-from spark_jobs.run.result import EXIT_CODES, Status
+from spark_jobs.run.result import Status
 from tests.conftest import Workshop
 from tests.faults import shop
 from tests.faults.conftest import Shops, Undisturbed
 
 pytestmark = pytest.mark.spark
 
-OK, NOTHING_TO_DO = EXIT_CODES[Status.OK], EXIT_CODES[Status.NOTHING_TO_DO]
 KILLS = (
     "arrivals.after:bronze.orders",
     "arrivals.before:bronze.people",
@@ -39,17 +38,17 @@ def test_runs_that_are_killed_one_after_the_other_lose_and_double_nothing(damage
 
     for kill in KILLS:
         assert shop.run_when_free(damaged_shop, "run", "shop", armed=f"{kill}=kill")[0] == -signal.SIGKILL, kill
-    code, said = shop.run_when_free(damaged_shop, "run", "shop")
+    result = shop.run_here_when_free(damaged_shop)
 
-    assert code in (OK, NOTHING_TO_DO), said
+    assert result.status in (Status.OK, Status.NOTHING_TO_DO), result.message
     shop.assert_converged(damaged_shop, expected)
 
     # A rebuild that is killed while it replaces tables is brought to its end by the run that comes next, however often that is killed.
     rebuild, run = SWAP_KILLS
     assert shop.run_when_free(damaged_shop, "rebuild", "shop", "silver.lines", armed=f"{rebuild}=kill")[0] == -signal.SIGKILL
     assert shop.run_when_free(damaged_shop, "run", "shop", armed=f"{run}=kill")[0] == -signal.SIGKILL
-    code, said = shop.run_when_free(damaged_shop, "run", "shop")
-    assert code in (OK, NOTHING_TO_DO), said
+    result = shop.run_here_when_free(damaged_shop)
+    assert result.status in (Status.OK, Status.NOTHING_TO_DO), result.message
     shop.assert_converged(damaged_shop, expected)
 
 
@@ -61,7 +60,7 @@ def test_a_run_that_is_killed_at_one_point_is_ended_by_the_next(
         with subtests.test(" ".join(point)):
             damaged = new_shop()
             assert shop.run_when_free(damaged, "run", "shop", armed=f"{shop.armed(point)}=kill")[0] == -signal.SIGKILL
-            code, said = shop.run_when_free(damaged, "run", "shop")
-            assert code in (OK, NOTHING_TO_DO), said
+            result = shop.run_here_when_free(damaged)
+            assert result.status in (Status.OK, Status.NOTHING_TO_DO), result.message
             shop.assert_converged(damaged, expected)
             shutil.rmtree(damaged.root)
