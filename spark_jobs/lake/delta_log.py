@@ -1,11 +1,15 @@
 """What a table's Delta log says, read without a JVM."""
 
+import json
 from collections.abc import Collection
 from datetime import UTC, datetime
+from typing import Any
 
 from deltalake import DeltaTable, Schema
 
 from spark_jobs.lake.counts import Counts
+
+COMMITS_TO_SEARCH = 100
 
 
 def table_version(path: str) -> int | None:
@@ -24,6 +28,23 @@ def has_transaction(path: str, app_id: str, number: int) -> bool:
     """Whether the table holds the write of this transaction id."""
     last = DeltaTable(path).transaction_version(app_id) if DeltaTable.is_deltatable(path) else None
     return last is not None and last >= number
+
+
+def noted_counts(path: str, step: str, number: int) -> Counts:
+    """What the commit of a batch says of itself, among the newest ones: for a write that cannot be counted a second time."""
+    for commit in DeltaTable(path).history(COMMITS_TO_SEARCH):
+        note = _note(commit)
+        if (note.get("step"), note.get("batch")) == (step, number):
+            return Counts.of_row(note)
+    return Counts()
+
+
+def _note(commit: dict[str, Any]) -> dict[str, Any]:
+    try:
+        note = json.loads(commit.get("userMetadata") or "{}")
+    except json.JSONDecodeError:
+        return {}
+    return note if isinstance(note, dict) else {}
 
 
 def count_rows(path: str) -> int:

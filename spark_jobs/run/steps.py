@@ -143,8 +143,14 @@ def _moved_dimensions(run: RunContext, table: FactTable, inputs: dict[str, Any],
 def _reenrich(run: RunContext, table: FactTable, dimension: str, after: int, until: int) -> None:
     spark = run.new_session(**LENIENT)
     versions = {table.name: delta_log.table_version(run.lake.table(table.name)), f"dimension.{dimension}": until}
-    work = partial(reenrich, spark, table, dimension, after)
-    run.batch(table.name, f"reenrich.{dimension}", until, lambda batch: (work(batch), Seen()), extra=versions)
+
+    def work(batch: Batch) -> Done:
+        path = run.lake.table(table.name)
+        if delta_log.has_transaction(path, batch.app_id, until):  # corrected before a crash: done again it would find nothing to correct
+            return delta_log.noted_counts(path, batch.step, until), Seen()
+        return reenrich(spark, table, dimension, after, batch), Seen()
+
+    run.batch(table.name, f"reenrich.{dimension}", until, work, extra=versions)
 
 
 def _release(run: RunContext, table: FactTable) -> None:
