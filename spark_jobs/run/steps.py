@@ -78,8 +78,8 @@ def _run_bronze(run: RunContext, name: str) -> None:
             written = delta_log.count_chunks(path, chunks)
             if written.rows_in != entered.get["records"]:
                 raise RowsMissing(batch, Counts(rows_in=entered.get["records"], inserted=written.rows_in))
-            for drift in note_drift(run.lake, run.pipeline, name, files, batch.run_id, batch.processed_at):
-                run.warn(str(drift))
+        for drift in note_drift(run.lake, run.pipeline, name, files, batch.run_id, batch.processed_at):
+            run.warn(str(drift))
         return delta_log.count_chunks(path, chunks), Seen()
 
     run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest)
