@@ -4,6 +4,9 @@ runs: one row when a run starts and one when it ends. tables: one row per table 
 intents: one row per batch before its first write, with the versions that it reads. batches: one row per batch, written last; its presence
 is what makes the batch done. definitions: which definition a table's rows follow, and the generation of its checkpoint.
 evidence: batches whose sums did not balance.
+
+rules: what the expectation files said, by version. expectations: what each rule found in each batch. gates: the verdict on each batch,
+written before its first write. decisions: what a person decided about a batch that was blocked.
 """
 
 import json
@@ -47,6 +50,19 @@ SCHEMAS = {
          ("starts_after", pa.string()), ("state", pa.string())]
     ),
     "evidence": pa.schema([*_BATCH, ("kept_at", _TIME), ("inputs", pa.string()), ("message", pa.string())]),
+    "rules": pa.schema([("rules", pa.string()), ("table", pa.string()), ("noted_at", _TIME), ("definition", pa.string())]),
+    "expectations": pa.schema(
+        [*_BATCH, ("judged_at", _TIME), ("rules", pa.string()), ("rule", pa.string()), ("type", pa.string()), ("columns", pa.string()),
+         ("on_fail", pa.string()), ("severity", pa.string()), ("reason", pa.string()), ("scope", pa.string()), ("is_met", pa.bool_()),
+         ("rows", pa.int64()), ("failed", pa.int64()), ("observed", pa.string()), ("problem", pa.string())]
+    ),
+    "gates": pa.schema(
+        [*_BATCH, ("judged_at", _TIME), ("rules", pa.string()), ("verdict", pa.string()), ("rows", pa.int64()), ("failed", pa.string())]
+    ),
+    "decisions": pa.schema(
+        [*_BATCH, ("decided_at", _TIME), ("action", pa.string()), ("rules", pa.string()), ("decided_by", pa.string()),
+         ("reason", pa.string())]
+    ),
 }  # fmt: skip
 
 BatchId = tuple[str, str, int, int]

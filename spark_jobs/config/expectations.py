@@ -1,0 +1,78 @@
+"""What must hold for a table: the strict model of expectations/<pipeline>/<layer>.<table>.yml, and the rules that the engine works with.
+
+Types and arguments are Great Expectations' own. Whether they exist is checked where GX is installed (quality/check.py); here nothing
+imports it.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self
+
+from pydantic import Field
+
+from spark_jobs.config.names import Name
+from spark_jobs.config.pipeline import Model
+
+OnFail = Literal["quarantine", "warn", "block"]
+Severity = Literal["critical", "warning", "info"]
+Scope = Literal["batch", "table"]
+COLUMN_KEYS = ("column", "column_A", "column_B", "column_list", "column_set")
+"""The arguments of GX's expectations that name columns."""
+
+
+class Expectation(Model):
+    """One expectation, by Great Expectations' own type and arguments."""
+
+    type: str = Field(min_length=1, max_length=100, description="a Great Expectations type, as in expect_column_values_to_not_be_null")
+    kwargs: dict[str, Any] = Field(default_factory=dict, description="its arguments by their own names, as in {column: amount}")
+    on_fail: OnFail = Field(
+        description="quarantine: the failing rows are set aside; warn: it is said; block: nothing of the batch is published"
+    )
+    severity: Severity = Field("warning", description="how bad a failure is: critical, warning or info")
+    reason: str = Field(min_length=1, max_length=500, description="in words, for the people who read the report: why it must hold")
+    scope: Scope = Field("batch", description="batch: the rows about to be published; table: the table as it will be with them")
+
+
+class Expectations(Model):
+    """One expectation file."""
+
+    description: str = ""
+    expectations: dict[Name, Expectation] = Field(min_length=1, description="name: {type:, kwargs:, on_fail:, reason:}")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An expectation with its name: what batches are judged by, and what the ledger keeps of it."""
+
+    name: str
+    type: str
+    kwargs: Mapping[str, Any]
+    on_fail: OnFail
+    severity: Severity
+    reason: str
+    scope: Scope = "batch"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it names, in the order of GX's arguments."""
+        found = [self.kwargs[key] for key in COLUMN_KEYS if key in self.kwargs]
+        return tuple(name for value in found for name in ([value] if isinstance(value, str) else value))
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of_dict(cls, known: Mapping[str, Any]) -> Self:
+        return cls(**known)
+
+
+def make_rules(expectations: Expectations) -> tuple[Rule, ...]:
+    return tuple(Rule(name=name, **expectation.model_dump()) for name, expectation in expectations.expectations.items())
+
+
+def rules_version(rules: Iterable[Rule]) -> str:
+    """A fingerprint of the rules: what quarantined rows and verdicts say they were judged by."""
+    known = sorted((rule.as_dict() for rule in rules), key=lambda rule: str(rule["name"]))
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
