@@ -21,6 +21,8 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
     layer, _, name = table.partition(".")
     definition: Any = next(found for kind, known_as, found in pipeline.tables() if (kind, known_as) == (layer, name))
     parts: dict[str, Any] = definition.model_dump(mode="json", by_alias=True)
+    for column in parts.get("columns", {}).values():
+        del column["sensitive"]  # concerns what is shown of a row, not the row
     if layer in ("dimension", "silver"):
         parts["(format of its source)"] = pipeline.sources[definition.from_].format
     if layer == "silver":
