@@ -26,6 +26,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
+ProfileName = Annotated[str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml.")]
+HeldTable = Annotated[str, typer.Argument(help="The table that is held, as in silver.orders.", metavar="TABLE")]
+DecisionReason = Annotated[str, typer.Option("--reason", help="Why, for those who read it later.")]
 
 
 def main() -> None:
@@ -57,7 +60,7 @@ def run(
     pipeline: PipelineName,
     select: Annotated[list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")] = None,
     layer: Annotated[str | None, typer.Option(help="Only this layer: bronze, silver (with its dimensions) or gold.")] = None,
-    profile: Annotated[str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml.")] = None,
+    profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
     """Take what has landed through bronze, silver and gold."""
@@ -100,7 +103,7 @@ def rebuild(
     pipeline: PipelineName,
     tables: Annotated[list[str] | None, typer.Argument(help=TO_REBUILD, metavar="[TABLE]...")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Build and compare, but replace nothing.")] = False,
-    profile: Annotated[str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml.")] = None,
+    profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
     """Make tables anew from bronze, with all tables below them: beside the old ones, compared, then swapped."""
@@ -109,12 +112,32 @@ def rebuild(
     raise typer.Exit(rebuild_command(pipeline, tuple(tables or ()), dry_run, profile, as_json))
 
 
+@app.command(epilog=f'Example: weir release retail silver.orders --reason "the shop had a sale, the amounts are right"\n\n{EXIT_CODES}')
+def release(
+    pipeline: PipelineName, table: HeldTable, reason: DecisionReason, profile: ProfileName = None, as_json: Json = False
+) -> None:
+    """Publish a batch that its rules hold back, all the same. Who decided it and why is recorded; the run goes on."""
+    from spark_jobs.cli.decide import decide_command
+
+    raise typer.Exit(decide_command(pipeline, table, "release", reason, profile, as_json))
+
+
+@app.command("set-aside", epilog=f'Example: weir set-aside retail silver.orders --reason "amounts in cents"\n\n{EXIT_CODES}')
+def set_aside(
+    pipeline: PipelineName, table: HeldTable, reason: DecisionReason, profile: ProfileName = None, as_json: Json = False
+) -> None:
+    """Put the rows of a batch that its rules hold back into quarantine. Who decided it and why is recorded; the run goes on."""
+    from spark_jobs.cli.decide import decide_command
+
+    raise typer.Exit(decide_command(pipeline, table, "set_aside", reason, profile, as_json))
+
+
 @app.command(epilog=f"Example: weir verify retail --select silver.orders --rows 20\n\n{VERIFY_CODES}")
 def verify(
     pipeline: PipelineName,
     select: Annotated[list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")] = None,
     rows: Annotated[int, typer.Option(min=0, max=1_000, help="How many differing rows of a table are shown.")] = 5,
-    profile: Annotated[str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml.")] = None,
+    profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
     """Recompute every table from bronze in plain batch and name the rows that differ. Changes nothing."""

@@ -24,7 +24,7 @@ def run_command(name: str, select: tuple[str, ...], layer: str | None, profile: 
     except KeyboardInterrupt:
         print("interrupted: what is published stays, run again to go on", file=sys.stderr, flush=True)
         os._exit(130)  # the tables' threads wait for Spark; its JVM ends with this process, and a batch that was cut is done again
-    _print(result, as_json)
+    print_result(result, as_json)
     return result.exit_code
 
 
@@ -54,7 +54,7 @@ def _unknown(file: str, what: str, value: str, allowed: Iterable[str]) -> Config
     return ConfigError([Problem(file, 1, f"--{what}", value, f"there is no {what} {value!r}", did_you_mean(value, allowed))])
 
 
-def _print(result: RunResult, as_json: bool) -> None:
+def print_result(result: RunResult, as_json: bool) -> None:
     is_error = result.exit_code not in (0, 3)
     print(_last_line(result), file=sys.stderr if as_json or is_error else sys.stdout)
     if as_json:

@@ -16,6 +16,7 @@ from spark_jobs.gold.revisions import count_revisions, first_revision
 from spark_jobs.gold.windows import Selection, aggregate, closed_windows, find_touched, newly_closed, select_rows, window_count
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.seen import Watermark
 from spark_jobs.lake.tables import Batch, RowsMissing, kept
 
@@ -100,6 +101,7 @@ def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Co
         found = windows.agg(F.count(F.lit(1)), F.sum("_row_count")).collect()[0]
         _check(found[1] or 0, entered.get["pairs"], "rows of its windows", batch)
         counts = Counts(inserted=found[0], late=late.count() if table.gold.watermark else 0)
+        batch.gate.judge(Candidate(windows, found[0], lambda: windows, found[0]))
         if table.keeps_late:
             tables.overwrite(_late(rows, batch, table), table.late, batch, counts)
         tables.overwrite(windows, table.name, batch, counts)
@@ -129,10 +131,18 @@ def _write(
             _check(represented, entered.get.get("pairs", 0), "rows of its windows", batch)
             if pairs is not None:
                 _check(represented - _represented(spark, selection, batch, table), pairs, "changes of its windows", batch)
+            batch.gate.judge(Candidate(windows, found[0], lambda: _whole(windows, selection, batch, table), found[0]))
             if late is not None:
                 _put(late, table.late, selection, batch, counts, has_rows=late_count > 0)
             _put(windows, table.name, selection, batch, counts, has_rows=found[0] > 0)
     return counts
+
+
+def _whole(windows: DataFrame, selection: Selection | None, batch: Batch, table: WindowTable) -> DataFrame:
+    """The table as it will be with these windows in the place of the selected ones."""
+    if selection is None or not batch.has(table.name):
+        return windows
+    return batch.read(windows.sparkSession, table.name).where(f"NOT ({selection.condition})").unionByName(windows, allowMissingColumns=True)
 
 
 def _put(rows: DataFrame, name: str, selection: Selection | None, batch: Batch, counts: Counts, has_rows: bool) -> None:

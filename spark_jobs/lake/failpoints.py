@@ -21,6 +21,7 @@ GO = "WEIR_FAILPOINTS_GO"
 POINTS = (
     "arrivals.before", "arrivals.after",  # the files that landed become rows of the arrivals table
     "intent.before", "intent.after",  # the versions that a batch reads are written down
+    "gate.before", "gate.after",  # the verdict on what the batch is about to publish is written down
     "write.before", "write.after",  # one write of one table, its side tables included
     "marker.before", "marker.after",  # the batch is done; after it the checkpoint commits
     "checkpoint.after",  # the stream has committed its last batch

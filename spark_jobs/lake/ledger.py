@@ -5,8 +5,7 @@ intents: one row per batch before its first write, with the versions that it rea
 is what makes the batch done. definitions: which definition a table's rows follow, and the generation of its checkpoint.
 evidence: batches whose sums did not balance.
 
-rules: what the expectation files said, by version. expectations: what each rule found in each batch. gates: the verdict on each batch,
-written before its first write. decisions: what a person decided about a batch that was blocked.
+rules, expectations, gates and decisions tell how batches were judged: see verdicts.py.
 """
 
 import json
@@ -57,7 +56,8 @@ SCHEMAS = {
          ("rows", pa.int64()), ("failed", pa.int64()), ("observed", pa.string()), ("problem", pa.string())]
     ),
     "gates": pa.schema(
-        [*_BATCH, ("judged_at", _TIME), ("rules", pa.string()), ("verdict", pa.string()), ("rows", pa.int64()), ("failed", pa.string())]
+        [*_BATCH, ("judged_at", _TIME), ("begun_at", _TIME), ("rules", pa.string()), ("verdict", pa.string()), ("rows", pa.int64()),
+         ("failed", pa.string())]
     ),
     "decisions": pa.schema(
         [*_BATCH, ("decided_at", _TIME), ("action", pa.string()), ("rules", pa.string()), ("decided_by", pa.string()),
@@ -100,7 +100,7 @@ class Ledger:
     _lock: Lock = field(default_factory=Lock)
 
     def write_run(self, **row: Any) -> None:
-        self._append("runs", [{"pipeline": self.lake.pipeline, **row}])
+        self.append("runs", [{"pipeline": self.lake.pipeline, **row}])
 
     def write_table(
         self, run_id: str, table: str, seconds: float, inputs: dict[str, Any], version: int | None, batches: int, counts: Counts
@@ -114,7 +114,7 @@ class Ledger:
             "seconds": seconds,
             "inputs": json.dumps(inputs, sort_keys=True),
         }
-        self._append("tables", [{**row, "version": version, "batches": batches, **counts.as_dict()}])
+        self.append("tables", [{**row, "version": version, "batches": batches, **counts.as_dict()}])
         reach("consumed.after", table)
 
     def begin_batch(self, run_id: str, batch_id: BatchId, inputs: dict[str, Any]) -> Intent:
@@ -124,11 +124,18 @@ class Ledger:
             table, step = batch_id[:2]
             reach("intent.before", table, step)
             intent = Intent(datetime.now(UTC), inputs)
-            row = {**_batch_columns(run_id, batch_id), "begun_at": intent.begun_at, "inputs": json.dumps(inputs, sort_keys=True)}
-            self._append("intents", [row])
+            row = {**batch_columns(run_id, batch_id), "begun_at": intent.begun_at, "inputs": json.dumps(inputs, sort_keys=True)}
+            self.append("intents", [row])
             known[batch_id] = intent
             reach("intent.after", table, step)
         return known[batch_id]
+
+    def forget_intent(self, batch_id: BatchId) -> None:
+        """Let a batch that has written nothing begin anew, with what is there now."""
+        self._known_intents().pop(batch_id, None)
+
+    def intent(self, batch_id: BatchId) -> Intent | None:
+        return self._known_intents().get(batch_id)
 
     def open_batch(self, table: str, step: str, generation: int) -> int | None:
         """The number of the batch of this step that was begun and not ended."""
@@ -142,9 +149,9 @@ class Ledger:
     def write_batch(self, run_id: str, batch_id: BatchId, started_at: datetime, version: int | None, counts: Counts, seen: Seen) -> None:
         """The batch's marker, written after everything else of it."""
         reach("marker.before", *batch_id[:2])
-        row = {**_batch_columns(run_id, batch_id), "started_at": started_at, "ended_at": datetime.now(UTC), "version": version}
+        row = {**batch_columns(run_id, batch_id), "started_at": started_at, "ended_at": datetime.now(UTC), "version": version}
         row |= {**counts.as_dict(), "high": seen.high, "closed_until": seen.closed_until, "chunk": seen.chunk}
-        self._append("batches", [row])
+        self.append("batches", [row])
         self._known_batches()[batch_id] = row
         reach("marker.after", *batch_id[:2])
 
@@ -180,11 +187,11 @@ class Ledger:
             for table, known in definitions.items()
         ]  # fmt: skip
         if rows:
-            self._append("definitions", rows)
+            self.append("definitions", rows)
 
     def write_evidence(self, run_id: str, batch_id: BatchId, inputs: Mapping[str, Any], message: str) -> None:
         row = {"kept_at": datetime.now(UTC), "inputs": json.dumps(dict(inputs), sort_keys=True), "message": message}
-        self._append("evidence", [{**_batch_columns(run_id, batch_id), **row}])
+        self.append("evidence", [{**batch_columns(run_id, batch_id), **row}])
 
     def consumed_inputs(self) -> dict[str, dict[str, Any]]:
         """Per table the inputs that its last complete run consumed, or that it was rebuilt from since then."""
@@ -203,15 +210,16 @@ class Ledger:
 
     def _known_batches(self) -> dict[BatchId, dict[str, Any]]:
         if self._batches is None:
-            self._batches = {_batch_id(row): row for row in self.rows("batches")}
+            self._batches = {batch_id_of(row): row for row in self.rows("batches")}
         return self._batches
 
     def _known_intents(self) -> dict[BatchId, Intent]:
         if self._intents is None:
-            self._intents = {_batch_id(row): Intent(row["begun_at"], json.loads(row["inputs"])) for row in self.rows("intents")}
+            rows = sorted(self.rows("intents"), key=lambda row: row["begun_at"])
+            self._intents = {batch_id_of(row): Intent(row["begun_at"], json.loads(row["inputs"])) for row in rows}
         return self._intents
 
-    def _append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
+    def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         path = self.lake.ledger(name)
         if name not in NOTES:
             self.guard()
@@ -223,7 +231,7 @@ class Ledger:
                 table.create_checkpoint()
 
 
-def _batch_id(row: Mapping[str, Any]) -> BatchId:
+def batch_id_of(row: Mapping[str, Any]) -> BatchId:
     return (row["table"], row["step"], row["generation"], row["batch"])
 
 
@@ -231,6 +239,6 @@ def _definition(row: Mapping[str, Any]) -> Definition:
     return Definition(row["generation"], json.loads(row["definition"]), json.loads(row["starts_after"]), row["state"])
 
 
-def _batch_columns(run_id: str, batch_id: BatchId) -> dict[str, Any]:
+def batch_columns(run_id: str, batch_id: BatchId) -> dict[str, Any]:
     table, step, generation, number = batch_id
     return {"run_id": run_id, "table": table, "step": step, "generation": generation, "batch": number}

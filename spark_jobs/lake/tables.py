@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType
 from spark_jobs.lake import delta_log
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
+from spark_jobs.lake.gate import Gate, OpenGate
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger import BatchId
@@ -40,6 +41,7 @@ class Batch:
     """One batch of one step of a table: what it reads, and what its writes are known by.
 
     `inputs` are the versions of the tables it reads, written down before its first write: done again after a crash, it reads the same.
+    `gate` is asked before the first write.
     """
 
     lake: Lake
@@ -51,6 +53,7 @@ class Batch:
     run_id: str
     processed_at: datetime
     inputs: Mapping[str, Any]
+    gate: Gate = field(default_factory=OpenGate)
 
     @property
     def batch_id(self) -> BatchId:

@@ -8,17 +8,23 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake import delta_log, streams
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.gate import Gate, OpenGate
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import Intent
+from spark_jobs.lake.ledger import BatchId, Intent
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing
+from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.run.gate import BatchGate
+from spark_jobs.run.judging import judge_rows
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 
-STREAM = "stream"
+STREAM, RULES = "stream", "rules"
+"""A step of a table, and among a batch's inputs the version of the rules that it is judged by."""
 
 Done = tuple[Counts, Seen]
 Work = Callable[[DataFrame, Batch], Done]
@@ -33,6 +39,7 @@ class RunContext:
     batch_settings: dict[str, str]
     on_batch: Callable[[Batch, Counts], None]
     warn: Callable[[str], None]
+    verdicts: Verdicts
 
     @property
     def plan(self) -> Plan:
@@ -91,9 +98,12 @@ class RunContext:
         batch_id = (table, step, self.plan.generation(table), number)
         if ledger.has_batch(batch_id):
             return
-        inputs = {name: delta_log.table_version(self.lake.table(name)) for name in reads or ()} | (extra or {})
+        if self.verdicts.was_held(batch_id):
+            ledger.forget_intent(batch_id)
+        inputs = {name: delta_log.table_version(self.lake.table(name)) for name in reads or ()} | (extra or {}) | self._rules_of(table)
         intent = Intent(started_at, inputs) if reads is None else ledger.begin_batch(self.order.run_id, batch_id, inputs)
-        batch = Batch(self.lake, self.order.lease, *batch_id, self.order.run_id, intent.begun_at, intent.inputs)
+        gate = self._gate(batch_id, intent)
+        batch = Batch(self.lake, self.order.lease, *batch_id, self.order.run_id, intent.begun_at, intent.inputs, gate)
         try:
             counts, seen = work(batch)
         except RowsMissing as error:
@@ -101,3 +111,24 @@ class RunContext:
             raise
         ledger.write_batch(self.order.run_id, batch_id, started_at, delta_log.table_version(self.lake.table(table)), counts, seen)
         self.on_batch(batch, counts)
+
+    def next_number(self, table: str, step: str) -> int:
+        """The number of the step's batch that is open or comes next."""
+        done = [row["batch"] for row in self.order.ledger.batches(table, self.plan.generation(table)) if row["step"] == step]
+        return max(done, default=-1) + 1
+
+    def rules(self, table: str) -> tuple[Rule, ...]:
+        """What the expectation files say of a table now."""
+        return self.order.project.rules.get(self.pipeline.name, {}).get(table, ())
+
+    def _rules_of(self, table: str) -> dict[str, Any]:
+        rules = self.rules(table)
+        return {RULES: rules_version(rules)} if rules else {}
+
+    def _gate(self, batch_id: BatchId, intent: Intent) -> Gate:
+        """Rules are those that the batch began with. What a person has decided holds, whatever the rules are by now."""
+        version, decision = intent.inputs.get(RULES), self.verdicts.decision(batch_id)
+        rules = self.verdicts.rules(batch_id[0], version) if version else ()
+        if not rules and decision is None:
+            return OpenGate()
+        return BatchGate(self.order.run_id, batch_id, intent.begun_at, rules, self.verdicts, decision, partial(judge_rows, self.plan, batch_id))

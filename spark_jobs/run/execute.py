@@ -11,8 +11,10 @@ from pyspark.sql import SparkSession
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.tables import Batch
+from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.run.context import RunContext
 from spark_jobs.run.failure import first_line, keep_trace
+from spark_jobs.run.gate import Blocked
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.progress import Progress
@@ -49,7 +51,7 @@ class Execution:
     def run(self, order: RunOrder, spark: SparkSession) -> list[TableRun]:
         """Bring every table of the plan up to date; a table whose input failed is not reached."""
         batch_settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
-        context = RunContext(order, spark, batch_settings, self.on_batch, self.warn)
+        context = RunContext(order, spark, batch_settings, self.on_batch, self.warn, Verdicts(order.ledger))
         create_dimensions(context, self.plan.tables)
         waiting = dict(self.plan.tables)
         running: dict[Future[None], str] = {}
@@ -72,11 +74,12 @@ class Execution:
         return any(self.runs[source].state in (State.WAITING, State.RUNNING) for source in inputs if source in self.runs)
 
     def _failed(self, table: str) -> bool:
-        return table in self.runs and self.runs[table].state in (State.FAILED, State.NOT_REACHED)
+        return table in self.runs and self.runs[table].state in (State.FAILED, State.BLOCKED, State.NOT_REACHED)
 
     def _run_one(self, context: RunContext, table: str) -> None:
         consumed = self.consumed.get(table)
-        if not self.plan.is_due(table, consumed):
+        errand = context.order.errand
+        if not self.plan.is_due(table, consumed) and (errand is None or errand.table != table):
             self._change(table, state=State.UP_TO_DATE)
             return
         self.started[table] = time.monotonic()
@@ -85,6 +88,8 @@ class Execution:
             inputs = self.plan.current_inputs(table)
             run_table(context, table, inputs, consumed)
             self._finish(context, table, inputs)
+        except Blocked as held:
+            self._change(table, state=State.BLOCKED, error=str(held))
         except Exception as error:  # noqa: BLE001 - one table's failure must not take the others with it; it fails the run with its cause
             keep_trace(context.order.log_file, table, error)
             self._change(table, state=State.FAILED, error=first_line(error))

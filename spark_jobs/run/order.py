@@ -6,13 +6,26 @@ import uuid
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.selection import Selection
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.result import Status
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What a person wants done with rows in the quarantine of one table: replay or discard these."""
+
+    table: str
+    action: Literal["replay", "discard"]
+    selection: Selection
+    decided_by: str
+    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -24,14 +37,15 @@ class RunOrder:
     run_id: str
     lease: Lease
     log_file: Path
+    errand: Errand | None = None
 
 
-def new_order(project: Project, profile: Profile, plan: Plan, lease: Lease) -> RunOrder:
+def new_order(project: Project, profile: Profile, plan: Plan, lease: Lease, errand: Errand | None = None) -> RunOrder:
     """The order of one run, whose ledger is written to only while the lease is held."""
     plan.ledger.guard = lease.check
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
     log_file = project.root / "logs" / plan.pipeline.name / f"{run_id}.log"
-    return RunOrder(project, profile, plan, plan.ledger, run_id, lease, log_file)
+    return RunOrder(project, profile, plan, plan.ledger, run_id, lease, log_file, errand)
 
 
 def note_run(order: RunOrder, event: str, status: Status | None = None, message: str | None = None) -> None:

@@ -12,10 +12,11 @@ from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
+from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
-from spark_jobs.run.order import RunOrder, new_order, note_run
+from spark_jobs.run.order import Errand, RunOrder, new_order, note_run
 from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, note_definitions
 from spark_jobs.run.progress import make_progress
 from spark_jobs.run.rebuild import finish_swap
@@ -28,16 +29,24 @@ LISTED = 3
 
 
 def run_pipeline(
-    project: Project, name: str, profile: Profile, select: Collection[str] = (), layer: str | None = None, start: Start | None = None
+    project: Project,
+    name: str,
+    profile: Profile,
+    select: Collection[str] = (),
+    layer: str | None = None,
+    start: Start | None = None,
+    errand: Errand | None = None,
 ) -> RunResult:
-    """Run one increment of the pipeline, alone: a second run at the same time ends at once. `start` gives another session than its own."""
+    """Run one increment of the pipeline, alone: a second run at the same time ends at once. `start` gives another session than its own,
+    `errand` is what else to do with rows in quarantine.
+    """
     lake = Lake(project.lake, name)
     pipeline = project.pipelines[name]
     make_plan(pipeline, project.conf, lake, select, layer)  # what is asked for is there: said even while another run holds the pipeline
     try:
         with hold_lease(lake.lease(), name, "weir run") as lease:
             cut = _finish_rebuild(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
-            return cut or _run_held(project, profile, make_plan(pipeline, project.conf, lake, select, layer), lease, start)
+            return cut or _run_held(project, profile, make_plan(pipeline, project.conf, lake, select, layer), lease, start, errand)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
     except ConfigError:
@@ -56,22 +65,54 @@ def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease
     return None
 
 
-def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult:
+def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None, errand: Errand | None) -> RunResult:
     started, name = time.monotonic(), plan.pipeline.name
     check_definitions(plan)
     warnings = _register(project, plan, lease)
     due, consumed = due_tables(plan)
-    if not due:
+    if not due and errand is None:
         return RunResult(name, Status.NOTHING_TO_DO, _nothing(project, plan), seconds=time.monotonic() - started, warnings=warnings)
-    order = new_order(project, profile, plan, lease)
+    _check_rules(project, name)
+    order = new_order(project, profile, plan, lease, errand)
     plan, notes = note_definitions(plan, order.run_id)
+    notes += _note_rules(project, plan)
     order = replace(order, plan=plan)
     note_run(order, "started")
     warnings = (*warnings, *notes)
     status, message, execution = _execute(order, consumed, warnings, start)
     note_run(order, "ended", status, message)
+    warnings = (*warnings, *_report(order))
     seconds = time.monotonic() - started
     return RunResult(name, status, message, order.run_id, seconds, tuple(execution.runs.values()), (*warnings, *execution.notes))
+
+
+def _check_rules(project: Project, name: str) -> None:
+    """ConfigError where the installed Great Expectations cannot judge by a rule: asked before Spark starts."""
+    if project.rules.get(name):
+        from spark_jobs.quality.check import check_rules  # takes seconds to import: not for a run with nothing to do
+
+        if problems := check_rules(project, name):
+            raise ConfigError(problems)
+
+
+def _note_rules(project: Project, plan: Plan) -> list[str]:
+    """Keep the rules that batches are judged by from now on; those of tables that have rows already are named where they changed."""
+    verdicts, rules = Verdicts(plan.ledger), project.rules.get(plan.pipeline.name, {})
+    changed = [table for table in plan.tables if verdicts.note_rules(table, rules.get(table, ()))]
+    way = f"weir rebuild {plan.pipeline.name}"
+    return [f"{table}: its rules changed since the last run; rows that are there stay (`{way} {table}` judges them anew)" for table in changed]
+
+
+def _report(order: RunOrder) -> list[str]:
+    """Write the page about this run. A run does not fail because of it."""
+    from spark_jobs.report.write import write_report
+
+    try:
+        write_report(order.project, order.plan.pipeline.name, order.run_id)
+    except Exception as error:  # noqa: BLE001 - the tables are what counts; `weir report` makes the page again
+        keep_trace(order.log_file, "the report", error)
+        return [f"the report could not be written: {first_line(error)}; `weir report {order.plan.pipeline.name}` tries again"]
+    return []
 
 
 def _register(project: Project, plan: Plan, lease: Lease) -> tuple[str, ...]:
@@ -115,16 +156,29 @@ def _execute(
         except Exception as error:  # noqa: BLE001 - Spark did not start, or ended: the run fails with the cause, and the ledger says so
             keep_trace(order.log_file, "the run", error)
             return Status.FAILED, _go_on(f"{first_line(error)}; log: {order.log_file}"), execution
-    return *_verdict(tables, order.log_file), execution
+    return *_verdict(order.plan.pipeline.name, tables, order.log_file), execution
 
 
-def _verdict(tables: list[TableRun], log_file: Path) -> tuple[Status, str]:
+def _verdict(name: str, tables: list[TableRun], log_file: Path) -> tuple[Status, str]:
     failed = [run for run in tables if run.state is State.FAILED]
     if failed:
         more = f" (and {len(failed) - 1} more tables)" if len(failed) > 1 else ""
         return Status.FAILED, _go_on(f"{failed[0].table} failed{more}: {failed[0].error}; log: {log_file}")
+    if held := [run for run in tables if run.state is State.BLOCKED]:
+        return Status.BLOCKED, "\n".join([*(str(run.error) for run in held), *_ways_on(name, held)])
     done = [run for run in tables if run.state is State.DONE]
     return Status.OK, f"{len(done)} tables brought up to date"
+
+
+def _ways_on(name: str, held: list[TableRun]) -> list[str]:
+    """What can be done about tables that are held."""
+    ways = [f"readers keep what they had; `weir report {name} --open` shows the whole story. To go on:"]
+    for table in (run.table for run in held):
+        ways.append(f"  mend what feeds {table}, or its rules in expectations/{name}/{table}.yml, and run again")
+        ways.append(f'  weir release {name} {table} --reason "..."      publishes it all the same')
+        if not table.startswith("gold."):
+            ways.append(f'  weir set-aside {name} {table} --reason "..."    puts its rows into quarantine')
+    return ways
 
 
 def _go_on(cause: str) -> str:

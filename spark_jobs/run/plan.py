@@ -18,6 +18,7 @@ from spark_jobs.lake.seen import Watermark
 from spark_jobs.landing.registrar import bytes_after, close_marks, last_taken_chunk, newest_arrival
 
 DEFINITION, WATERMARK = "definition", "watermark"
+ERRANDS = ("replay", "discard")
 LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",)}
 """What the layers of the command line and the DAGs stand for."""
 
@@ -51,7 +52,13 @@ class Plan:
         waits_for = [name for name in current if not (table.startswith("silver.") and name.startswith("dimension."))]
         if any(current[name] is None for name in waits_for):
             return False
-        return self._moved(table, current, consumed) or self.has_waited_enough(table)
+        return self._moved(table, current, consumed) or self.has_waited_enough(table) or self._was_cut(table)
+
+    def _was_cut(self, table: str) -> bool:
+        """Whether a crash left something undone that a person had asked for."""
+        if table_version(self.lake.table(f"quarantine.{table}")) is None:
+            return False
+        return any(self.ledger.open_batch(table, step, self.generation(table)) is not None for step in ERRANDS)
 
     def has_waited_enough(self, table: str) -> bool:
         """Whether parked rows are to be given up: files went on arriving for as long as their lookups are ready to wait."""
@@ -114,6 +121,15 @@ def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str
     chosen = {t: i for t, i in tables.items() if (not select or t in select) and (layers is None or t.partition(".")[0] in layers)}
     ledger = Ledger(lake)
     return Plan(pipeline, conf, lake, ledger, chosen, ledger.live_definitions())
+
+
+def with_below(plan: Plan, named: Collection[str]) -> list[str]:
+    """These tables and all that are made from them, inputs first."""
+    wanted = set(named)
+    for table, inputs in plan.tables.items():  # in the order of the data: what is below comes later
+        if wanted & set(inputs):
+            wanted.add(table)
+    return [table for table in plan.tables if table in wanted]
 
 
 def due_tables(plan: Plan) -> tuple[list[str], dict[str, dict[str, Any]]]:

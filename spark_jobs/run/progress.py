@@ -12,8 +12,8 @@ from rich.table import Table
 
 from spark_jobs.run.result import State, TableRun
 
-MARKS = {State.DONE: "✓", State.UP_TO_DATE: "=", State.FAILED: "✗", State.NOT_REACHED: "-", State.RUNNING: "…", State.WAITING: " "}
-COLOURS = {State.DONE: "green", State.FAILED: "bold red", State.RUNNING: "cyan", State.NOT_REACHED: "yellow"}
+MARKS = {State.DONE: "✓", State.UP_TO_DATE: "=", State.FAILED: "✗", State.BLOCKED: "⊘", State.NOT_REACHED: "-", State.RUNNING: "…", State.WAITING: " "}
+COLOURS = {State.DONE: "green", State.FAILED: "bold red", State.BLOCKED: "bold yellow", State.RUNNING: "cyan", State.NOT_REACHED: "yellow"}
 
 
 class Progress(Protocol):

@@ -20,7 +20,7 @@ from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import SWAPPING, Definition
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
-from spark_jobs.run.plan import Plan, make_plan, redefined_tables
+from spark_jobs.run.plan import Plan, make_plan, redefined_tables, with_below
 from spark_jobs.run.progress import Progress, make_progress
 from spark_jobs.run.result import EXIT_CODES, Start, State, Status
 
@@ -50,10 +50,10 @@ class Rebuild:
 
 
 class RebuildFailed(Exception):
-    """A table could not be built anew; those that stand were not touched."""
+    """A table could not be built anew, or its rules hold it back; those that stand were not touched."""
 
-    def __init__(self, table: str, cause: str) -> None:
-        self.table, self.cause = table, cause
+    def __init__(self, table: str, cause: str, state: State) -> None:
+        self.table, self.cause, self.state = table, cause, state
         super().__init__(f"{table}: {cause}")
 
 
@@ -86,11 +86,7 @@ def tables_to_rebuild(plan: Plan, named: Collection[str]) -> list[str]:
         if table not in allowed:
             where, hint = f"conf/pipelines/{plan.pipeline.name}.yml", did_you_mean(table, allowed)
             raise ConfigError([Problem(where, 1, "table", table, f"there is no table {table!r} that can be rebuilt", hint)])
-    wanted = set(named or [table for table in redefined_tables(plan) if table in allowed])
-    for table, inputs in plan.tables.items():  # in the order of the data: what is below comes later
-        if wanted & set(inputs):
-            wanted.add(table)
-    return [table for table in plan.tables if table in wanted]
+    return with_below(plan, named or [table for table in redefined_tables(plan) if table in allowed])
 
 
 def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> bool:
@@ -133,7 +129,9 @@ def _rebuild_held(order: RunOrder, live: Plan, is_dry: bool, start: Start | None
         status, message = Status.OK, f"{len(chosen)} tables {'built and compared, none replaced' if is_dry else 'rebuilt'}"
     except Exception as error:  # noqa: BLE001 - the rebuild fails with its cause, and the ledger says so
         keep_trace(order.log_file, "the rebuild", error)
-        status, message = Status.FAILED, f"{first_line(error)}; log: {order.log_file}; mend the cause and run it again"
+        is_held = isinstance(error, RebuildFailed) and error.state is State.BLOCKED
+        status, what = (Status.BLOCKED, "the rule or its data") if is_held else (Status.FAILED, "the cause")
+        message = f"{first_line(error)}; log: {order.log_file}; nothing was replaced: mend {what} and run it again"
     note_run(order, "rebuild ended", status, message)
     return Rebuild(name, status, message, order.run_id, time.monotonic() - started, tuple(found))
 
@@ -145,8 +143,8 @@ def _build_and_swap(order: RunOrder, live: Plan, is_dry: bool, start: Start | No
 
     with (start or start_session)(order, {}) as spark:
         runs = Execution(order.plan, {}, progress).run(order, spark)
-        for failed in (run for run in runs if run.state is State.FAILED):
-            raise RebuildFailed(failed.table, str(failed.error))
+        for failed in (run for run in runs if run.state in (State.FAILED, State.BLOCKED)):
+            raise RebuildFailed(failed.table, str(failed.error), failed.state)
         for difference in compare_tables(spark, order.plan, live):
             found.append(difference)
             progress.say(_describe(difference))

@@ -35,6 +35,7 @@ class State(StrEnum):
     DONE = "done"
     UP_TO_DATE = "up_to_date"
     FAILED = "failed"
+    BLOCKED = "blocked"
     NOT_REACHED = "not_reached"
 
 

@@ -17,10 +17,12 @@ from spark_jobs.gold.process import WAS, WATERMARK, WindowTable, close_windows, 
 from spark_jobs.gold.windows import aggregate, select_rows
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing, kept
 from spark_jobs.landing.registrar import TAKEN
 from spark_jobs.run.context import STREAM, Done, RunContext
+from spark_jobs.run.errand import run_errands
 from spark_jobs.silver.dimensions import process_history
 from spark_jobs.silver.fact_table import FactTable, dimension_table, silver_table
 from spark_jobs.silver.facts import process_facts
@@ -89,17 +91,21 @@ def _run_dimension(run: RunContext, name: str) -> None:
     dimension, table = run.pipeline.dimensions[name], f"dimension.{name}"
     tables.create(run.lake.table(table), dimension_ddl(dimension), tables.CHANGE_FEED)
     target = dimension_table(run.pipeline, name)
+    run_errands(run, target, LENIENT)
 
     def work(records: DataFrame, batch: Batch) -> Done:
-        counts = process_history(records, batch, target) if dimension.history == "scd2" else process_facts(records, batch, target)[0]
-        return counts, Seen()
+        if dimension.history == "scd2":
+            counts, seen = process_history(records, batch, target)
+        else:
+            counts, seen = process_facts(records, batch, target)
+        return counts, Seen(chunk=seen.chunk)
 
     rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{dimension.from_}"))
     run.stream(rows, table, LENIENT, work, target.reads)
 
 
 def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
-    """A release that a crash left open is ended first. Then new facts come in, those that are there are brought to what the dimensions say
+    """What a person wants done, and a release that a crash left open, come first. Then new facts come in, those that are there are brought to what the dimensions say
     now, and those that wait are looked at again.
     """
     silver, table = run.pipeline.silver[name], f"silver.{name}"
@@ -108,6 +114,7 @@ def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: di
     if silver.delete_when:
         tables.create(run.lake.table(target.deleted), deleted_ddl(run.pipeline, name), tables.CHANGEABLE)
     generation, ledger = run.plan.generation(table), run.order.ledger
+    run_errands(run, target, LENIENT)
     if ledger.open_batch(table, RELEASE, generation) is not None:
         _release(run, target)
 
@@ -115,7 +122,7 @@ def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: di
         seen = ledger.seen(table, generation)
         feed = Feed(seen, seen.marks_after(run.plan.close_marks(name))) if target.is_watermarked else Feed()
         counts, now = process_facts(records, batch, target, feed)
-        return counts, now if target.is_watermarked else Seen()
+        return counts, now if target.is_watermarked else Seen(chunk=now.chunk)
 
     rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{silver.from_}"))
     run.stream(rows, table, LENIENT, work, target.reads)
@@ -154,10 +161,9 @@ def _reenrich(run: RunContext, table: FactTable, dimension: str, after: int, unt
 
 
 def _release(run: RunContext, table: FactTable) -> None:
-    spark, generation, clock = run.new_session(**LENIENT), run.plan.generation(table.name), run.plan.clock()
-    done = [row["batch"] for row in run.order.ledger.batches(table.name, generation) if row["step"] == RELEASE]
+    spark, clock, number = run.new_session(**LENIENT), run.plan.clock(), run.next_number(table.name, RELEASE)
     extra = {CLOCK: clock.isoformat() if clock else None}
-    run.batch(table.name, RELEASE, max(done, default=-1) + 1, lambda batch: (release(spark, table, batch), Seen()), table.reads, extra)
+    run.batch(table.name, RELEASE, number, lambda batch: (release(spark, table, batch), Seen()), table.reads, extra)
 
 
 def _waits(run: RunContext, table: FactTable) -> bool:
@@ -188,10 +194,9 @@ def _run_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any],
 
 
 def _close(run: RunContext, table: WindowTable, extra: dict[str, Any]) -> None:
-    done = [row["batch"] for row in run.order.ledger.batches(table.name, run.plan.generation(table.name)) if row["step"] == CLOSE]
-    work = partial(close_windows, run.new_session())
+    work, number = partial(close_windows, run.new_session()), run.next_number(table.name, CLOSE)
     reads = [*table.reads, table.source]
-    run.batch(table.name, CLOSE, max(done, default=-1) + 1, lambda batch: (work(batch, table), Seen()), reads, extra)
+    run.batch(table.name, CLOSE, number, lambda batch: (work(batch, table), Seen()), reads, extra)
 
 
 def _rebuild_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]) -> None:
@@ -214,6 +219,7 @@ def _run_complete(run: RunContext, name: str, gold: Gold, inputs: list[str]) -> 
                 represented = rows.agg(F.sum("_row_count")).collect()[0][0] or 0
                 if represented != entered.get["rows"]:
                     raise RowsMissing(batch, Counts(rows_in=entered.get["rows"], inserted=represented))
+            batch.gate.judge(Candidate(rows, counts.inserted, lambda: rows, counts.inserted))
             tables.overwrite(rows, table, batch, counts)
         return counts, Seen()
 

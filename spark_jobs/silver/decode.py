@@ -6,6 +6,7 @@ of every good row would double the work of a load.
 Scalars are taken as text and then cast, so that a value that does not fit is named with its column, and JSON and CSV follow one rule.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -13,8 +14,10 @@ from operator import or_
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.expectations import Rule
 from spark_jobs.config.pipeline import Columns
 from spark_jobs.config.types import decimal_precision, is_complex
+from spark_jobs.quality.predicates import fails, shown_value
 
 ORIGIN = ("_file", "_file_id", "_line", "_arrived_at")
 PLACE = (*ORIGIN, "_chunk")
@@ -66,8 +69,8 @@ class _Node:
         return f"array<{kind}>" if self.elements else kind
 
 
-def decode(records: DataFrame, how: Decoding) -> DataFrame:
-    """Typed rows with the reasons against them."""
+def decode(records: DataFrame, how: Decoding, rules: Sequence[Rule] = ()) -> DataFrame:
+    """Typed rows with the reasons against them: what does not fit its column, and the rules that the row does not meet."""
     readable = records.where(F.col("_line") > 0)  # line 0 stands for a file that could not be read: no record
     texts = _extract(readable.withColumnRenamed("record", "_record"), how)
     typed = texts.select("*", *_typed_columns(how), _broken_reasons(how).alias("_broken_reasons"))
@@ -77,8 +80,9 @@ def decode(records: DataFrame, how: Decoding) -> DataFrame:
     is_delete = F.coalesce(F.expr(how.delete_when), F.lit(False)) if how.delete_when else F.lit(False)
     return (
         computed.withColumn("_is_delete", is_delete & F.col("_has_element") & (F.size("_broken_reasons") == 0))
-        .withColumn("_reasons", _all_reasons(how))
-        .withColumn("_is_filtered", is_good & ((is_dropped & ~F.col("_is_delete")) | ~F.col("_has_element")))
+        .withColumn("_is_dropped", (is_dropped & ~F.col("_is_delete")) | ~F.col("_has_element"))
+        .withColumn("_reasons", _all_reasons(how, rules))
+        .withColumn("_is_filtered", is_good & F.col("_is_dropped"))
         .withColumn("_record", F.when(~is_good, F.col("_record")))
         .select(*how.columns, "_reasons", "_is_filtered", "_is_delete", "_record", "_element", "_elements", *PLACE)
     )
@@ -214,7 +218,7 @@ def _misfit(name: str, how: Decoding) -> Reason:
     return _reason(f"type {kind}", name, text, when=text.isNotNull() & text.try_cast(kind).isNull())
 
 
-def _all_reasons(how: Decoding) -> Column:
+def _all_reasons(how: Decoding, rules: Sequence[Rule]) -> Column:
     reasons: list[Reason] = []
     for name, column in how.columns.items():
         is_asked = F.lit(True) if name in how.identity or not how.delete_when else ~F.col("_is_delete")
@@ -229,8 +233,18 @@ def _all_reasons(how: Decoding) -> Column:
         at = F.col(how.event_time)
         is_future = F.coalesce(at > latest, F.lit(False)) & ~F.col("_is_delete")
         reasons.append(_reason(f"at most {how.future} after arrival", how.event_time, at, when=is_future))
+    reasons += [_unmet(rule, how) for rule in rules]
     of_row = F.when(F.col("_has_element"), _present(*reasons)).otherwise(_no_reasons())
     return F.when(F.size("_broken_reasons") > 0, F.col("_broken_reasons")).otherwise(of_row)
+
+
+def _unmet(rule: Rule, how: Decoding) -> Reason:
+    """A rule asks nothing of rows that delete or are dropped, nor of a value that was not understood: that is a reason of its own."""
+    is_asked = ~F.col("_is_delete") & ~F.col("_is_dropped")
+    for name in rule.columns:
+        if not how.columns[name].sql:
+            is_asked &= F.col(f"_text_{name}").isNull() | F.col(name).isNotNull()
+    return _reason(rule.name, ", ".join(rule.columns) or None, shown_value(rule), when=is_asked & fails(rule))
 
 
 def _reason(rule: str, column: str | None, value: Column, when: Column) -> Reason:

@@ -1,46 +1,101 @@
 """A batch of bronze records into an scd2 dimension: the histories of the keys it names are built anew, and only what differs is written."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.gate import Candidate, row_rules
+from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, kept
 from spark_jobs.silver import history
+from spark_jobs.silver.decisions import needs_texts
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
-from spark_jobs.silver.facts import check_records, classify
-from spark_jobs.silver.set_aside import write_set_aside
-from spark_jobs.silver.tally import count_classes, observe_records, tally_rows
+from spark_jobs.silver.facts import check_records, classify, without
+from spark_jobs.silver.set_aside import move_set_aside, with_records, write_set_aside
+from spark_jobs.silver.tally import Tally, count_classes, observe_records, tally_rows
 
 
-def process_history(records: DataFrame, batch: Batch, table: FactTable) -> Counts:
-    """Publish one batch of versions and say what became of them."""
-    spark = records.sparkSession
-    key, sequence, declared = table.key, str(table.sequence), table.declared
+def process_history(records: DataFrame, batch: Batch, table: FactTable) -> tuple[Counts, Seen]:
+    """Publish one batch of versions, and say what became of them and which chunk was the last."""
     observed, entered = observe_records(records)
-    decoded = classify(decode(observed, table.decoding), batch, table)
+    rules = row_rules(batch.gate.rules)
+    decoded = classify(decode(observed, table.decoding, rules), batch, table)
     with kept(decoded):
-        tally = tally_rows(decoded, table)
+        tally = tally_rows(decoded, table, rules)
         check_records(tally, entered.get["records"], batch)
-        candidates = decoded.where(F.col("_class").isNull())
-        old = batch.read(spark, table.name).join(candidates.select(*key).distinct(), on=list(key), how="left_semi")
-        columns = [*declared, *history.ORIGIN, "_content", "_is_known"]
-        incoming = candidates.withColumn("_is_known", F.lit(False)).select(*columns)
-        known = history.expand_intervals(old, sequence, declared).select(*columns)
-        ranked = history.rank_versions_at(known.unionByName(incoming), key, sequence)
-        with kept(ranked):
-            marked = history.mark_changes(ranked.where(F.col("_class") == "winner"), key, sequence, declared)
-            by_class = _add_up({name: count for name, count in tally.by_class.items() if name}, _classes(ranked, marked))
-            changes = history.differences(old, history.build_intervals(marked, key, sequence, declared), key)
-            with kept(changes.withColumn("_processed_at", F.lit(batch.processed_at))) as changes:
-                actions = {row["_action"]: row["count"] for row in changes.groupBy("_action").count().collect()}
-                grown = actions.get("insert", 0) - actions.get("delete", 0)
-                counts = Counts(rows_in=tally.rows, **by_class, grown=grown)
-                batch.check(counts)
-                write_set_aside(decoded, batch, table, counts)
-                _publish(changes, set(actions), batch, table, counts)
+        with _rebuilt(decoded, tally, batch, table) as rebuilt:
+            counts = Counts(rows_in=tally.rows, **rebuilt.by_class, grown=rebuilt.grown)
+            batch.check(counts)
+            batch.gate.judge(_candidate(rebuilt, tally, batch, table))
+            write_set_aside(with_records(decoded, records) if needs_texts(batch, table) else decoded, batch, table, counts)
+            _publish(rebuilt, batch, table, counts)
+    return counts, tally.seen(Seen())
+
+
+def settle_history(moved: DataFrame, batch: Batch, table: FactTable) -> Counts:
+    """Publish the versions that are good by now of rows that were in quarantine."""
+    with kept(moved):
+        tally = tally_rows(moved, table, row_rules(batch.gate.rules))
+        with _rebuilt(moved, tally, batch, table) as rebuilt:
+            still = rebuilt.by_class.get("quarantined", 0)
+            counts = Counts(**{**rebuilt.by_class, "quarantined": still - tally.rows}, grown=rebuilt.grown)
+            batch.check(counts)
+            batch.gate.judge(_candidate(rebuilt, tally, batch, table))
+            _publish(rebuilt, batch, table, counts)
+            settled = moved.withColumn("_class", F.coalesce("_class", F.lit("inserted")))
+            move_set_aside(settled, {"quarantined"}, batch, table, counts)
     return counts
+
+
+@dataclass(frozen=True)
+class _Rebuilt:
+    """What must be done to the intervals of a dimension, by action, and what became of the versions that came."""
+
+    changes: DataFrame
+    actions: dict[str, int]
+    by_class: dict[str, int]
+
+    @property
+    def grown(self) -> int:
+        return self.actions.get("insert", 0) - self.actions.get("delete", 0)
+
+
+@contextmanager
+def _rebuilt(decoded: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> Iterator[_Rebuilt]:
+    """The histories of the keys that the versions name, built anew and compared with those that stand."""
+    key, sequence, declared = table.key, str(table.sequence), table.declared
+    candidates = decoded.where(F.col("_class").isNull())
+    old = batch.read(decoded.sparkSession, table.name).join(candidates.select(*key).distinct(), on=list(key), how="left_semi")
+    columns = [*declared, *history.ORIGIN, "_content", "_is_known"]
+    incoming = candidates.withColumn("_is_known", F.lit(False)).select(*columns)
+    known = history.expand_intervals(old, sequence, declared).select(*columns)
+    ranked = history.rank_versions_at(known.unionByName(incoming), key, sequence)
+    with kept(ranked):
+        marked = history.mark_changes(ranked.where(F.col("_class") == "winner"), key, sequence, declared)
+        by_class = _add_up({name: count for name, count in tally.by_class.items() if name}, _classes(ranked, marked))
+        changes = history.differences(old, history.build_intervals(marked, key, sequence, declared), key)
+        with kept(changes.withColumn("_processed_at", F.lit(batch.processed_at))) as changes:
+            actions = {row["_action"]: row["count"] for row in changes.groupBy("_action").count().collect()}
+            yield _Rebuilt(changes, actions, by_class)
+
+
+def _candidate(rebuilt: _Rebuilt, tally: Tally, batch: Batch, table: FactTable) -> Candidate:
+    """The intervals that are about to be published, and the dimension as it will be with them."""
+    changes = rebuilt.changes
+    rows = changes.where(F.col("_action") != "delete").drop("_action")
+
+    def whole() -> DataFrame:
+        standing = batch.read(rows.sparkSession, table.name).select(*rows.columns)
+        return without(standing, changes, [*table.key, "_valid_from"]).unionByName(rows)
+
+    count = sum(number for action, number in rebuilt.actions.items() if action != "delete")
+    return Candidate(rows, count, whole, tally.asked, tally.by_rule)
 
 
 def _classes(ranked: DataFrame, marked: DataFrame) -> dict[str, int]:
@@ -54,9 +109,10 @@ def _add_up(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
     return {name: first.get(name, 0) + second.get(name, 0) for name in first.keys() | second.keys()}
 
 
-def _publish(changes: DataFrame, actions: set[str], batch: Batch, table: FactTable, counts: Counts) -> None:
+def _publish(rebuilt: _Rebuilt, batch: Batch, table: FactTable, counts: Counts) -> None:
     """New intervals alone are appended; a MERGE would read the table for nothing."""
-    if actions <= {"insert"}:
+    changes, actions = rebuilt.changes, rebuilt.actions
+    if actions.keys() <= {"insert"}:
         if actions:
             tables.append(changes.drop("_action"), table.name, batch, counts)
         return

@@ -8,7 +8,7 @@ from spark_jobs.silver.decode import Decoding
 
 @dataclass(frozen=True)
 class FactTable:
-    """A silver table, or a dimension without lookups."""
+    """A silver table, or a dimension without lookups; `is_history`: one that keeps every version."""
 
     name: str
     decoding: Decoding
@@ -16,6 +16,7 @@ class FactTable:
     sequence: str | None
     lookups: tuple[tuple[str, Lookup, Dimension], ...] = ()
     is_watermarked: bool = False
+    is_history: bool = False
 
     @property
     def declared(self) -> list[str]:
@@ -76,4 +77,5 @@ def dimension_table(pipeline: Pipeline, name: str) -> FactTable:
         where=dimension.where,
         required=(*dimension.key, dimension.sequence_by),
     )
-    return FactTable(f"dimension.{name}", decoding, tuple(dimension.key), dimension.sequence_by)
+    is_history = dimension.history == "scd2"
+    return FactTable(f"dimension.{name}", decoding, tuple(dimension.key), dimension.sequence_by, is_history=is_history)

@@ -4,7 +4,7 @@ Versions compete only among rows whose members are there: a row that is parked j
 on which came first, the fact or its member. What is set aside is written first, and the table last.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -13,8 +13,10 @@ from pyspark.sql import functions as F
 
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.gate import SET_ASIDE, Candidate, row_rules
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing, kept
+from spark_jobs.silver.decisions import needs_texts, with_decisions
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.feed import Feed, add_seen
@@ -29,20 +31,21 @@ ROWS_PER_FILE = 250_000
 
 def process_facts(records: DataFrame, batch: Batch, table: FactTable, feed: Feed | None = None) -> tuple[Counts, Seen]:
     """Publish one batch, and say what became of its rows and how far the feed has come."""
-    feed = feed or Feed()
+    feed, rules = feed or Feed(), row_rules(batch.gate.rules)
     observed, entered = observe_records(records)
-    ranked = rank(classify(decode(observed, table.decoding), batch, table), table)
+    ranked = rank(classify(decode(observed, table.decoding, rules), batch, table), table)
     with kept(ranked):
-        tally = tally_rows(ranked, table, feed.marks)
+        tally = tally_rows(ranked, table, rules, feed.marks)
         check_records(tally, entered.get["records"], batch)
         with judge(ranked, tally, batch, table) as judgement:
             counts = Counts(rows_in=tally.rows, **judgement.by_class)
             batch.check(counts)
+            batch.gate.judge(candidate(judgement, tally, batch, table))
             aside = ranked.where(F.col("_class").isin("quarantined", "parked"))
             if table.is_watermarked:
                 aside = _with_seen(aside, ranked, tally, table, feed)
                 judgement = replace(judgement, rows=_with_seen(judgement.rows, ranked, tally, table, feed))
-            write_set_aside(with_records(aside, records) if table.may_wait else aside, batch, table, counts)
+            write_set_aside(with_records(aside, records) if needs_texts(batch, table) else aside, batch, table, counts)
             publish(judgement, batch, table, counts)
     return counts, tally.seen(feed.seen)
 
@@ -52,16 +55,18 @@ def classify(decoded: DataFrame, batch: Batch, table: FactTable, clock: Column |
 
     With a clock, rows that have waited as long as their lookup is ready to wait are given up: they wait no longer.
     """
-    rows = decoded.withColumn("_is_accepted", (F.size("_reasons") == 0) & ~F.col("_is_filtered") & ~F.col("_is_delete"))
-    rows = _enrich(rows, table, batch)
+    is_held, held = F.lit(bool(batch.gate.held_for)), _held_reasons(batch.gate.held_for)
+    decoded = with_decisions(decoded, batch, table)
+    is_accepted = (F.size("_reasons") == 0) & ~F.col("_is_filtered") & ~F.col("_is_delete") & ~is_held
+    rows = _enrich(decoded.withColumn("_is_accepted", is_accepted), table, batch)
     is_bad, no_member, is_parked = F.size("_reasons") > 0, _missing(table, "quarantine", clock), _missing(table, "park", clock)
     kind = (
         F.when(is_bad, "quarantined")
         .when(F.col("_is_filtered"), "filtered")
-        .when(F.size(no_member) > 0, "quarantined")
+        .when(is_held | (F.size(no_member) > 0), "quarantined")
         .when(F.size(is_parked) > 0, "parked")
     )
-    reasons = F.when(is_bad, F.col("_reasons")).when(F.size(no_member) > 0, no_member).otherwise(is_parked)
+    reasons = F.when(is_bad, F.col("_reasons")).when(is_held, held).when(F.size(no_member) > 0, no_member).otherwise(is_parked)
     rows = rows.withColumn("_class", kind).withColumn("_reasons", reasons)
     rows = rows.withColumn("_content", content_hash(rows, table.declared))
     return rows.drop(*(f"_found_{name}" for name, _, _ in table.lookups))
@@ -127,11 +132,41 @@ def publish(judgement: Judgement, batch: Batch, table: FactTable, counts: Counts
         tables.append(_by_event_time(new, table, counts), table.name, batch, counts)
 
 
-def published_columns(batch: Batch, table: FactTable) -> list[Column | str]:
+def candidate(judgement: Judgement, tally: Tally, batch: Batch, table: FactTable) -> Candidate:
+    """The rows that the batch is about to publish, and the table as it will be with them."""
+    changed = judgement.rows.where(F.col("_class").isin("inserted", "updated", "deleted"))
+    rows = changed.where(F.col("_class") != "deleted").select(*shown_columns(batch, table))
+
+    def whole() -> DataFrame:
+        if not batch.inputs.get(table.name):
+            return rows
+        standing = batch.read(rows.sparkSession, table.name).select(*rows.columns)
+        return (without(standing, changed, table.key) if table.key else standing).unionByName(rows)
+
+    count = judgement.by_class.get("inserted", 0) + judgement.by_class.get("updated", 0)
+    return Candidate(rows, count, whole, tally.asked, tally.by_rule)
+
+
+def without(standing: DataFrame, changed: DataFrame, key: Sequence[str]) -> DataFrame:
+    """The rows of a table that a batch leaves as they are."""
+    return standing.join(changed.select(*key), on=list(key), how="left_anti").select(*standing.columns)
+
+
+def shown_columns(batch: Batch, table: FactTable) -> list[Column | str]:
+    """What rules may name: all that a row says, and where it came from."""
     event_time = table.decoding.event_time
     event = [F.col(event_time).alias("_event_at")] if event_time else []
-    seen = ["_seen_until", "_closed_until"] if table.is_watermarked else []
-    return [*table.declared, *table.taken, *event, *_origin(batch), *seen]
+    return [*table.declared, *table.taken, *event, *_origin(batch)]
+
+
+def published_columns(batch: Batch, table: FactTable) -> list[Column | str]:
+    return [*shown_columns(batch, table), *(["_seen_until", "_closed_until"] if table.is_watermarked else [])]
+
+
+def _held_reasons(held_for: Sequence[str]) -> Column:
+    """Why a row is in quarantine whose whole batch a person has set aside."""
+    named = F.lit(", ".join(held_for)).alias("value")
+    return F.array(F.struct(F.lit(SET_ASIDE).alias("rule"), F.lit(None).cast("string").alias("column"), named))
 
 
 def _enrich(rows: DataFrame, table: FactTable, batch: Batch) -> DataFrame:

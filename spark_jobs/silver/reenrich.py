@@ -1,12 +1,16 @@
 """When a dimension moves, the facts of its changed members are looked up again, and those that come out differently are corrected."""
 
-from pyspark.sql import Column, SparkSession
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.tables import Batch, kept
 from spark_jobs.silver.fact_table import FactTable
+from spark_jobs.silver.facts import without
 from spark_jobs.silver.lookup import look_up, touched_facts
 
 
@@ -22,16 +26,23 @@ def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch
     for column in lookup.take:
         is_same = is_same & F.col(column).eqNullSafe(F.col(f"_was_{column}"))
     identity = _identity(table, name)
-    corrected = again.where(~is_same).select(*identity, *lookup.take, F.lit(batch.processed_at).alias("_processed_at"))
-    with kept(corrected):
-        count = corrected.count()
+    differing = again.where(~is_same).withColumn("_processed_at", F.lit(batch.processed_at))
+    with kept(differing):
+        count = differing.count()
         counts = Counts(rows_in=count, updated=count)
+        corrected = differing.select(*identity, *lookup.take, "_processed_at")
         if count:
+            batch.gate.judge(_candidate(differing.select(*facts.columns), count, identity, batch, table))
             same_row = " AND ".join(f"old.`{column}` = new.`{column}`" for column in identity)
             values: dict[str, str | Column] = {f"`{column}`": f"new.`{column}`" for column in [*lookup.take, "_processed_at"]}
             with tables.merging(corrected.distinct(), table.name, same_row, batch, counts) as merge:
                 merge.whenMatchedUpdate(set=values).execute()
     return counts
+
+
+def _candidate(rows: DataFrame, count: int, identity: Sequence[str], batch: Batch, table: FactTable) -> Candidate:
+    """The corrected facts, and the table as it will be with them. Rules for single rows name nothing that a correction changes."""
+    return Candidate(rows, count, lambda: without(batch.read(rows.sparkSession, table.name), rows, identity).unionByName(rows), count)
 
 
 def _identity(table: FactTable, name: str) -> tuple[str, ...]:

@@ -7,12 +7,16 @@ from collections.abc import Collection
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.expectations import rules_version
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.selection import OPEN, REPLAYED
 from spark_jobs.lake.tables import Batch
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.schema import SET_ASIDE_DDL
 
+REPLAY = "replay"
+"""The step in which rows of quarantine are taken through the definition and rules of today."""
 SAME_ROW = "old.file_id = new.file_id AND old.line = new.line AND old.element = new.element"
 
 
@@ -32,7 +36,10 @@ def write_set_aside(rows: DataFrame, batch: Batch, table: FactTable, counts: Cou
 
 
 def move_set_aside(changed: DataFrame, classes: Collection[str], batch: Batch, table: FactTable, counts: Counts) -> None:
-    """Bring the tables of these classes to what the rows are now: those that went on leave, those that wait for something else say so."""
+    """Bring the tables of these classes to what the rows are now: those that went on leave, those that wait for something else say so.
+
+    A row that a person replayed does not leave quarantine: its state says that it went on.
+    """
     rows = changed.select("_class", *_columns(changed, batch))
     values: dict[str, str | Column] = {f"`{name}`": f"new.`{name}`" for name in rows.columns if name != "_class"}
     for name, kind in ((table.quarantine, "quarantined"), (table.parked, "parked")):
@@ -40,7 +47,12 @@ def move_set_aside(changed: DataFrame, classes: Collection[str], batch: Batch, t
             continue
         tables.create(batch.lake.table(name), SET_ASIDE_DDL, tables.CHANGEABLE)
         with tables.merging(rows, name, SAME_ROW, batch, counts) as merge:
-            merge = merge.whenMatchedDelete(condition=f"new._class <> '{kind}'").whenMatchedUpdate(set=values)
+            has_left = f"new._class <> '{kind}'"
+            if batch.step == REPLAY and kind == "quarantined":
+                merge = merge.whenMatchedUpdate(condition=has_left, set={"state": F.lit(REPLAYED), "attempts": "new.attempts"})
+            else:
+                merge = merge.whenMatchedDelete(condition=has_left)
+            merge = merge.whenMatchedUpdate(set=values)
             merge.whenNotMatchedInsert(condition=f"new._class = '{kind}'", values=values).execute()
 
 
@@ -52,7 +64,7 @@ def as_records(set_aside: DataFrame) -> DataFrame:
 
 
 def _columns(rows: DataFrame, batch: Batch) -> list[Column]:
-    seen = [F.col(f"_{name}") if f"_{name}" in rows.columns else F.lit(None).cast("timestamp") for name in ("seen_until", "closed_until")]
+    seen = [_known(rows, f"_{name}", "timestamp") for name in ("seen_until", "closed_until")]
     return [
         F.col("_record").alias("record"),
         F.col("_reasons").alias("reasons"),
@@ -67,4 +79,13 @@ def _columns(rows: DataFrame, batch: Batch) -> list[Column]:
         F.lit(batch.processed_at).alias("set_aside_at"),
         F.lit(batch.run_id).alias("run_id"),
         F.lit(batch.number).cast("bigint").alias("batch"),
+        F.lit(rules_version(batch.gate.rules) if batch.gate.rules else None).cast("string").alias("rules"),
+        F.coalesce(_known(rows, "_first_seen_at", "timestamp"), F.lit(batch.processed_at)).alias("first_seen_at"),
+        F.coalesce(_known(rows, "_attempts", "int"), F.lit(0)).alias("attempts"),
+        F.coalesce(_known(rows, "_state", "string"), F.lit(OPEN)).alias("state"),
     ]
+
+
+def _known(rows: DataFrame, name: str, kind: str) -> Column:
+    """A column that only rows have which were set aside before."""
+    return F.col(name) if name in rows.columns else F.lit(None).cast(kind)

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Observation, Row
 from pyspark.sql import functions as F
 
+from spark_jobs.config.expectations import Rule
 from spark_jobs.lake.seen import Seen
 from spark_jobs.silver.fact_table import FactTable
 
@@ -20,7 +21,9 @@ RANGED = ("tinyint", "smallint", "int", "bigint", "string")
 
 @dataclass(frozen=True)
 class Tally:
-    """`rows` is what the records must give: one row each, or one per element. `highs`: the greatest event time before each close mark."""
+    """`rows` is what the records must give: one row each, or one per element. `highs`: the greatest event time before each close mark.
+    `by_rule`: the rows that each rule has set aside.
+    """
 
     by_class: dict[str, int]
     records: int
@@ -29,6 +32,12 @@ class Tally:
     highs: dict[int, datetime | None]
     chunk: int | None
     key_range: dict[str, tuple[Any, Any]]
+    by_rule: dict[str, int]
+
+    @property
+    def asked(self) -> int:
+        """The rows that rules were asked about."""
+        return sum(count for name, count in self.by_class.items() if name != "filtered")
 
     def seen(self, before: Seen) -> Seen:
         """What the table has seen with this batch."""
@@ -43,8 +52,8 @@ def observe_records(records: DataFrame) -> tuple[DataFrame, Observation]:
     return records.where(F.col("_line") > 0).observe(entered, F.count(F.lit(1)).alias("records")), entered
 
 
-def tally_rows(rows: DataFrame, table: FactTable, marks: Sequence[int] = ()) -> Tally:
-    """Count the rows, which have `_class`; winners are those that may be published."""
+def tally_rows(rows: DataFrame, table: FactTable, rules: Sequence[Rule] = (), marks: Sequence[int] = ()) -> Tally:
+    """Count the rows, which have `_class`; winners are those that may be published. `rules` are those for single rows."""
     is_first = F.col("_element") <= 1
     at = F.col(table.decoding.event_time) if table.decoding.event_time else F.lit(None).cast("timestamp")
     is_accepted = (F.col("_is_accepted")) & (at >= F.expr(EARLIEST))
@@ -59,6 +68,7 @@ def tally_rows(rows: DataFrame, table: FactTable, marks: Sequence[int] = ()) -> 
             _high(at, is_accepted).alias("high"),
             *(_high(at, is_accepted & (F.col("_chunk") < mark)).alias(f"high_{mark}") for mark in marks),
             F.max("_chunk").alias("chunk"),
+            *(F.sum(_names(rule).cast("bigint")).alias(f"rule_{number}") for number, rule in enumerate(rules)),
             *ends,
         )
         .collect()
@@ -71,12 +81,18 @@ def tally_rows(rows: DataFrame, table: FactTable, marks: Sequence[int] = ()) -> 
         high=_greatest(found, "high"),
         highs={mark: _greatest(found, f"high_{mark}") for mark in marks},
         chunk=max((row["chunk"] for row in found if row["chunk"] is not None), default=None),
+        by_rule={rule.name: sum(row[f"rule_{number}"] or 0 for row in found) for number, rule in enumerate(rules)},
         key_range={name: (row[f"min_{name}"], row[f"max_{name}"]) for row in winners for name in ranged},
     )
 
 
 def count_classes(rows: DataFrame) -> dict[str, int]:
     return {row["_class"]: row["count"] for row in rows.groupBy("_class").count().collect()}
+
+
+def _names(rule: Rule) -> Column:
+    """Whether the reasons of a row name this rule."""
+    return F.exists("_reasons", lambda reason: reason["rule"] == rule.name)
 
 
 def _high(at: Column, when: Column) -> Column:

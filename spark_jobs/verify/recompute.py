@@ -1,9 +1,10 @@
 """Every table of a pipeline, recomputed from bronze as one plain batch query. Nothing is computed before a frame is asked for its rows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -12,6 +13,7 @@ from pyspark.sql import functions as F
 from spark_jobs.config.pipeline import Gold, Pipeline, Silver
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.verify import newest, rows, seen, windows
+from spark_jobs.verify.judging import judged_rows
 from spark_jobs.verify.members import Membership, with_members
 from spark_jobs.verify.standing import Standing
 
@@ -91,7 +93,7 @@ class Recomputation:
 
     def _judged_dimension(self, name: str) -> DataFrame:
         dimension = self.pipeline.dimensions[name]
-        return rows.dimension_rows(self.standing.records(dimension.from_), self.pipeline, dimension)
+        return self._typed(f"dimension.{name}", dimension.from_, partial(rows.dimension_rows, pipeline=self.pipeline, dimension=dimension))
 
     def _dimension(self, name: str) -> DataFrame:
         dimension = self.pipeline.dimensions[name]
@@ -105,7 +107,7 @@ class Recomputation:
 
     def _judged_silver(self, name: str) -> DataFrame:
         silver = self.pipeline.silver[name]
-        typed = rows.silver_rows(self.standing.records(silver.from_), self.pipeline, silver)
+        typed = self._typed(f"silver.{name}", silver.from_, partial(rows.silver_rows, pipeline=self.pipeline, silver=silver))
         memberships = [
             Membership(dimension, lookup, self.pipeline.dimensions[dimension], self.table(f"dimension.{dimension}"))
             for dimension, lookup in silver.lookup.items()
@@ -113,6 +115,11 @@ class Recomputation:
         gives_up = any(lookup.give_up_after for lookup in silver.lookup.values())
         newest_arrival = self.standing.newest_arrival(list(self.pipeline.sources)) if gives_up else None
         return with_members(typed, memberships, silver.event_time.column if silver.event_time else None, newest_arrival)
+
+    def _typed(self, table: str, source: str, build: Callable[..., DataFrame]) -> DataFrame:
+        quarantine, judged_by = self.standing.table(f"quarantine.{table}"), self.standing.rules(table)
+        records = self.standing.records(source)
+        return judged_rows(records, lambda frame, rules: build(frame, rules=rules), judged_by, quarantine)
 
     def _silver(self, name: str) -> DataFrame:
         silver = self.pipeline.silver[name]

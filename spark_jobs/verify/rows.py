@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from spark_jobs.config.expectations import Rule
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
 from spark_jobs.silver.decode import Decoding, decode
 
@@ -17,17 +18,17 @@ ORIGIN = ("_file", "_file_id", "_line", "_element", "_arrived_at", "_chunk")
 CANDIDATE, DELETE, QUARANTINED, FILTERED, PARKED = "candidate", "delete", "quarantined", "filtered", "parked"
 
 
-def dimension_rows(records: DataFrame, pipeline: Pipeline, dimension: Dimension) -> DataFrame:
+def dimension_rows(records: DataFrame, pipeline: Pipeline, dimension: Dimension, rules: Sequence[Rule] = ()) -> DataFrame:
     how = Decoding(
         source_format=pipeline.sources[dimension.from_].format,
         columns=dimension.columns,
         where=dimension.where,
         required=(*dimension.key, dimension.sequence_by),
     )
-    return _classified(decode(records, how), how)
+    return _classified(decode(records, how, rules), how)
 
 
-def silver_rows(records: DataFrame, pipeline: Pipeline, silver: Silver) -> DataFrame:
+def silver_rows(records: DataFrame, pipeline: Pipeline, silver: Silver, rules: Sequence[Rule] = ()) -> DataFrame:
     event = silver.event_time
     version = version_columns(silver)
     how = Decoding(
@@ -41,7 +42,7 @@ def silver_rows(records: DataFrame, pipeline: Pipeline, silver: Silver) -> DataF
         delete_when=silver.delete_when,
         identity=tuple(version),
     )
-    return _classified(decode(records, how), how)
+    return _classified(decode(records, how, rules), how)
 
 
 def version_columns(silver: Silver) -> list[str]:

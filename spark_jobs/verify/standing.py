@@ -7,7 +7,9 @@ from pyspark.sql import functions as F
 
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.tables import read
+from spark_jobs.verify.judging import Span, spans
 
 RECORDS_DDL = "record string, _file string, _file_id string, _line bigint, _arrived_at timestamp, _chunk bigint, _problem string"
 ARRIVALS_DDL = "chunk bigint, arrived_at timestamp, verdict string"
@@ -31,6 +33,12 @@ class Standing:
     def records(self, source: str) -> DataFrame:
         found = self._read(self.lake.table(f"bronze.{source}"))
         return self._empty(RECORDS_DDL) if found is None else found
+
+    def rules(self, table: str) -> list[Span]:
+        """By which rules the records of a table were judged."""
+        ledger = Ledger(self.lake)
+        live = ledger.live_definitions()
+        return spans(ledger, table, live[table].generation if table in live else 1)
 
     def close_marks(self, source: str) -> DataFrame:
         """The chunks at which the feed was declared closed."""

@@ -91,6 +91,8 @@ def _quarantine(again: Recomputation, table: str) -> Target:
     name, recomputed = f"quarantine.{table}", again.quarantined(table)
     standing = again.standing.table(name)
     if standing is not None:
+        if "state" in standing.columns:
+            standing = standing.where(F.coalesce("state", F.lit("open")) != "replayed")
         rules = F.array_join(F.array_sort(F.transform("reasons", lambda reason: reason["rule"])), ", ")
         standing = standing.select(*PLACE, rules.alias("rules"))
     return Target(name, standing, recomputed, PLACE, ("rules",))

@@ -1,0 +1,125 @@
+"""The ledger's part about quality. rules: what the expectation files said, by version. expectations: what each rule found in each batch.
+gates: the verdict on each batch, written before anything of it is published. decisions: what a person decided about a batch that was held,
+or about rows in quarantine.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import Lock
+from typing import Any
+
+from spark_jobs.config.expectations import Rule, rules_version
+from spark_jobs.lake.failpoints import reach
+from spark_jobs.lake.ledger import BatchId, Ledger, batch_columns, batch_id_of
+
+PASSED, BLOCKED, RELEASED, SET_ASIDE = "passed", "blocked", "released", "set_aside"
+"""Verdicts on a batch: it may be published; it is held; a person let it pass; a person put its rows into quarantine."""
+RELEASE, ASIDE, DISCARD = "release", "set_aside", "discard"
+"""What a person may decide."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """On a batch that began at this time. `failed` are the blocking rules that did not hold."""
+
+    run_id: str
+    batch_id: BatchId
+    judged_at: datetime
+    begun_at: datetime
+    verdict: str
+    failed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a person decided; of a batch that was held, for these rules."""
+
+    batch_id: BatchId
+    action: str
+    failed: tuple[str, ...]
+    decided_by: str
+    reason: str
+
+
+@dataclass
+class Verdicts:
+    """Of one pipeline, through its ledger. Several tables of a run are judged at the same time."""
+
+    ledger: Ledger
+    _known: list[Verdict] | None = None
+    _lock: Lock = field(default_factory=Lock)
+
+    def all(self) -> list[Verdict]:
+        """The newest last."""
+        with self._lock:
+            if self._known is None:
+                self._known = sorted(map(_verdict, self.ledger.rows("gates")), key=lambda row: row.judged_at)
+            return list(self._known)
+
+    def of(self, batch_id: BatchId, begun_at: datetime) -> Verdict | None:
+        """On the batch as it was begun at this time."""
+        return next((row for row in reversed(self.all()) if (row.batch_id, row.begun_at) == (batch_id, begun_at)), None)
+
+    def was_held(self, batch_id: BatchId) -> bool:
+        """Whether the batch, as it was last begun, was held: then it has written nothing."""
+        intent = self.ledger.intent(batch_id)
+        found = self.of(batch_id, intent.begun_at) if intent else None
+        return found is not None and found.verdict == BLOCKED
+
+    def held(self, table: str) -> Verdict | None:
+        """The verdict on the batch of this table that is held now."""
+        mine = [row for row in self.all() if row.batch_id[0] == table]
+        return mine[-1] if mine and mine[-1].verdict == BLOCKED and not self.ledger.has_batch(mine[-1].batch_id) else None
+
+    def write(self, verdict: Verdict, rules: str, rows: int) -> None:
+        """Say whether a batch may be published, before anything of it is."""
+        table, step = verdict.batch_id[:2]
+        reach("gate.before", table, step)
+        self.all()
+        row = {"judged_at": verdict.judged_at, "begun_at": verdict.begun_at, "rules": rules, "verdict": verdict.verdict, "rows": rows}
+        self.ledger.append("gates", [{**batch_columns(verdict.run_id, verdict.batch_id), **row, "failed": json.dumps(verdict.failed)}])
+        with self._lock:
+            self._known = [*(self._known or ()), verdict]
+        reach("gate.after", table, step)
+
+    def write_findings(self, run_id: str, batch_id: BatchId, rows: Iterable[Mapping[str, Any]]) -> None:
+        """What each rule found in a batch."""
+        self.ledger.append("expectations", [{**batch_columns(run_id, batch_id), **row} for row in rows])
+
+    def decision(self, batch_id: BatchId) -> Decision | None:
+        """The newest one about this batch."""
+        rows = [row for row in self.ledger.rows("decisions") if batch_id_of(row) == batch_id]
+        return _decision(max(rows, key=lambda row: row["decided_at"])) if rows else None
+
+    def decide(self, run_id: str, decision: Decision, decided_at: datetime) -> None:
+        row = {"decided_at": decided_at, "action": decision.action, "rules": json.dumps(decision.failed)}
+        who = {"decided_by": decision.decided_by, "reason": decision.reason}
+        self.ledger.append("decisions", [{**batch_columns(run_id, decision.batch_id), **row, **who}])
+
+    def note_rules(self, table: str, rules: Sequence[Rule]) -> bool:
+        """Keep what these rules say, by their version; whether the table's rows so far were judged by others."""
+        known, version = [row for row in self.ledger.rows("rules") if row["table"] == table], rules_version(rules)
+        newest = max(known, key=lambda row: row["noted_at"], default=None)
+        if newest is None and not rules:
+            return False
+        if newest is None or newest["rules"] != version:
+            definition = json.dumps([rule.as_dict() for rule in rules], sort_keys=True)
+            row = {"rules": version, "table": table, "noted_at": datetime.now(UTC), "definition": definition}
+            self.ledger.append("rules", [row])
+        return newest is not None and newest["rules"] != version
+
+    def rules(self, table: str, version: str) -> tuple[Rule, ...]:
+        """The rules of a table by their version."""
+        found = next(row for row in self.ledger.rows("rules") if (row["table"], row["rules"]) == (table, version))
+        return tuple(Rule.of_dict(rule) for rule in json.loads(found["definition"]))
+
+
+def _verdict(row: Mapping[str, Any]) -> Verdict:
+    failed = tuple(json.loads(row["failed"]))
+    return Verdict(row["run_id"], batch_id_of(row), row["judged_at"], row["begun_at"], row["verdict"], failed)
+
+
+def _decision(row: Mapping[str, Any]) -> Decision:
+    return Decision(batch_id_of(row), row["action"], tuple(json.loads(row["rules"])), row["decided_by"], row["reason"])

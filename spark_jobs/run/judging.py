@@ -1,0 +1,29 @@
+"""What Great Expectations is given beside a batch: the other tables that rules read, the newest arrival, and how large batches were."""
+
+from collections.abc import Callable, Sequence
+
+from pyspark.sql import DataFrame
+
+from spark_jobs.config.expectations import Rule, tables_read
+from spark_jobs.lake import tables
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.ledger import BatchId
+from spark_jobs.quality.result import RuleResult
+from spark_jobs.run.plan import Plan
+
+
+def judge_rows(
+    plan: Plan, batch_id: BatchId, rows: DataFrame, rules: Sequence[Rule], whole: Callable[[], DataFrame], count: int
+) -> list[RuleResult]:
+    """The verdict on the rows of this batch. Other tables are read as they are now, each at one version."""
+    from spark_jobs.quality.gate import Surroundings, judge  # takes seconds to import: only where there are rules
+
+    table, step, generation, _ = batch_id
+    others = dict.fromkeys(name for rule in rules for name in tables_read(rule))
+    done = [Counts.of_row(row) for row in plan.ledger.batches(table, generation) if row["step"] == step]
+    around = Surroundings(
+        tables={name: tables.read(rows.sparkSession, plan.lake.table(name)) for name in others},
+        clock=plan.clock(),
+        history=[counts.published for counts in done if counts.published],
+    )
+    return judge(rows, rules, around, whole() if any(rule.scope == "table" for rule in rules) else None)
