@@ -31,7 +31,7 @@ def run_command(name: str, select: tuple[str, ...], layer: str | None, profile: 
 def load_checked(name: str) -> Project:
     """The project with this one pipeline; ConfigError with every problem of it."""
     project = load_project(only=name)
-    problems = check_pipeline(project.pipelines[name], project.conf)
+    problems = check_pipeline(project.pipelines[name], project.conf, project.rules[name])
     if problems:
         raise ConfigError(problems)
     return project

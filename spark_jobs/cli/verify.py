@@ -16,7 +16,7 @@ LINE_LENGTH = 400
 def verify_command(name: str, select: tuple[str, ...], rows: int, profile: str | None, as_json: bool) -> int:
     try:
         project = load_project(only=name)
-        problems = check_pipeline(project.pipelines[name], project.conf)
+        problems = check_pipeline(project.pipelines[name], project.conf, project.rules[name])
         if problems:
             raise ConfigError(problems)
         found = verify_pipeline(project, name, project.profiles[_known_profile(project, profile)], select, rows, tell=_tell)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from spark_jobs.config.checks_expectations import check_expectations
 from spark_jobs.config.checks_gold import check_gold
 from spark_jobs.config.checks_silver import check_dimension, check_silver
 from spark_jobs.config.checks_sources import check_sources
@@ -15,13 +16,14 @@ from spark_jobs.config.graph import gold_inputs
 from spark_jobs.config.loading import LAKEHOUSE, Project, pipeline_file, survey_project
 from spark_jobs.config.pipeline import Gold, Pipeline
 from spark_jobs.config.report import Report
+from spark_jobs.config.rule_files import PipelineRules
 
 
 def check_project(project: Project) -> list[Problem]:
     """Every problem of a loaded project, by file and line."""
     problems = _check_roots(project)
     for pipeline in project.pipelines.values():
-        problems += check_pipeline(pipeline, project.conf)
+        problems += check_pipeline(pipeline, project.conf, project.rules[pipeline.name])
     return sorted(set_aside_repeats(problems), key=lambda problem: (problem.file, problem.line))
 
 
@@ -32,8 +34,8 @@ def check_folder(root: Path | None = None, environ: Mapping[str, str] = os.envir
     return sorted(set_aside_repeats(found), key=lambda problem: (problem.file, problem.line))
 
 
-def check_pipeline(pipeline: Pipeline, conf: Path) -> list[Problem]:
-    """Every problem of one loaded pipeline."""
+def check_pipeline(pipeline: Pipeline, conf: Path, rules: PipelineRules) -> list[Problem]:
+    """Every problem of one loaded pipeline and of what is expected of its tables, as far as can be told without Great Expectations."""
     report = Report(pipeline_file(conf.parent, pipeline.name), conf.parent)
     check_sources(pipeline, report)
     for name, dimension in pipeline.dimensions.items():
@@ -42,8 +44,8 @@ def check_pipeline(pipeline: Pipeline, conf: Path) -> list[Problem]:
         check_silver(pipeline, name, silver, report)
     for name, gold in pipeline.gold.items():
         check_gold(pipeline, name, gold, conf, report)
-    _check_sql_tables(pipeline, conf, report)
-    return report.problems
+    tables = _check_sql_tables(pipeline, conf, report)
+    return report.problems + check_expectations(pipeline, rules, tables, conf)
 
 
 def _check_roots(project: Project) -> list[Problem]:
@@ -58,8 +60,8 @@ def _check_roots(project: Project) -> list[Problem]:
     return report.problems
 
 
-def _check_sql_tables(pipeline: Pipeline, conf: Path, report: Report) -> None:
-    """The SQL of gold tables, inputs first, so that the columns of one are known to the next."""
+def _check_sql_tables(pipeline: Pipeline, conf: Path, report: Report) -> dict[str, Columns | None]:
+    """The SQL of gold tables, inputs first, so that the columns of one are known to the next: the columns of every table, where known."""
     tables: dict[str, Columns | None] = {f"bronze.{name}": None for name in pipeline.sources}
     tables |= {f"dimension.{name}": dimension_columns(dimension) for name, dimension in pipeline.dimensions.items()}
     tables |= {f"silver.{name}": silver_columns(pipeline, name) for name in pipeline.silver}
@@ -67,6 +69,7 @@ def _check_sql_tables(pipeline: Pipeline, conf: Path, report: Report) -> None:
     for name in _gold_in_order(pipeline, conf, report):
         if pipeline.gold[name].sql is not None:
             tables[f"gold.{name}"] = check_sql_table(name, pipeline.gold[name], tables, conf, report)
+    return tables
 
 
 def _gold_in_order(pipeline: Pipeline, conf: Path, report: Report) -> list[str]:

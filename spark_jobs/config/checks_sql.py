@@ -40,10 +40,10 @@ def check_sql_table(name: str, gold: Gold, tables: Mapping[str, Columns | None],
         report.add_in_file(file, error.line, where, gold.sql, f"the SQL of gold.{name} cannot be used: {error.message}", error.hint)
         return None
     known = _check_tables(name, tree, tables, file, where, report)
-    for message, hint in [*unknown_functions(tree), *unstable_functions(tree), *order_dependent(tree), *_sampling(tree)]:
+    for message, hint in [*unknown_functions(tree), *unstable_functions(tree), *order_dependent(tree), *sampling(tree)]:
         report.add_in_file(file, line_in(tree), where, gold.sql, message, hint)
     _check_output(tree, file, where, report)
-    return _check_columns(tree, known, file, where, report) if known is not None else None
+    return resolve_columns(tree, known, file, where, report) if known is not None else None
 
 
 def _check_tables(
@@ -68,7 +68,7 @@ def _check_tables(
     return known if {table for table, _ in found} == known.keys() else None
 
 
-def _sampling(tree: exp.Query) -> list[tuple[str, str]]:
+def sampling(tree: exp.Query) -> list[tuple[str, str]]:
     complaint = ("TABLESAMPLE takes other rows in every run", "filter by the data, as in pmod(xxhash64(id), 10) = 0")
     return [complaint] if tree.find(exp.TableSample) else []
 
@@ -90,7 +90,7 @@ def _check_output(tree: exp.Query, file: Path, where: str, report: Report) -> No
         seen.add(name.lower())
 
 
-def _check_columns(tree: exp.Query, known: Mapping[str, Columns], file: Path, where: str, report: Report) -> Columns | None:
+def resolve_columns(tree: exp.Query, known: Mapping[str, Columns], file: Path, where: str, report: Report) -> Columns | None:
     """Resolves every column against the tables. Only what is surely missing is a problem; what sqlglot cannot follow passes."""
     if tree.find(exp.Values) or not known:
         return None

@@ -3,6 +3,7 @@
 Stricter than YAML 1.1: only true and false are booleans (`on`, `yes` and `no` stay words), dates and times stay text, a key stands once.
 """
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -72,6 +73,12 @@ def read_document(path: Path, file: str) -> Document:
     if reader.problems:
         raise ConfigError(reader.problems)
     return Document(file, data, reader.lines)
+
+
+def name_in_project(path: Path, root: Path) -> str:
+    """A file as it is named in messages: relative to the project, where it lies in it."""
+    absolute, base = Path(os.path.abspath(path)), Path(os.path.abspath(root))
+    return absolute.relative_to(base).as_posix() if absolute.is_relative_to(base) else absolute.as_posix()
 
 
 def _read_text(path: Path, file: str) -> str:

@@ -6,7 +6,7 @@ imports it.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self
 
@@ -57,8 +57,7 @@ class Rule:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it names, in the order of GX's arguments."""
-        found = [self.kwargs[key] for key in COLUMN_KEYS if key in self.kwargs]
-        return tuple(name for value in found for name in ([value] if isinstance(value, str) else value))
+        return tuple(name for _, name in named_columns(self.kwargs))
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -66,6 +65,16 @@ class Rule:
     @classmethod
     def of_dict(cls, known: Mapping[str, Any]) -> Self:
         return cls(**known)
+
+
+def named_columns(kwargs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Each column that an argument names, with its place in the arguments. What is no name is left to the check of the argument."""
+    for key in COLUMN_KEYS:
+        value = kwargs.get(key)
+        if isinstance(value, str):
+            yield (key,), value
+        elif isinstance(value, list):
+            yield from (((key, index), name) for index, name in enumerate(value) if isinstance(name, str))
 
 
 def make_rules(expectations: Expectations) -> tuple[Rule, ...]:

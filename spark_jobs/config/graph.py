@@ -7,8 +7,9 @@ import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+from spark_jobs.config.document import name_in_project
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
-from spark_jobs.config.loading import name_in_project, pipeline_file
+from spark_jobs.config.loading import pipeline_file
 from spark_jobs.config.pipeline import Gold, Pipeline
 
 _WORDS = re.compile(

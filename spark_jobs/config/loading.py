@@ -1,4 +1,4 @@
-"""Loads conf/ into typed, frozen objects. One row of nothing is read: only YAML, so that DAGs can do it at every parse.
+"""Loads conf/ and expectations/ into typed, frozen objects. One row of nothing is read: only YAML, so that DAGs can do it at every parse.
 
 Deeper checks, which need SQL or several files, are in checks.py.
 """
@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from spark_jobs.config.document import read_document
+from spark_jobs.config.document import name_in_project, read_document
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.expectations import Rule
 from spark_jobs.config.lakehouse import Lakehouse, Profile
 from spark_jobs.config.names import check_name
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.rule_files import survey_rules
 from spark_jobs.config.validation import validate
 
 T = TypeVar("T")
@@ -23,7 +25,10 @@ LAKEHOUSE = Path("conf", "lakehouse.yml")
 
 @dataclass(frozen=True)
 class Project:
-    """A whole conf/ folder. The roots are absolute paths or URIs."""
+    """A whole conf/ folder with its expectations. The roots are absolute paths or URIs.
+
+    `rules` has an entry for every pipeline: its tables that have an expectation file, by full name, each with its rules.
+    """
 
     root: Path
     conf: Path
@@ -32,6 +37,7 @@ class Project:
     lake: str
     profiles: dict[str, Profile]
     pipelines: dict[str, Pipeline]
+    rules: dict[str, dict[str, tuple[Rule, ...]]]
 
     def file_of(self, pipeline: str) -> Path:
         return pipeline_file(self.root, pipeline)
@@ -62,11 +68,13 @@ def survey_project(
     lakehouse = _attempt(problems, lambda: validate(Lakehouse, read_document(root / LAKEHOUSE, LAKEHOUSE.as_posix())))
     profiles = _load_folder(root, "profiles", load_profile, problems, None)
     pipelines = _load_folder(root, "pipelines", load_pipeline, problems, only)
+    rules, mistakes = survey_rules(root, pipelines, only)
+    problems += mistakes
     if lakehouse is None:
         return None, problems
     landing = resolve_location(root, environ.get("WEIR_LANDING") or lakehouse.landing)
     lake = resolve_location(root, environ.get("WEIR_LAKE") or lakehouse.lake)
-    return Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines), problems
+    return Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines, rules), problems
 
 
 def load_pipeline(path: Path, root: Path) -> Pipeline:
@@ -86,12 +94,6 @@ def load_profile(path: Path, root: Path) -> Profile:
 
 def pipeline_file(root: Path, pipeline: str) -> Path:
     return root / "conf" / "pipelines" / f"{pipeline}.yml"
-
-
-def name_in_project(path: Path, root: Path) -> str:
-    """A file as it is named in messages: relative to the project, where it lies in it."""
-    absolute, base = Path(os.path.abspath(path)), Path(os.path.abspath(root))
-    return absolute.relative_to(base).as_posix() if absolute.is_relative_to(base) else absolute.as_posix()
 
 
 def resolve_location(root: Path, location: str) -> str:

@@ -3,9 +3,8 @@
 from functools import cached_property
 from pathlib import Path
 
-from spark_jobs.config.document import Document, read_document
+from spark_jobs.config.document import Document, name_in_project, read_document
 from spark_jobs.config.errors import Problem, did_you_mean
-from spark_jobs.config.loading import name_in_project
 
 
 class Report:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from spark_jobs.config.document import Document
+from spark_jobs.config.document import Document, KeyPath
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.names import shorten
 
@@ -24,18 +24,22 @@ EXPECTED = {
 }
 
 
-def validate(model: type[M], document: Document) -> M:
-    """The model of a document, or ConfigError with every problem in it."""
+def validate(model: type[M], document: Document, below: KeyPath = ()) -> M:
+    """The model of a document, or of the part of it `below` a key; ConfigError with every problem in it."""
+    data: Any = document.data
+    for key in below:
+        data = data.get(key, {})
     try:
-        return model.model_validate(document.data, by_alias=True, by_name=False)
+        return model.model_validate(data, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise ConfigError(_problem(model, document, details) for details in error.errors(include_url=False)) from error
+        raise ConfigError(_problem(model, document, below, details) for details in error.errors(include_url=False)) from error
 
 
-def _problem(model: type[BaseModel], document: Document, details: ErrorDetails) -> Problem:
+def _problem(model: type[BaseModel], document: Document, below: KeyPath, details: ErrorDetails) -> Problem:
     path = tuple(part for part in details["loc"] if part != "[key]")
     message, hint = _explain(model, path, details)
-    return Problem(document.file, document.line_of(path), ".".join(map(str, path)), details.get("input"), message, hint)
+    whole = (*below, *path)
+    return Problem(document.file, document.line_of(whole), ".".join(map(str, whole)), details.get("input"), message, hint)
 
 
 def _explain(model: type[BaseModel], path: tuple[str | int, ...], details: ErrorDetails) -> tuple[str, str]:

@@ -1,0 +1,119 @@
+"""Checks of the values in expectations against the types of the columns that they are compared with: bounds, sets and patterns."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from spark_jobs.config.checks_columns import Path
+from spark_jobs.config.checks_sql import Columns
+from spark_jobs.config.expectations import Rule
+from spark_jobs.config.kinds import Kind, as_comparable, explain_misfit, kind_of
+from spark_jobs.config.names import shorten
+from spark_jobs.config.regexes import judge_regex
+from spark_jobs.config.report import Report
+
+ORDERED = ("expect_column_values_to_be_between", "expect_column_max_to_be_between", "expect_column_min_to_be_between")
+ALIKE = (
+    "expect_column_pair_values_to_be_equal",
+    "expect_column_pair_values_a_to_be_greater_than_b",
+    "expect_multicolumn_values_to_be_equal",
+    "expect_select_column_values_to_be_unique_within_record",
+)
+# Types that can be asked of columns of one kind only.
+ASKED_OF: dict[str, Kind] = {
+    "expect_column_max_to_be_recent": "time",
+    "expect_column_mean_to_be_between": "number",
+    "expect_column_median_to_be_between": "number",
+    "expect_column_quantile_values_to_be_between": "number",
+    "expect_column_stdev_to_be_between": "number",
+    "expect_column_sum_to_be_between": "number",
+    "expect_column_sum_to_equal_other_table": "number",
+    "expect_column_value_lengths_to_be_between": "text",
+    "expect_column_value_lengths_to_equal": "text",
+    "expect_column_value_z_scores_to_be_less_than": "number",
+    "expect_column_values_to_be_json_parseable": "text",
+    "expect_column_values_to_match_json_schema": "text",
+    "expect_column_values_to_match_regex": "text",
+    "expect_column_values_to_match_regex_list": "text",
+    "expect_column_values_to_match_strftime_format": "text",
+    "expect_column_values_to_not_be_outliers": "number",
+    "expect_column_values_to_not_match_regex": "text",
+    "expect_column_values_to_not_match_regex_list": "text",
+    "expect_multicolumn_sum_to_equal": "number",
+}
+COUNTS = ("_lengths_to_", "_count_to_")
+
+
+def check_arguments(rule: Rule, columns: Columns, path: Path, report: Report) -> None:
+    """`columns` are those with known types; where one is not among them, its values are taken as they are."""
+    below = (*path, "kwargs")
+    kinds = {name: kind_of(columns[name]) for name in rule.columns if name in columns}
+    for message, hint in _judge_kinds(rule, kinds, columns):
+        report.add(below, rule.columns, message, hint)
+    for key, value, kind in _compared(rule, kinds):
+        misfit = explain_misfit(value, kind)
+        if misfit is not None:
+            report.add((*below, *key), value, *misfit)
+    _check_bounds(rule, below, report)
+    for key, pattern in _patterns(rule):
+        wrong = judge_regex(pattern)
+        if wrong is not None:
+            report.add((*below, *key), pattern, f"{shorten(pattern)} cannot be used: {wrong[0]}", wrong[1])
+    for name, given in rule.kwargs.items():
+        if isinstance(given, Mapping) and "$PARAMETER" in given:
+            report.add((*below, name), given, "'$PARAMETER' stands for a value that nobody gives", "write the value itself")
+
+
+def _judge_kinds(rule: Rule, kinds: Mapping[str, Kind], columns: Columns) -> Iterator[tuple[str, str]]:
+    """Whether the expectation can be asked of columns of these types."""
+    if rule.type in ALIKE and len({kind for kind in kinds.values() if kind != "any"}) > 1:
+        listed = ", ".join(f"{name} ({columns[name]})" for name in kinds)
+        yield f"{listed} cannot be compared with one another", "name columns of one kind"
+    needed = ASKED_OF.get(rule.type)
+    for name, kind in kinds.items():
+        if needed is not None and kind not in (needed, "any"):
+            yield f"{rule.type} is about {needed}s, but the column {name!r} is {columns[name]}", f"name a {needed} column"
+        elif rule.type in ORDERED and kind not in ("number", "time", "any"):
+            hint = "use expect_column_values_to_be_in_set or expect_column_values_to_match_regex"
+            yield f"the column {name!r} is {columns[name]}, which has no bounds", hint
+
+
+def _compared(rule: Rule, kinds: Mapping[str, Kind]) -> Iterator[tuple[Path, Any, Kind]]:
+    """Each value that is compared with a column, a count or a share: its place, the value, and the kind that it must be."""
+    of_column: Kind = next(iter(kinds.values()), "any")
+    if rule.type in ORDERED:
+        of_bounds: Kind = of_column if of_column in ("number", "time") else "any"
+    else:
+        of_bounds = "count" if any(mark in rule.type for mark in COUNTS) else "number"
+    for key in ("min_value", "max_value", "value", "sum_total"):
+        if rule.kwargs.get(key) is not None and not isinstance(rule.kwargs[key], Mapping):
+            yield (key,), rule.kwargs[key], of_bounds
+    for index, value in enumerate(_list(rule, "value_set")):
+        yield ("value_set", index), value, of_column
+    pair = [kinds.get(str(rule.kwargs.get(key)), "any") for key in ("column_A", "column_B")]
+    for index, values in enumerate(_list(rule, "value_pairs_set")):
+        if isinstance(values, list) and len(values) == 2:
+            yield from ((("value_pairs_set", index), value, kind) for value, kind in zip(values, pair, strict=True) if value is not None)
+
+
+def _check_bounds(rule: Rule, below: Path, report: Report) -> None:
+    """A rule without bounds asks nothing, and one whose bounds exclude one another can never hold."""
+    low, high = rule.kwargs.get("min_value"), rule.kwargs.get("max_value")
+    if rule.type.endswith("_to_be_between") and "quantile" not in rule.type and low is None and high is None:
+        report.add(below, dict(rule.kwargs), "neither min_value nor max_value is given", "add at least one of them")
+    first, last = as_comparable(low), as_comparable(high)
+    if first is None or last is None or isinstance(first, float) != isinstance(last, float):
+        return
+    is_strict = bool(rule.kwargs.get("strict_min") or rule.kwargs.get("strict_max"))
+    if first > last or (first == last and is_strict):  # type: ignore[operator]  # both are numbers, or both are times
+        report.add((*below, "min_value"), low, f"nothing lies between min_value ({low}) and max_value ({high})", "exchange or widen them")
+
+
+def _patterns(rule: Rule) -> Iterator[tuple[Path, str]]:
+    if isinstance(rule.kwargs.get("regex"), str):
+        yield ("regex",), rule.kwargs["regex"]
+    yield from ((("regex_list", index), pattern) for index, pattern in enumerate(_list(rule, "regex_list")) if isinstance(pattern, str))
+
+
+def _list(rule: Rule, key: str) -> list[Any]:
+    value = rule.kwargs.get(key)
+    return value if isinstance(value, list) else []

@@ -1,0 +1,89 @@
+"""Checks of expectations that need only the pipeline: what may be combined, which columns are there, and what other tables are read.
+
+Whether Great Expectations has a type and takes its arguments is checked where it is installed (quality/check.py).
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from spark_jobs.config.checks_arguments import check_arguments
+from spark_jobs.config.checks_conditions import check_custom_sql, check_row_condition
+from spark_jobs.config.checks_own_types import check_own_type
+from spark_jobs.config.checks_sql import Columns
+from spark_jobs.config.columns import OF_PROCESSING
+from spark_jobs.config.errors import Problem, did_you_mean
+from spark_jobs.config.expectation_types import COMPILED, CUSTOM_SQL, OWN
+from spark_jobs.config.expectations import Rule, named_columns
+from spark_jobs.config.judged_table import JudgedTable, judged_table
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.report import Report
+from spark_jobs.config.rule_files import PipelineRules, rules_file
+
+# The rules by which rows are set aside without any expectation (silver/decode.py): a reason must tell which one it was.
+RESERVED = ("readable", "decodable", "required")
+Place = tuple[str | int, ...]
+
+
+def check_expectations(pipeline: Pipeline, rules: PipelineRules, tables: Mapping[str, Columns | None], conf: Path) -> list[Problem]:
+    """Every problem of a pipeline's expectation files. `tables` are all its tables, with their columns where they are known."""
+    problems: list[Problem] = []
+    for table, found in rules.items():
+        report = Report(rules_file(conf.parent, pipeline.name, table), conf.parent)
+        judged = judged_table(pipeline, table, tables, conf)
+        for rule in found:
+            _check_rule(judged, rule, report)
+        problems += report.problems
+    return problems
+
+
+def _check_rule(table: JudgedTable, rule: Rule, report: Report) -> None:
+    path: Place = ("expectations", rule.name)
+    if rule.name in RESERVED:
+        message = f"the name {rule.name!r} is Weir's own reason for setting a row aside"
+        report.add(path, rule.name, message, "choose another name")
+    _check_action(table, rule, path, report)
+    known = _nameable(table, rule)
+    if rule.type in OWN:
+        check_own_type(table, rule, path, report)
+    for place, name in named_columns(rule.kwargs):
+        if known is not None and name not in known:
+            report.add((*path, "kwargs", *place), name, *_no_such_column(table, name, known))
+    check_arguments(rule, known or {}, path, report)
+    check_row_condition(rule, known, path, report)
+    if rule.type == CUSTOM_SQL:
+        check_custom_sql(rule, table, path, report)
+
+
+def _check_action(table: JudgedTable, rule: Rule, path: Place, report: Report) -> None:
+    """What `on_fail` and `scope` may be combined with."""
+    if rule.on_fail != "quarantine":
+        return
+    place = (*path, "on_fail")
+    if table.name.startswith("gold."):
+        message = "'quarantine' is incompatible with a gold table, whose rows are computed from others"
+        report.add(place, rule.on_fail, message, "use warn or block here, or quarantine in the silver table")
+    elif rule.type not in COMPILED:
+        message = f"'quarantine' is incompatible with {rule.type}, which does not judge single rows"
+        report.add(place, rule.on_fail, message, f"use warn or block, or a type that does; {did_you_mean(rule.type, COMPILED)}")
+    if rule.scope == "table":
+        message = "'quarantine' is incompatible with scope: table: only rows that arrive can be set aside"
+        report.add((*path, "scope"), rule.scope, message, "remove scope, or use warn or block")
+    if "mostly" in rule.kwargs:
+        message = "'quarantine' is incompatible with 'mostly': each failing row is set aside, whatever their share"
+        report.add((*path, "kwargs", "mostly"), rule.kwargs["mostly"], message, "remove mostly, or use warn or block")
+
+
+def _nameable(table: JudgedTable, rule: Rule) -> Columns | None:
+    """The columns that the rule may name; None where they cannot be told."""
+    if rule.on_fail == "quarantine" and not table.name.startswith("gold."):
+        return table.own
+    return table.columns if rule.type.startswith("expect_table_columns_") else table.stable
+
+
+def _no_such_column(table: JudgedTable, name: str, known: Columns) -> tuple[str, str]:
+    if table.columns is not None and name in table.columns:
+        if name in OF_PROCESSING:
+            return f"the column {name!r} tells when rows were processed, not what they say", did_you_mean(name, known)
+        message = f"the column {name!r} is not one of the table's own, and what it holds may change later: no row can be set aside for it"
+        return message, f"use warn or block; own columns: {', '.join(known)}"
+    return f"there is no column {name!r} in {table.name}", did_you_mean(name, known)
