@@ -1,5 +1,7 @@
 """Sensitive values do not come through, whatever the record looks like; all others do."""
 
+from typing import Any
+
 import pytest
 
 from spark_jobs.config.sensitive import Names
@@ -43,7 +45,7 @@ def test_without_sensitive_columns_records_stay_byte_by_byte() -> None:
 
 
 def test_reasons_lose_the_values_of_sensitive_columns() -> None:
-    reasons = [
+    reasons: list[dict[str, Any]] = [
         {"rule": "type bigint", "column": "age", "value": "old"},
         {"rule": "email_is_good", "column": "Email", "value": "a@b"},
         {"rule": "member of people", "column": "id, email", "value": "1, a@b"},

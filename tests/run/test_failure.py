@@ -33,7 +33,7 @@ def test_other_errors_are_told_by_their_first_line() -> None:
     ("said", "told"),
     [
         (
-            '[CAST_INVALID_INPUT] The value \'s3cret\' of the type "STRING" cannot be cast to "BIGINT" because it is malformed. SQLSTATE: 22018',
+            '[CAST_INVALID_INPUT] The value \'s3cret\' of the type "STRING" cannot be cast to "BIGINT". SQLSTATE: 22018',
             '[CAST_INVALID_INPUT] ••• of the type "STRING" cannot be cast to "BIGINT" SQLSTATE: 22018',
         ),
         (
