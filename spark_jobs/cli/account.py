@@ -10,6 +10,7 @@ from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.graph import table_names
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.text import plain
 from spark_jobs.lake.counts import CLASSES, Counts
 from spark_jobs.lake.delta_log import count_rows, table_version
 from spark_jobs.lake.layout import Lake
@@ -115,14 +116,14 @@ def _print(account: dict[str, Any], landing: str) -> None:
         )
     _print_files(console, account["files_not_taken"])
     for drift in account["drift"][:NOT_TAKEN_SHOWN]:
-        console.print(f"drift: {drift}", markup=False, soft_wrap=True)
+        console.print(plain(f"drift: {drift}"), markup=False, soft_wrap=True)
     for message in account["evidence"]:
-        console.print(f"evidence: {message}", markup=False, soft_wrap=True, style="bold red")
+        console.print(plain(f"evidence: {message}"), markup=False, soft_wrap=True, style="bold red")
     console.print(f"tables: {account['lake']}", markup=False, soft_wrap=True)
 
 
 def _print_files(console: Console, files: list[dict[str, str]]) -> None:
     for file in files[:NOT_TAKEN_SHOWN]:
-        console.print(f"not taken: {file['path']!r}: {file['reason']}", markup=False, soft_wrap=True)
+        console.print(plain(f"not taken: {file['path']!r}: {file['reason']}"), markup=False, soft_wrap=True)
     if len(files) > NOT_TAKEN_SHOWN:
         console.print(f"and {len(files) - NOT_TAKEN_SHOWN} more files that were not taken: `weir account --json` names them all")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from spark_jobs import __version__
+from spark_jobs.config.text import plain_lines
 
 EXIT_CODES = (
     "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by quality · "
@@ -196,5 +197,5 @@ def setup() -> None:
 
 def fail(message: str, code: int) -> int:
     """An error on standard error, on lines of its own."""
-    print(f"error: {message}", file=sys.stderr)
+    print(plain_lines(f"error: {message}"), file=sys.stderr)
     return code

@@ -5,6 +5,7 @@ import sys
 from dataclasses import asdict
 
 from spark_jobs.config.checks import check_folder
+from spark_jobs.config.text import plain_lines
 
 
 def check_command(as_json: bool) -> int:
@@ -12,7 +13,7 @@ def check_command(as_json: bool) -> int:
     if as_json:
         print(json.dumps({"problems": [asdict(problem) | {"value": str(problem.value)} for problem in problems]}))
     elif problems:
-        print("\n".join(str(problem) for problem in problems), file=sys.stderr)
+        print("\n".join(plain_lines(problem) for problem in problems), file=sys.stderr)
         print(f"error: {len(problems)} problem{'s' if len(problems) > 1 else ''} in the configuration", file=sys.stderr)
     else:
         print("conf/ is in order")

@@ -9,6 +9,7 @@ from spark_jobs.cli.whoami import whoami
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.text import plain_lines
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, hold_lease
 from spark_jobs.landing.closing import close_feed
@@ -46,7 +47,7 @@ def _chosen(pipeline: Pipeline, source: str | None) -> list[str]:
 
 def _end(name: str, as_json: bool, code: int, status: str, message: str, marks: dict[str, Any]) -> int:
     is_error = code in (2, 5)
-    print(f"error: {message}" if is_error else message, file=sys.stderr if as_json or is_error else sys.stdout)
+    print(plain_lines(f"error: {message}" if is_error else message), file=sys.stderr if as_json or is_error else sys.stdout)
     if as_json:
         print(json.dumps({"pipeline": name, "status": status, "exit_code": code, "message": message, "closed": marks}))
     return code

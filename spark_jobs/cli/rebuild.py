@@ -5,6 +5,7 @@ import sys
 
 from spark_jobs.cli.run import known_profile, load_checked
 from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.text import plain_lines
 from spark_jobs.run.rebuild import Rebuild, rebuild_tables
 from spark_jobs.run.result import Status
 
@@ -17,7 +18,7 @@ def rebuild_command(name: str, tables: tuple[str, ...], is_dry: bool, profile: s
         result = Rebuild(name, Status.CONFIG_ERROR, str(error))
     is_error = result.exit_code not in (0, 3)
     said = "error: " if is_error else f"{name}: "
-    print(f"{said}{result.message} ({result.seconds:.1f} s)", file=sys.stderr if as_json or is_error else sys.stdout)
+    print(plain_lines(f"{said}{result.message} ({result.seconds:.1f} s)"), file=sys.stderr if as_json or is_error else sys.stdout)
     if as_json:
         print(json.dumps(result.as_dict()))
     return result.exit_code

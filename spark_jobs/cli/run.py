@@ -10,6 +10,7 @@ from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.text import plain, plain_lines
 from spark_jobs.run.pipeline import run_pipeline
 from spark_jobs.run.plan import LAYERS
 from spark_jobs.run.result import RunResult, Status
@@ -56,7 +57,7 @@ def _unknown(file: str, what: str, value: str, allowed: Iterable[str]) -> Config
 
 def print_result(result: RunResult, as_json: bool) -> None:
     is_error = result.exit_code not in (0, 3)
-    print(_last_line(result), file=sys.stderr if as_json or is_error else sys.stdout)
+    print(plain_lines(_last_line(result)), file=sys.stderr if as_json or is_error else sys.stdout)
     if as_json:
         print(json.dumps(result.as_dict()))
 
@@ -68,7 +69,7 @@ def _last_line(result: RunResult) -> str:
     if result.status in (Status.LEASED, Status.FAILED, Status.BLOCKED):
         return f"error: {result.message}"
     if result.status is Status.NOTHING_TO_DO:
-        warnings = [f"warning: {warning}" for warning in result.warnings]
+        warnings = [plain(f"warning: {warning}") for warning in result.warnings]
         return "\n".join([*warnings, f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"])
     read = sum(run.counts.inserted for run in result.tables if run.table.startswith("bronze."))
     published = sum(run.counts.published for run in result.tables if run.table.startswith("silver."))

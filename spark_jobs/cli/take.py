@@ -8,6 +8,7 @@ from spark_jobs.cli.whoami import whoami
 from spark_jobs.config.errors import ConfigError, did_you_mean
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.text import plain_lines
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
@@ -32,7 +33,7 @@ def take_command(name: str, source: str, path: str, as_json: bool) -> int:
         code, status, message = 2, "config_error", str(error)
     except LeaseHeld as held:
         code, status, message = 5, "leased", str(held)
-    print(f"error: {message}" if code else message, file=sys.stderr if as_json or code else sys.stdout)
+    print(plain_lines(f"error: {message}" if code else message), file=sys.stderr if as_json or code else sys.stdout)
     if as_json:
         about = {"pipeline": name, "source": source, "path": path, "status": status, "exit_code": code, "message": message}
         more = {"chunk": taking.chunk, "file_id": taking.file_id, "start_line": taking.start_line} if taking else {}

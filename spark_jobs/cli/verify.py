@@ -7,6 +7,7 @@ import sys
 from spark_jobs.config.checks import check_pipeline
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.loading import Project, load_project
+from spark_jobs.config.text import plain, plain_lines
 from spark_jobs.verify.pipeline import verify_pipeline
 from spark_jobs.verify.result import Difference, Kind, Outcome, TableCheck, Verification
 
@@ -55,11 +56,11 @@ def _print(found: Verification, as_json: bool) -> None:
     else:
         for check in found.tables:
             if not check.is_equal:
-                print("\n".join(_report(check)))
+                print("\n".join(map(plain, _report(check))))
     is_good = found.status in (Outcome.OK, Outcome.NOTHING_TO_DO)
     words = {Outcome.OK: "ok", Outcome.NOTHING_TO_DO: "nothing to verify"}
     line = f"{found.pipeline}: {words[found.status]}: {found.message}" if is_good else f"error: {found.message}"
-    print(f"{line} ({found.seconds:.1f} s)", file=sys.stderr if as_json or not is_good else sys.stdout)
+    print(plain_lines(f"{line} ({found.seconds:.1f} s)"), file=sys.stderr if as_json or not is_good else sys.stdout)
 
 
 def _report(check: TableCheck) -> list[str]:

@@ -60,6 +60,16 @@ def columns_of_tree(tree: exp.Expr) -> list[str]:
     return list(dict.fromkeys(column.parts[0].name for column in sorted(columns, key=lambda column: _start(column.parts[0]))))
 
 
+def words_of(tree: exp.Expr) -> list[str]:
+    """Every name in the tree: of columns, fields, tables and aliases."""
+    return [identifier.name for identifier in tree.find_all(exp.Identifier)]
+
+
+def has_star(tree: exp.Expr) -> bool:
+    """Whether it takes all columns of something, which count(*) does not."""
+    return any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
+
+
 def parse_query(sql: str) -> exp.Query:
     """The tree of exactly one SELECT (with CTEs, UNION and so on), or SqlError."""
     tree = _parse_one(sql, "SELECT")

@@ -1,26 +1,48 @@
-"""What is said of a failure: its cause in one line to a person, the whole story to the log."""
+"""What is said of a failure: its cause in one line to a person, the whole story to the log; to neither the value of a row."""
 
+import re
 import traceback
 from pathlib import Path
+
+from spark_jobs.config.sensitive import MASK
+from spark_jobs.config.text import plain, plain_lines
 
 CALLED_INTO_JAVA = "An error occurred while calling"
 """How errors begin that came through from the JVM as they were; the error is on the second line, what it came from further below."""
 CAUSED_BY = "Caused by: "
+DATA_ERROR = re.compile(r"\[(?P<condition>[A-Z][A-Z0-9_.]+)\] (?P<said>.*) ?SQLSTATE: (?P<state>22\w{3})", re.DOTALL)
+"""Spark's errors about a value bear the class 22 of the SQL standard. As far as the last of them: a value may say SQLSTATE itself.
+
+conf/log4j2.properties does the same to Spark's own log.
+"""
+CAST = re.compile(r'of the type "[A-Z0-9_(),<>: ]+" cannot be cast to "[A-Z0-9_(),<>: ]+"')
+QUOTED_VALUE = re.compile(
+    r"""(?P<said>For\ input\ string:\ |could\ not\ convert\ string\ to\ \w+:\ |invalid\ literal\ for\ int\(\)\ with\ base\ \d+:\ |\bText\ )
+    (?P<quote>['"]).*(?P=quote)""",
+    re.VERBOSE,
+)
+"""What Java and Python say of a text that is no number or time."""
 
 
 def first_line(error: BaseException) -> str:
     """The cause in one line: Spark's errors begin with it and go on with pages of stack."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in without_values(str(error)).splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith(CALLED_INTO_JAVA):
         causes = [line for line in lines if line.startswith(CAUSED_BY)]
         lines = ["; ".join([lines[1].removeprefix(": ")[:300], *causes[-1:]])]
-    return f"{type(error).__name__}: {lines[0][:500] if lines else 'no further word'}"
+    return f"{type(error).__name__}: {plain(lines[0][:500]) if lines else 'no further word'}"
+
+
+def without_values(text: str) -> str:
+    """What an error says, without the value that it stumbled over: that stands in the tables, where it is looked after."""
+    return QUOTED_VALUE.sub(rf"\g<said>{MASK}", DATA_ERROR.sub(_name_only, text))
 
 
 def keep_trace(log_file: Path, what: str, error: BaseException) -> None:
     log_file.parent.mkdir(parents=True, exist_ok=True)
     with open(log_file, "a", encoding="utf-8") as file:
-        file.write(f"\n{what} failed:\n{''.join(traceback.format_exception(error))}\n")
+        trace = plain_lines(without_values("".join(traceback.format_exception(error))))
+        file.write(f"\n{what} failed:\n{trace}\n")
 
 
 def keep_trace_outside(root: Path, pipeline: str, what: str, error: BaseException) -> Path:
@@ -28,3 +50,8 @@ def keep_trace_outside(root: Path, pipeline: str, what: str, error: BaseExceptio
     log_file = root / "logs" / pipeline / "failed.log"
     keep_trace(log_file, what, error)
     return log_file
+
+
+def _name_only(found: re.Match[str]) -> str:
+    cast = CAST.findall(found["said"])
+    return f"[{found['condition']}] {MASK}{f' {cast[-1]}' if cast else ''} SQLSTATE: {found['state']}"

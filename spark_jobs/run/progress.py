@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from spark_jobs.config.text import plain
 from spark_jobs.run.result import State, TableRun
 
 MARKS = {State.DONE: "✓", State.UP_TO_DATE: "=", State.FAILED: "✗", State.BLOCKED: "⊘", State.NOT_REACHED: "-", State.RUNNING: "…", State.WAITING: " "}
@@ -43,7 +44,7 @@ class LineProgress:
         self.out.flush()
 
     def say(self, line: str) -> None:
-        print(line, file=self.out, flush=True)
+        print(plain(line), file=self.out, flush=True)
 
     def show(self, run: TableRun) -> None:
         if run.state is State.UP_TO_DATE:
@@ -68,7 +69,7 @@ class LiveProgress:
         self.live.stop()
 
     def say(self, line: str) -> None:
-        self.live.console.print(line, markup=False, highlight=False)
+        self.live.console.print(plain(line), markup=False, highlight=False)
 
     def show(self, run: TableRun) -> None:
         if run.state is State.RUNNING and not self.started[run.table]:
@@ -100,4 +101,4 @@ def describe(run: TableRun) -> str:
     rate = f", {run.counts.rows_in / run.seconds:,.0f} rows/s" if run.seconds > 0 and run.counts.rows_in else ""
     rows = f"{run.counts.rows_in:,} row{'' if run.counts.rows_in == 1 else 's'}"
     text = f"{rows}: {', '.join([*classes, *corrected]) or 'none'} in {run.seconds:.1f} s{rate}"
-    return f"{text}; {run.error}" if run.error else text
+    return f"{text}; {plain(run.error)}" if run.error else text

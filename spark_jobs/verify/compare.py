@@ -4,13 +4,14 @@ Rows are counted per distinct row on both sides, so that a row too many is found
 are then paired by their key. Nothing but counts and the first rows comes to the driver.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, NullType, StringType, VariantType
 
+from spark_jobs.config.sensitive import MASK
 from spark_jobs.verify.result import Difference, Kind, TableCheck, shown
 from spark_jobs.verify.rows import is_nested
 from spark_jobs.verify.targets import Target
@@ -27,6 +28,7 @@ class Compared:
     alias: str
     kind: DataType
     is_key: bool
+    is_hidden: bool
 
     @property
     def is_text(self) -> bool:
@@ -36,11 +38,14 @@ class Compared:
         readable = F.hex(value) if isinstance(self.kind, BinaryType) else value.cast("string")
         return F.substring(readable, 1, FETCHED_LENGTH)
 
+    def shown(self, value: str | None) -> str:
+        return MASK if self.is_hidden and value is not None else shown(value, self.is_text)
 
-def compare(target: Target, rows: int) -> TableCheck:
-    """Count what differs; `rows` says how many of the first differing rows are fetched."""
+
+def compare(target: Target, rows: int, hidden: Collection[str] = ()) -> TableCheck:
+    """Count what differs; `rows` says how many of the first differing rows are fetched, `hidden` which columns' values are masked."""
     standing = target.recomputed.limit(0) if target.standing is None else target.standing
-    columns = _compared(standing, target)
+    columns = _compared(standing, target, hidden)
     counted = _count_rows(standing, target.recomputed, columns)
     is_unequal = F.col("_here") != F.col("_again")
     here, again, unequal = counted.agg(F.sum("_here"), F.sum("_again"), F.count_if(is_unequal)).collect()[0]
@@ -72,12 +77,12 @@ def _types(frame: DataFrame) -> dict[str, str]:
     return {field.name: field.dataType.simpleString() for field in frame.schema.fields if not isinstance(field.dataType, NullType)}
 
 
-def _compared(standing: DataFrame, target: Target) -> list[Compared]:
+def _compared(standing: DataFrame, target: Target, hidden: Collection[str]) -> list[Compared]:
     here, again = _types(standing), _types(target.recomputed)
     found: list[Compared] = []
     for name in (name for name in target.columns if name in here and name in again):
         kind = standing.schema[name].dataType if here[name] == again[name] else StringType()
-        found.append(Compared(name, f"c{len(found)}", kind, target.key is None or name in target.key))
+        found.append(Compared(name, f"c{len(found)}", kind, target.key is None or name in target.key, name in hidden))
     return found
 
 
@@ -126,6 +131,6 @@ def _difference(row: Row, columns: Sequence[Compared]) -> Difference:
     kind, others = Kind(row["_kind"]), [column for column in columns if not column.is_key]
     found = {}
     for column in (column for column in others if row[f"{column.alias}_is_other"]):
-        here, again = (shown(row[f"{column.alias}_{side}"], column.is_text) for side in ("here", "again"))
+        here, again = (column.shown(row[f"{column.alias}_{side}"]) for side in ("here", "again"))
         found[column.name] = (None if kind is Kind.ONLY_RECOMPUTED else here, None if kind is Kind.ONLY_HERE else again)
-    return Difference(kind, {column.name: shown(row[column.alias], column.is_text) for column in columns if column.is_key}, found)
+    return Difference(kind, {column.name: column.shown(row[column.alias]) for column in columns if column.is_key}, found)

@@ -16,6 +16,7 @@ from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.lake.delta_log import table_bytes, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
@@ -111,10 +112,11 @@ def _check_tables(order: _Order, spark: "SparkSession") -> Iterator[TableCheck]:
     try:
         for table in order.chosen:
             hint = _hint(order, table, consumed.get(table, {}))
+            hidden = sensitive_columns(order.pipeline, table, order.project.conf)
             for name, build in targets_of(again, table):
                 started = time.monotonic()
                 try:
-                    check = compare(build(), order.rows)
+                    check = compare(build(), order.rows, hidden)
                 except Exception as error:  # noqa: BLE001 - what one table's SQL or function raises must not hide the others
                     keep_trace(order.log_file, name, error)
                     check = TableCheck(name, error=first_line(error))

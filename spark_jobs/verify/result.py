@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from spark_jobs.config.text import plain
+
 SHOWN_LENGTH = 80
 
 
@@ -91,5 +93,5 @@ class Verification:
 
 def shown(value: str | None, is_text: bool) -> str:
     """A value on one line of bounded length; text is quoted, so that blanks and an empty one can be seen."""
-    text = "NULL" if value is None else repr(value) if is_text else value
+    text = "NULL" if value is None else repr(value) if is_text else plain(value)
     return text if len(text) <= SHOWN_LENGTH else f"{text[: SHOWN_LENGTH - 1]}…"

@@ -1,4 +1,8 @@
-from spark_jobs.run.failure import first_line
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.run.failure import first_line, keep_trace
 
 
 class JavaError(Exception):
@@ -23,3 +27,42 @@ def test_other_errors_are_told_by_their_first_line() -> None:
     assert first_line(KeyError("no such thing")) == "KeyError: 'no such thing'"
     assert first_line(ValueError("one\ntwo")) == "ValueError: one"
     assert first_line(ValueError()) == "ValueError: no further word"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            '[CAST_INVALID_INPUT] The value \'s3cret\' of the type "STRING" cannot be cast to "BIGINT". SQLSTATE: 22018',
+            '[CAST_INVALID_INPUT] ••• of the type "STRING" cannot be cast to "BIGINT" SQLSTATE: 22018',
+        ),
+        (
+            '[CAST_INVALID_INPUT] The value \'a\nSQLSTATE: 22018\ns3cret\' of the type "STRING" cannot be cast to "DATE". SQLSTATE: 22018',
+            '[CAST_INVALID_INPUT] ••• of the type "STRING" cannot be cast to "DATE" SQLSTATE: 22018',
+        ),
+        ("[MALFORMED_RECORD_IN_PARSING] Malformed records: s3cret. SQLSTATE: 22023", "[MALFORMED_RECORD_IN_PARSING] ••• SQLSTATE: 22023"),
+        ('java.lang.NumberFormatException: For input string: "s3"cret"', "java.lang.NumberFormatException: For input string: •••"),
+        ("could not convert string to float: 's3cret'", "could not convert string to float: •••"),
+        ("Text 's3cret' could not be parsed at index 0", "Text ••• could not be parsed at index 0"),
+        (
+            "[TABLE_OR_VIEW_NOT_FOUND] The table `x` cannot be found. SQLSTATE: 42P01",
+            "[TABLE_OR_VIEW_NOT_FOUND] The table `x` cannot be found. SQLSTATE: 42P01",
+        ),
+    ],
+)
+def test_neither_a_person_nor_the_log_is_told_a_value(said: str, told: str, tmp_path: Path) -> None:
+    error = JavaError(said)
+
+    keep_trace(tmp_path / "run.log", "gold.x", error)
+
+    assert first_line(error) == f"JavaError: {told}"
+    assert "cret" not in (tmp_path / "run.log").read_text(encoding="utf-8")
+
+
+def test_a_failure_cannot_forge_lines_or_colours(tmp_path: Path) -> None:
+    error = ValueError("bad \x1b[31mred\rover\u202e")
+
+    keep_trace(tmp_path / "run.log", "gold.x", error)
+
+    assert first_line(error) == "ValueError: bad \\x1b[31mred"
+    assert "bad \\x1b[31mred\\rover\\u202e" in (tmp_path / "run.log").read_text(encoding="utf-8")

@@ -1,0 +1,116 @@
+"""Looks into quarantine tables without a JVM: how many rows each rule has set aside, and the rows themselves. A table of a million rows
+takes seconds, and no more memory than a small one.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.quarantine_rows import by_value, complete, scan_columns, scan_selected
+from spark_jobs.lake.selection import Selection
+
+PLACE = ("file_id", "line", "element")
+"""What a quarantined row is known by within its table."""
+SHOWN = (
+    "record",
+    "reasons",
+    "file",
+    *PLACE,
+    "arrived_at",
+    "set_aside_at",
+    "run_id",
+    "batch",
+    "rules",
+    "first_seen_at",
+    "attempts",
+    "state",
+)
+RECORDS_AT_ONCE = 512
+ORDER = [("first_seen_at", "descending"), ("file", "ascending"), *((name, "ascending") for name in PLACE)]
+
+Place = tuple[str, int, int]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RuleCount:
+    """How many rows of a table are in a state for a rule. A row with several reasons counts for each of their rules, once."""
+
+    table: str
+    rule: str
+    state: str
+    rows: int
+    first_seen_at: datetime
+    newest_at: datetime
+    example_file: str
+
+    def __add__(self, other: "RuleCount") -> "RuleCount":
+        newest = max(self, other, key=lambda count: count.newest_at)
+        return replace(newest, rows=self.rows + other.rows, first_seen_at=min(self.first_seen_at, other.first_seen_at))
+
+
+def count_rules(lake: Lake, table: str, selection: Selection) -> list[RuleCount]:
+    """The selected rows of the quarantine of one table (as in silver.orders), per rule and state, most rows first."""
+    found: dict[tuple[str, str], RuleCount] = {}
+    for rows in scan_selected(_path(lake, table), ("reasons", "file"), selection):
+        for count in _count_batch(table, rows, selection):
+            key = (count.rule, count.state)
+            found[key] = found[key] + count if key in found else count
+    return sorted(found.values(), key=lambda count: (-count.rows, count.rule, count.state))
+
+
+def newest_rows(lake: Lake, table: str, selection: Selection, limit: int) -> tuple[list[Row], int]:
+    """The newest selected rows with all that is known of them, and how many there are in all. At most `limit` are kept at any time."""
+    best, total = None, 0
+    for rows in scan_selected(_path(lake, table), ("reasons", "file", *PLACE), selection):
+        total += len(rows)
+        places = rows.select(["first_seen_at", "file", *PLACE])
+        candidates = places if best is None else pa.concat_tables([best, places])
+        best = candidates.take(pc.sort_indices(candidates, sort_keys=ORDER)[:limit])
+    wanted = [tuple(row[name] for name in PLACE) for row in best.to_pylist()] if best is not None else []
+    return find_rows(lake, table, wanted), total
+
+
+def find_rows(lake: Lake, table: str, places: Iterable[Place]) -> list[Row]:
+    """The rows at these places, in their order; what is not there is left out."""
+    import pyarrow.dataset as ds  # takes a third of a second: not for a look that finds nothing
+
+    wanted = list(places)
+    if not wanted:
+        return []
+    is_near = ds.field("file_id").isin(sorted({place[0] for place in wanted})) & ds.field("line").isin(
+        sorted({place[1] for place in wanted})
+    )
+    is_wanted, found = set(wanted), dict[Place, Row]()
+    for batch in scan_columns(_path(lake, table), SHOWN, RECORDS_AT_ONCE, is_near):
+        places_here = zip(*(batch.column(name).to_pylist() for name in PLACE), strict=True)
+        for index in [index for index, place in enumerate(places_here) if place in is_wanted]:
+            [row] = complete(batch.slice(index, 1)).to_pylist()
+            found[row["file_id"], row["line"], row["element"]] = row
+    return [found[place] for place in wanted if place in found]
+
+
+def _count_batch(table: str, rows: pa.Table, selection: Selection) -> Iterator[RuleCount]:
+    reasons = rows.column("reasons").combine_chunks()
+    parents = pc.list_parent_indices(reasons)
+    rules = pc.list_flatten(reasons).field("rule")
+    each = pa.table({"row": parents, "rule": rules}).group_by(["row", "rule"]).aggregate([])
+    each = each.filter(by_value(each.column("rule"), selection.matches_rule))
+    named = pa.table(
+        {"rule": each.column("rule"), **{name: rows.column(name).take(each.column("row")) for name in ("state", "first_seen_at", "file")}}
+    )
+    # Sorted, so that the last file of a group is that of its newest row.
+    groups = named.sort_by([("first_seen_at", "ascending"), ("file", "ascending")]).group_by(["rule", "state"], use_threads=False)
+    numbers = [("first_seen_at", "count"), ("first_seen_at", "min"), ("first_seen_at", "max"), ("file", "last")]
+    for row in groups.aggregate(numbers).to_pylist():
+        count, first, newest, file = (row[f"{column}_{kind}"] for column, kind in numbers)
+        yield RuleCount(table, row["rule"], row["state"], count, first, newest, file)
+
+
+def _path(lake: Lake, table: str) -> str:
+    return lake.table(f"quarantine.{table}")
