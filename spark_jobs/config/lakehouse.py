@@ -48,6 +48,13 @@ def check_setting_value(value: object) -> str | int | float | bool:
     return value
 
 
+def check_local_folder(value: str) -> str:
+    if not value or "://" in value or any(ord(character) < 32 for character in value):
+        raise ValueError(f"{shorten(value)} is not a folder of this machine; write a path, as in reports")
+    return value
+
+
+LocalFolder = Annotated[str, AfterValidator(check_local_folder)]
 SettingName = Annotated[str, AfterValidator(check_setting_name)]
 Setting = Annotated[object, AfterValidator(check_setting_value)]
 
@@ -57,11 +64,13 @@ class Strict(BaseModel):
 
 
 class Lakehouse(Strict):
-    """The two roots and the profile that runs use unless told otherwise."""
+    """The two roots, the profile that runs use unless told otherwise, and where reports are written."""
 
     landing: str = Field(min_length=1, description="root of the landing folders: a path (relative to the project) or a URI")
     lake: str = Field(min_length=1, description="root of the tables: a path (relative to the project) or a URI")
     profile: Name = Field("local", description="a file of conf/profiles, without .yml")
+    reports: LocalFolder = Field("reports", description="folder of the data-quality reports (relative to the project)")
+    keep_reports: int = Field(100, ge=1, le=10_000, description="reports of runs that are kept per pipeline; older ones are removed")
 
 
 class Profile(Strict):

@@ -38,6 +38,7 @@ class Project:
     profiles: dict[str, Profile]
     pipelines: dict[str, Pipeline]
     rules: dict[str, dict[str, tuple[Rule, ...]]]
+    reports: Path
 
     def file_of(self, pipeline: str) -> Path:
         return pipeline_file(self.root, pipeline)
@@ -74,7 +75,8 @@ def survey_project(
         return None, problems
     landing = resolve_location(root, environ.get("WEIR_LANDING") or lakehouse.landing)
     lake = resolve_location(root, environ.get("WEIR_LAKE") or lakehouse.lake)
-    return Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines, rules), problems
+    reports = Path(resolve_location(root, environ.get("WEIR_REPORTS") or lakehouse.reports))
+    return Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines, rules, reports), problems
 
 
 def load_pipeline(path: Path, root: Path) -> Pipeline:

@@ -3,7 +3,7 @@ logs alone.
 """
 
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delta_log import count_in_quarantine, count_rows, table_version
+from spark_jobs.lake.delta_log import count_standing, table_version
 from spark_jobs.run.order import RunOrder
 
 
@@ -28,7 +28,7 @@ def reconcile(order: RunOrder, table: str) -> None:
     if not table.startswith("bronze."):
         expected |= {f"quarantine.{table}": counts.quarantined, f"parked.{table}": counts.parked}
     for place, number in expected.items():
-        found = count_in_quarantine(lake.table(place)) if place.startswith("quarantine.") else count_rows(lake.table(place))
+        found = count_standing(place, lake.table(place))
         if found != number:
             error = TableUnbalanced(table, place, number, found)
             version = table_version(lake.table(place))

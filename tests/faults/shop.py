@@ -7,8 +7,8 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from spark_jobs.cli.account import sum_up
 from spark_jobs.lake.layout import Lake
+from spark_jobs.operations.account import sum_up
 from spark_jobs.run.pipeline import run_pipeline
 from spark_jobs.run.result import EXIT_CODES, RunResult, Status
 from tests.conftest import PROFILE, ROOT, Workshop, weir_environ

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.cli.account import sum_up
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import BatchId, Ledger
+from spark_jobs.operations.account import sum_up
 from spark_jobs.silver.decode import decode
 from tests.conftest import Workshop
 

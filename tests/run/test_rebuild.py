@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.cli.account import sum_up
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake import failpoints
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
+from spark_jobs.operations.account import sum_up
 from spark_jobs.run.rebuild import Rebuild, rebuild_tables
 from tests.conftest import PROFILE, Workshop
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from spark_jobs.cli.account import sum_up
 from spark_jobs.lake.layout import Lake
+from spark_jobs.operations.account import sum_up
 from spark_jobs.sample.answers import true_answers
 from spark_jobs.sample.write import write_sample
 from tests.conftest import Workshop

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_jobs.cli.account import sum_up
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
+from spark_jobs.operations.account import sum_up
 from spark_jobs.run.pipeline import run_pipeline
 from tests.conftest import PROFILE, Workshop
 
