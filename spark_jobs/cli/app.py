@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -22,6 +22,10 @@ VERIFY_CODES = (
 ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
 TO_REBUILD = "Tables, as in silver.orders; without them those whose definition has changed."
 INCREMENT = "0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows."
+DEFECT = (
+    "Spoil the whole delivery, under other file names: amounts in cents instead of euros, or a clock that is stuck. "
+    "The same increment without it is the corrected delivery."
+)
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=ABOUT)
 
@@ -177,6 +181,7 @@ def sample(
     orders: Annotated[int, typer.Option(min=1_000, max=10_000_000, help="Orders of the first load.")] = 1_000,
     increment: Annotated[int, typer.Option(min=0, max=10_000, help=INCREMENT)] = 0,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 7,
+    defect: Annotated[Literal["cents", "stuck"] | None, typer.Option(help=DEFECT)] = None,
     landing: Annotated[Path | None, typer.Option(help="Where to write, instead of the landing root of conf/lakehouse.yml.")] = None,
     answers: Annotated[Path | None, typer.Option(help="Also compute the true answers from all landed files, into this folder.")] = None,
     as_json: Json = False,
@@ -184,7 +189,7 @@ def sample(
     """Write sample files of a retail company into the landing folders, with known dirt."""
     from spark_jobs.cli.sample import sample_command
 
-    raise typer.Exit(sample_command(orders, increment, seed, landing, answers, as_json))
+    raise typer.Exit(sample_command(orders, increment, seed, defect, landing, answers, as_json))
 
 
 @app.command(epilog="Example: weir setup")

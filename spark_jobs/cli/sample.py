@@ -9,9 +9,11 @@ from spark_jobs.sample.answers import write_answers
 from spark_jobs.sample.write import write_sample
 
 
-def sample_command(orders: int, increment: int, seed: int, landing: Path | None, answers: Path | None, as_json: bool) -> int:
+def sample_command(
+    orders: int, increment: int, seed: int, defect: str | None, landing: Path | None, answers: Path | None, as_json: bool
+) -> int:
     folder = landing or Path(load_project().landing)
-    summary = write_sample(folder, orders=orders, seed=seed, increment=increment)
+    summary = write_sample(folder, orders=orders, seed=seed, increment=increment, defect=defect)
     if answers:
         write_answers(folder, answers)
     if as_json:

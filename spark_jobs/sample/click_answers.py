@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from spark_jobs.sample.decode import Record, Row, Tables, Tally, event_time, field, integer, json_records, present
+from spark_jobs.sample.decode import MisfitError, Record, Row, Tables, Tally, event_time, field, integer, json_records, present, within
 
 SIZE = timedelta(minutes=10)
 SLIDE = timedelta(minutes=5)
@@ -23,11 +23,17 @@ def _click(record: Record | None, future_from: datetime) -> Row:
     whole = present(record, "record")
     return {
         "click_id": field(whole, "click_id"),
-        "user_id": integer(field(whole, "user_id")),
-        "page": present(field(whole, "page"), "page"),
+        "user_id": within(integer(field(whole, "user_id")), 1, 2**63 - 1),
+        "page": _page(present(field(whole, "page"), "page")),
         "clicked_at": event_time(whole, "clicked_at", future_from),
         "referrer": field(whole, "context.referrer"),
     }
+
+
+def _page(text: str) -> str:
+    if not text.startswith("/"):
+        raise MisfitError(f"{text!r} is no page of the shop")
+    return text
 
 
 def _clicks_per_page(clicks: list[Row]) -> list[Row]:

@@ -10,7 +10,7 @@ from spark_jobs.sample.draws import DAY_MS, MINUTE_MS, Ids, below, time_texts
 PAGES = ("/", "/search", "/product", "/basket", "/checkout", "/thanks", "/account", "/help")
 REFERRERS = ('"mail"', '"search"', '"social"', '"partner"', "null")
 ODD = ("late", "no_context", "extra_fields", "duplicate")
-MISTAKES = ("future_time", "null_time", "cut_json", "glued_json", "wrong_user", "null_page", "no_page")
+MISTAKES = ("future_time", "null_time", "cut_json", "glued_json", "wrong_user", "null_page", "no_page", "odd_page")
 KINDS = ODD + MISTAKES
 
 Tokens = dict[str, list[str]]
@@ -65,6 +65,8 @@ def _spoil_tokens(tokens: Tokens, at: int, kind: str) -> None:
             tokens["page"][at] = '"page":null,'
         case "no_page":
             tokens["page"][at] = ""
+        case "odd_page":  # a text as any other; only an expectation tells that it is no page
+            tokens["page"][at] = '"page":"javascript:alert(1)",'
 
 
 def _spoil_line(lines: list[str], at: int, kind: str) -> None:

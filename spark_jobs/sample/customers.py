@@ -7,14 +7,16 @@ import numpy as np
 from spark_jobs.sample.csv_text import Row, csv_file
 from spark_jobs.sample.delivery import INCREMENT_HOURS, Delivery, FileText
 from spark_jobs.sample.draws import BASE_MS, DAY_MS, HOUR_MS, SECOND_MS, Ids, below, one_below, scatter, time_texts
-from spark_jobs.sample.order_text import late_customer
+from spark_jobs.sample.order_dirt import late_customer
 from spark_jobs.sample.orders import LATE_MEMBERS
 
-COLUMNS = ("customer_id", "city", "segment", "changed_at")
-MEMBER_ORDER = (0, 1, 2, 3)
-CHANGE_ORDER = (2, 0, 4, 1, 3)
+COLUMNS = ("customer_id", "city", "segment", "email", "changed_at")
+MEMBER_ORDER = (0, 1, 2, 3, 4)
+CHANGE_ORDER = (2, 0, 5, 1, 3, 4)
 CITIES = ("Berlin", "Graz", "Linz", "Lyon", "Oslo", "Porto", "Riga", "Zürich", "Washington, D.C.", "")
 SEGMENTS = ("home", "shop", "office", "school")
+# One customer in ten has an address that cannot be right, some of them hostile to whoever shows them unescaped.
+ODD_EMAILS = ("nobody", "two@@example.com", "<script>alert('mail')</script>", "=cmd|'/C calc'!A1", "spaces in@example.com", "@example.com")
 
 
 def member_file(delivery: Delivery, start: int, stop: int) -> FileText:
@@ -84,6 +86,10 @@ def _rows(delivery: Delivery, ids: Ids, version: int, changed_ms: Ids) -> list[R
     segments = below(len(SEGMENTS), delivery.seed, f"segment {version}", ids).tolist()
     texts = time_texts(changed_ms)
     return [
-        (str(number), CITIES[city], SEGMENTS[segment], text)
+        (str(number), CITIES[city], SEGMENTS[segment], _email(number), text)
         for number, city, segment, text in zip(ids.tolist(), cities, segments, texts, strict=True)
     ]
+
+
+def _email(customer: int) -> str:
+    return ODD_EMAILS[customer // 10 % len(ODD_EMAILS)] if customer % 10 == 7 else f"customer.{customer}@example.com"

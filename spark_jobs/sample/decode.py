@@ -6,20 +6,21 @@ The true answers are only worth something if they share no code with the engine,
 import csv
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 T = TypeVar("T")
+Number = TypeVar("Number", int, Decimal)
 Record = dict[str, Any]  # as it landed: names and texts, nested
 Row = dict[str, Any]  # of a table: column names and typed values
 Tables = dict[str, list[Row]]
 
 
 class MisfitError(ValueError):
-    """A value that does not fit its type, or a missing one where there must be one."""
+    """A value that does not fit its type or breaks a rule of its table, or a missing one where there must be one."""
 
 
 class Tally:
@@ -118,6 +119,19 @@ def present(value: T | None, name: str) -> T:
     if value is None:
         raise MisfitError(f"{name} is missing")
     return value
+
+
+def within(value: Number | None, least: int, greatest: int) -> Number | None:
+    """The value, if it keeps to the bounds that the table's expectations give it; nothing at all is no matter of theirs."""
+    if value is not None and not least <= value <= greatest:
+        raise MisfitError(f"{value} is not from {least} to {greatest}")
+    return value
+
+
+def one_of(text: str | None, allowed: Collection[str]) -> str | None:
+    if text is not None and text not in allowed:
+        raise MisfitError(f"{text!r} is none of {', '.join(allowed)}")
+    return text
 
 
 def _parse(line: str) -> Record | None:

@@ -14,6 +14,8 @@ INCREMENT_HOURS = 6
 MIN_ORDERS, MAX_ORDERS = 100, 10_000_000
 MAX_INCREMENT = 400  # later ones would come near the present, where the future bound depends on the clock
 NEW_PER_CYCLE, CYCLE = 13, 20
+DEFECTS = ("cents", "stuck")
+"""What a whole delivery of orders may have wrong. cents: amounts in cents instead of euros; stuck: all were ordered at one moment."""
 
 
 @dataclass(frozen=True)
@@ -21,12 +23,15 @@ class Delivery:
     orders: int
     seed: int
     increment: int
+    defect: str | None = None
 
     def __post_init__(self) -> None:
         if not MIN_ORDERS <= self.orders <= MAX_ORDERS:
             raise ValueError(f"orders is {self.orders}; allowed are {MIN_ORDERS} to {MAX_ORDERS}")
         if not 0 <= self.increment <= MAX_INCREMENT:
             raise ValueError(f"increment is {self.increment}; allowed are 0 (the first load) to {MAX_INCREMENT}")
+        if self.defect is not None and self.defect not in DEFECTS:
+            raise ValueError(f"defect is {self.defect!r}; allowed are {' and '.join(DEFECTS)}")
 
     @property
     def start_ms(self) -> int:
@@ -64,6 +69,7 @@ class Delivery:
         return max(100, self.orders // (4 if self.increment == 0 else 40))
 
     def at(self, increment: int) -> "Delivery":
+        """Another delivery of the same company, without a defect."""
         return Delivery(self.orders, self.seed, increment)
 
     def per_kind(self, size: int) -> int:

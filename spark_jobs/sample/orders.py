@@ -16,7 +16,9 @@ LATE_MEMBERS = 1000  # at most so many customers and products of a delivery arri
 LASTING = ("late", "unknown_customer", "late_customer", "unknown_product", "late_product", "empty_items", "no_items", "no_payment")
 SHAPES = ("extra_fields", "text_numbers", "offset_time", "odd_scale")
 # Mistakes of one line: a later version of the order is right.
-MISTAKES = ("future_time", "null_time", "null_key", "null_sequence", "cut_json", "glued_json", "wrong_amount", "wrong_id", "wrong_quantity")
+MISFITS = ("future_time", "null_time", "null_key", "null_sequence", "cut_json", "glued_json", "wrong_amount", "wrong_id", "wrong_quantity")
+BROKEN_RULES = ("negative_amount", "odd_status", "zero_quantity")  # they fit their types; only the expectations tell that they are wrong
+MISTAKES = MISFITS + BROKEN_RULES
 KINDS = LASTING + SHAPES + MISTAKES
 FIRST_MISTAKE = len(LASTING + SHAPES)
 

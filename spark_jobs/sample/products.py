@@ -7,7 +7,7 @@ import numpy as np
 from spark_jobs.sample.csv_text import Row, csv_file
 from spark_jobs.sample.delivery import INCREMENT_HOURS, Delivery, FileText
 from spark_jobs.sample.draws import BASE_MS, DAY_MS, HOUR_MS, SECOND_MS, Ids, below, money_texts, one_below, scatter, time_texts
-from spark_jobs.sample.order_text import late_product
+from spark_jobs.sample.order_dirt import late_product
 from spark_jobs.sample.orders import LATE_MEMBERS
 
 COLUMNS = ("sku", "category", "unit_cost", "changed_at")

@@ -32,11 +32,15 @@ def write_sample(
     orders: int = 1000,
     seed: int = 7,
     increment: int = 0,
+    defect: str | None = None,
     on_file: Callable[[Path], None] | None = None,
     processes: int | None = None,
 ) -> SampleSummary:
-    """Writes the first load (increment 0) or a later increment. Same arguments, same bytes, whatever the number of processes."""
-    tasks = list(_tasks(Delivery(orders, seed, increment)))
+    """Writes the first load (increment 0) or a later increment. Same arguments, same bytes, whatever the number of processes.
+
+    With a defect the orders stand in files of other names, so that the same increment without it is the delivery that puts it right.
+    """
+    tasks = list(_tasks(Delivery(orders, seed, increment, defect)))
     writing = landing / f".writing-{os.getpid()}"
     writing.mkdir(parents=True, exist_ok=True)
     try:
@@ -69,13 +73,14 @@ def _tasks(delivery: Delivery) -> Iterator[FileTask]:
     yield from _files(delivery, "customers-changes", "retail/customers", "csv", customers.change_count(delivery))
     yield from _files(delivery, "products-members", "retail/products", "csv", delivery.products if first else 0)
     yield from _files(delivery, "products-changes", "retail/products", "csv", products.change_count(delivery))
-    yield from _files(delivery, "orders", "retail/orders", "json", orders.line_count(delivery))
+    yield from _files(delivery, "orders", "retail/orders", "json", orders.line_count(delivery), delivery.defect)
     yield from _files(delivery, "clicks", "clickstream/clicks", "json", delivery.clicks)
 
 
-def _files(delivery: Delivery, part: str, folder: str, ending: str, lines: int) -> Iterator[FileTask]:
+def _files(delivery: Delivery, part: str, folder: str, ending: str, lines: int, defect: str | None = None) -> Iterator[FileTask]:
+    name = "-".join([part, f"{delivery.increment:04d}", *([defect] if defect else [])])
     for number, start in enumerate(range(0, lines, LINES_PER_FILE)):
-        path = f"{folder}/{part}-{delivery.increment:04d}-{number:05d}.{ending}"
+        path = f"{folder}/{name}-{number:05d}.{ending}"
         yield FileTask(delivery, part, path, start, min(start + LINES_PER_FILE, lines))
 
 

@@ -14,6 +14,7 @@ from spark_jobs.sample.clicks import KINDS as CLICK_KINDS
 from spark_jobs.sample.clicks import MISTAKES as CLICK_MISTAKES
 from spark_jobs.sample.csv_text import DEFECTS
 from spark_jobs.sample.draws import BASE_MS
+from spark_jobs.sample.order_dirt import ODD_STATUSES
 from spark_jobs.sample.orders import KINDS as ORDER_KINDS
 from spark_jobs.sample.orders import ROLES
 
@@ -109,6 +110,29 @@ def test_sizes_out_of_bounds_are_refused_with_the_value(tmp_path: Path, orders: 
         write_sample(tmp_path, orders, increment=increment)
 
 
+def test_an_unknown_defect_is_refused_with_the_value(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="defect is 'upside_down'; allowed are cents and stuck"):
+        write_sample(tmp_path, 1000, increment=1, defect="upside_down")
+
+
+@pytest.mark.parametrize(("defect", "spoiled"), [("cents", "payment"), ("stuck", "ordered_at")])
+def test_a_defect_spoils_one_field_of_the_orders_under_other_file_names(
+    tmp_path: Path, landing: Path, summaries: list[SampleSummary], defect: str, spoiled: str
+) -> None:
+    """And whatever else a delivery holds is as without it."""
+    write_sample(tmp_path, 1000, increment=1, defect=defect)
+    right = {path: text for path, text in contents(landing).items() if "-0001-" in path}
+    defective = contents(tmp_path)
+
+    orders = parsed(right.pop("retail/orders/orders-0001-00000.json").decode().splitlines())
+    spoiled_orders = parsed(defective.pop(f"retail/orders/orders-0001-{defect}-00000.json").decode().splitlines())
+
+    assert defective == right
+    whole = [(one, other) for one, other in zip(orders, spoiled_orders, strict=True) if one and other]
+    assert len(whole) > 90
+    assert {name for one, other in whole for name in one if one[name] != other[name]} == {spoiled}
+
+
 @pytest.mark.parametrize("increment", [0, 1])
 def test_every_kind_of_dirt_is_there(summaries: list[SampleSummary], increment: int) -> None:
     expected = {f"orders.{kind}" for kind in (*ORDER_KINDS, *ROLES[1:])} | {f"clicks.{kind}" for kind in CLICK_KINDS}
@@ -144,6 +168,9 @@ def test_the_summary_counts_the_orders_in_the_files(landing: Path, summaries: li
         "null_sequence": sum(order["updated_at"] is None for order in whole),
         "offset_time": sum((order["ordered_at"] or "").endswith("+02:00") for order in whole),
         "wrong_amount": sum((order["payment"] or {}).get("amount") == "abc" for order in whole),
+        "negative_amount": sum(str((order["payment"] or {}).get("amount")).startswith("-") for order in whole),
+        "odd_status": sum(order["status"] in ODD_STATUSES for order in whole),
+        "zero_quantity": sum(any(item["quantity"] == 0 for item in order.get("items", [])) for order in whole),
         "wrong_id": sum(str(order["order_id"]).startswith("x") for order in whole),
         "wrong_quantity": sum(any(item["quantity"] == "two" for item in order.get("items", [])) for order in whole),
         "unknown_customer": sum(order["customer_id"] > 2_000_000_000 for order in whole),
@@ -206,14 +233,14 @@ def test_the_summary_counts_the_rows_of_the_dimensions(landing: Path, summaries:
 def test_files_of_a_dimension_order_their_columns_differently(landing: Path, summaries: list[SampleSummary]) -> None:
     headers = {file.read_text(encoding="utf-8").partition("\n")[0] for file in (landing / "retail/customers").iterdir()}
 
-    assert headers == {"customer_id,city,segment,changed_at", "segment,customer_id,note,city,changed_at"}
+    assert headers == {"customer_id,city,segment,email,changed_at", "segment,customer_id,note,city,email,changed_at"}
 
 
 def test_members_that_come_late_arrive_one_increment_after_their_orders(landing: Path, summaries: list[SampleSummary]) -> None:
     ordered = [
         order["customer_id"] for order in parsed(lines(landing, "retail/orders", 0)) if order and 10**9 <= order["customer_id"] < 2 * 10**9
     ]
-    arrived = [line.split(",")[1] for line in lines(landing, "retail/customers", 1) if line.count(",") == 4]
+    arrived = [line.split(",")[1] for line in lines(landing, "retail/customers", 1) if line.count(",") == 5]
     known_before = [line.split(",")[0] for line in lines(landing, "retail/customers", 0)]
 
     assert ordered
