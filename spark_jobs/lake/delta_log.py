@@ -67,7 +67,8 @@ def count_standing(name: str, path: str) -> int:
     rows = DeltaTable(path).to_pyarrow_dataset()
     if "state" not in rows.schema.names:
         return count_rows(path)
-    return rows.count_rows(filter=ds.field("state").is_null() | (ds.field("state") != "replayed"))
+    count: int = rows.count_rows(filter=ds.field("state").is_null() | (ds.field("state") != "replayed"))
+    return count
 
 
 def oldest(path: str, column: str) -> datetime | None:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame
 
-from spark_jobs.config.expectations import Rule, tables_read
+from spark_jobs.config.expectations import Rule
+from spark_jobs.config.rule_tables import tables_read
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.ledger import BatchId
@@ -26,4 +27,4 @@ def judge_rows(
         clock=plan.clock(),
         history=[counts.published for counts in done if counts.published],
     )
-    return judge(rows, rules, around, whole() if any(rule.scope == "table" for rule in rules) else None)
+    return judge(rows, rules, around, whole() if any(rule.scope == "table" for rule in rules) else None, count)

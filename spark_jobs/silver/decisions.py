@@ -1,5 +1,5 @@
-"""What people decided about rows stays decided when a table is rebuilt: a row that was discarded, or set aside with its batch, goes back into
-quarantine as it was, whatever today's rules say of it.
+"""What people decided about rows stays decided when a table is rebuilt: a row that was discarded, or set aside with its batch, goes back
+into quarantine as it was, whatever today's rules say of it.
 """
 
 from dataclasses import replace
