@@ -15,6 +15,7 @@ from great_expectations.compatibility.pydantic import ValidationError
 from great_expectations.exceptions.exceptions import GreatExpectationsError, MetricProviderError
 from great_expectations.execution_engine.sparkdf_execution_engine import SparkDFExecutionEngine
 from great_expectations.expectations import core
+from great_expectations.expectations.core.expect_column_quantile_values_to_be_between import QuantileRange
 from great_expectations.expectations.expectation import Expectation
 from great_expectations.expectations.registry import get_expectation_impl, get_metric_provider, list_registered_expectation_implementations
 
@@ -90,7 +91,13 @@ def _judge_arguments(expectation: type[Expectation], kwargs: Mapping[str, Any]) 
 def _construct(expectation: type[Expectation], kwargs: Mapping[str, Any]) -> Expectation:
     """GX prints advice and warns of coming versions; neither is for the reader of a list of problems."""
     with warnings.catch_warnings(action="ignore"), redirect_stdout(StringIO()):
-        return expectation(**kwargs)
+        return expectation(**_typed(kwargs))
+
+
+def _typed(kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """GX takes any mapping for a parameter of the suite, and so would not look into these."""
+    ranges = kwargs.get("quantile_ranges")
+    return {**kwargs, "quantile_ranges": QuantileRange(**ranges)} if isinstance(ranges, dict) else kwargs
 
 
 def _explain(error: ValidationError, kwargs: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str, str]]:
@@ -98,12 +105,13 @@ def _explain(error: ValidationError, kwargs: Mapping[str, Any]) -> Iterator[tupl
     reasons: dict[str, list[str]] = {}
     for found in error.errors():
         reasons.setdefault(str(found["loc"][0]), []).append(found["msg"])
+    together = reasons.pop("__root__", [])
+    if together and not reasons:
+        yield (), "Great Expectations refuses the arguments together", "; ".join(together)
     for name, texts in reasons.items():
         if name in kwargs:
             said = dict.fromkeys(text for text in texts if "dict" not in text or len(texts) == 1)
             yield (name,), f"{shorten(kwargs[name])} cannot be the argument {name!r}", f"Great Expectations says: {'; '.join(said)}"
-        elif name == "__root__":
-            yield (), "Great Expectations refuses the arguments together", "; ".join(texts)
         else:
             yield (), f"the argument {name!r} is missing", f"add {name}"
 
