@@ -76,18 +76,20 @@ def run(
 
 @app.command(epilog="Example: weir check\n\nExit codes: 0 all is well · 2 problems were found")
 def check(as_json: Json = False) -> None:
-    """Check every file of conf/ and all that it names, without Spark."""
+    """Check every file of conf/ and expectations/ and all that they name, without Spark."""
     from spark_jobs.cli.check import check_command
 
     raise typer.Exit(check_command(as_json))
 
 
 @app.command(epilog="Example: weir schema > .vscode/weir-pipeline.schema.json")
-def schema() -> None:
-    """Print the JSON Schema of a pipeline file, for editors."""
-    from spark_jobs.config.schema import json_schema
+def schema(
+    expectations: Annotated[bool, typer.Option("--expectations", help="That of an expectation file instead of a pipeline file.")] = False,
+) -> None:
+    """Print the JSON Schema of a pipeline file or an expectation file, for editors."""
+    from spark_jobs.config.schema import expectations_schema, json_schema
 
-    typer.echo(json.dumps(json_schema(), indent=2))
+    typer.echo(json.dumps(expectations_schema() if expectations else json_schema(), indent=2))
 
 
 @app.command(epilog="Example: weir account retail\n\nExit codes: 0 all rows are accounted for · 1 they are not · 2 configuration or usage")

@@ -40,6 +40,9 @@ ASKED_OF: dict[str, Kind] = {
     "expect_column_values_to_not_match_regex_list": "text",
     "expect_multicolumn_sum_to_equal": "number",
 }
+LISTS = ("column_list", "column_set", "regex_list", "value_pairs_set", "value_set")
+# Arguments that are mappings; elsewhere GX takes one for a parameter of the whole suite.
+MAPPINGS = ("json_schema", "partition_object", "quantile_ranges", "row_condition")
 COUNTS = ("_lengths_to_", "_count_to_")
 
 
@@ -59,8 +62,10 @@ def check_arguments(rule: Rule, columns: Columns, path: Path, report: Report) ->
         if wrong is not None:
             report.add((*below, *key), pattern, f"{shorten(pattern)} cannot be used: {wrong[0]}", wrong[1])
     for name, given in rule.kwargs.items():
-        if isinstance(given, Mapping) and "$PARAMETER" in given:
-            report.add((*below, name), given, "'$PARAMETER' stands for a value that nobody gives", "write the value itself")
+        if isinstance(given, Mapping) and name not in MAPPINGS:
+            report.add((*below, name), given, "a mapping stands for a value that nobody gives", "write the value itself")
+        elif name in LISTS and given == []:
+            report.add((*below, name), given, "the list is empty, so that nothing can hold or fail", "name at least one")
 
 
 def _judge_kinds(rule: Rule, kinds: Mapping[str, Kind], columns: Columns) -> Iterator[tuple[str, str]]:
