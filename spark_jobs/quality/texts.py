@@ -1,0 +1,36 @@
+"""What Great Expectations says, as short text for the ledger: one line, no control characters, no row's value in a problem."""
+
+import re
+
+LENGTH = 200
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]*)\]\s*")
+ABOUT_THE_RULE = (
+    "UNRESOLVED_",
+    "DATATYPE_MISMATCH",
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "PARSE_SYNTAX_ERROR",
+    "MISSING_",
+    "INVALID_PARAMETER_VALUE",
+)
+"""Spark's errors that speak of names and types. All others may quote a value of the row that they failed on."""
+
+
+def observed_text(value: object) -> str | None:
+    """An observed value as text, cut at 200 characters."""
+    return None if value is None else _short(str(value))
+
+
+def one_line(message: str) -> str:
+    """The first line of an error that says something; of an error of Spark about a row only its name; quoted texts are left out."""
+    condition = CONDITION.search(message)
+    if condition and not condition[1].startswith(ABOUT_THE_RULE):
+        return f"Spark: {condition[1]}"
+    text = message[condition.start() :] if condition else message
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "it could not be evaluated")
+    return _short(re.sub(r"'[^']*'", "'…'", first))
+
+
+def _short(text: str) -> str:
+    line = CONTROL.sub(" ", text).strip()
+    return line if len(line) <= LENGTH else f"{line[: LENGTH - 1]}…"

@@ -1,0 +1,169 @@
+"""Predicates of one row against Great Expectations' own counts, for every type, argument, column type, NULL and edge."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.config.expectations import Rule
+from spark_jobs.quality.predicates import COMPILED, shown_value
+from tests.quality.rules import failing_ids, rule, unexpected_counts
+
+COLUMN_NAMES = ("n", "k", "price", "ratio", "weight", "word", "day", "at", "flag")
+CONDITIONS: list[dict[str, Any]] = [{}, {"row_condition": "m > 5 AND word LIKE 'a%'", "condition_parser": "spark"}]
+PAIRS = [("n", "m"), ("n", "price"), ("price", "ratio"), ("word", "other"), ("day", "at"), ("ratio", "weight"), ("n", "k")]
+PAIR_SKIPS: list[dict[str, Any]] = [
+    {},
+    *({"ignore_row_if": skip} for skip in ("both_values_are_missing", "either_value_is_missing", "neither")),
+]
+LIST_SKIPS: list[dict[str, Any]] = [
+    {},
+    *({"ignore_row_if": skip} for skip in ("all_values_are_missing", "any_value_is_missing", "never")),
+]
+
+
+def _nulls() -> list[Rule]:
+    types = ("expect_column_values_to_not_be_null", "expect_column_values_to_be_null")
+    return [rule(gx_type, column=name, **more) for gx_type in types for name in COLUMN_NAMES for more in CONDITIONS]
+
+
+def _sets() -> list[Rule]:
+    sets = [
+        ("n", [5, 10, 0]),
+        ("n", [5.0]),
+        ("k", []),
+        ("price", [10, 0]),
+        ("price", [99.99, -0.01]),
+        ("ratio", [0.1, 1.5, 0]),
+        ("word", ["abc", "", "äöü"]),
+    ]
+    sets += [("day", ["2024-05-01", "1970-01-01"]), ("at", ["2024-05-01 12:00:00"]), ("flag", [True]), ("word", ["abc", None])]
+    types = ("expect_column_values_to_be_in_set", "expect_column_values_to_not_be_in_set")
+    return [rule(gx_type, column=name, value_set=values, **more) for gx_type in types for name, values in sets for more in CONDITIONS]
+
+
+def _bounds() -> list[Rule]:
+    least_and_most = {
+        "n": (0, 2**53 + 1),
+        "k": (-7, 7),
+        "price": (-0.01, 99.99),
+        "ratio": (0.1, 100),
+        "weight": (0.1, 2.5),
+        "day": ("1970-01-01", "2024-05-01"),
+        "at": ("2024-05-01 00:00:00", "2024-05-01 12:00:00"),
+    }
+    rules = [
+        rule("expect_column_values_to_be_between", column=name, min_value=least, max_value=most, strict_min=above, strict_max=below)
+        for name, (least, most) in least_and_most.items()
+        for above in (False, True)
+        for below in (False, True)
+    ]
+    for name, (least, most) in least_and_most.items():
+        rules += [rule("expect_column_values_to_be_between", column=name, min_value=least, strict_min=True, **more) for more in CONDITIONS]
+        rules += [
+            rule("expect_column_values_to_be_between", column=name, max_value=most),
+            rule("expect_column_values_to_be_between", column=name, max_value=least),
+        ]
+    rules += [rule("expect_column_values_to_be_between", column="day", max_value="2024-05-01T12:00:00")]
+    rules += [rule("expect_column_values_to_be_between", column="at", min_value="2024-05-01T14:00:00+02:00", strict_min=True)]
+    return rules
+
+
+def _regexes() -> list[Rule]:
+    regexes = ["^a", "c$", r"^\d+$", "", "(?i)^ABC$", "ä|^$", r"\s", "b\\n?"]
+    types = ("expect_column_values_to_match_regex", "expect_column_values_to_not_match_regex")
+    rules = [rule(gx_type, column="word", regex=regex, **more) for gx_type in types for regex in regexes for more in CONDITIONS]
+    rules += [rule(gx_type, column="n", regex="^5$") for gx_type in types]
+    for regexes in (["^a", "c$"], ["(?i)^abc$", "^NULL$", r"^\d+$"], ["ä"]):
+        rules += [rule("expect_column_values_to_match_regex_list", column="word", regex_list=regexes, **more) for more in CONDITIONS]
+        rules += [rule("expect_column_values_to_match_regex_list", column="word", regex_list=regexes, match_on=on) for on in ("any", "all")]
+        rules += [rule("expect_column_values_to_not_match_regex_list", column="word", regex_list=regexes, **more) for more in CONDITIONS]
+    return rules
+
+
+def _lengths() -> list[Rule]:
+    bounds = [(0, 3), (3, 3), (1, None), (None, 2), (2, 49)]
+    rules = [
+        rule(
+            "expect_column_value_lengths_to_be_between", column=name, min_value=least, max_value=most, strict_min=strict, strict_max=strict
+        )
+        for name in ("word", "n")
+        for least, most in bounds
+        for strict in (False, True)
+    ]
+    return rules + [
+        rule("expect_column_value_lengths_to_equal", column="word", value=value, **more) for value in (0, 3) for more in CONDITIONS
+    ]
+
+
+def _pairs() -> list[Rule]:
+    types = ("expect_column_pair_values_to_be_equal", "expect_column_pair_values_a_to_be_greater_than_b")
+    rules = [rule(gx_type, column_A=a, column_B=b) for gx_type in types for a, b in PAIRS]
+    rules += [rule(gx_type, column_A="n", column_B="m", **skip, **more) for gx_type in types for skip in PAIR_SKIPS for more in CONDITIONS]
+    rules += [rule(types[1], column_A="n", column_B="m", or_equal=True, **skip) for skip in PAIR_SKIPS]
+    sets: list[tuple[str, str, list[list[Any]]]] = [
+        ("n", "m", [[5, 5], [10, 7]]),
+        ("word", "other", [["abc", None], [None, "abc"], ["", ""]]),
+    ]
+    named = "expect_column_pair_values_to_be_in_set"
+    return rules + [rule(named, column_A=a, column_B=b, value_pairs_set=pairs, **skip) for a, b, pairs in sets for skip in PAIR_SKIPS]
+
+
+def _lists() -> list[Rule]:
+    sums: list[tuple[list[str], float]] = [(["n", "m"], 10), (["n", "m", "k"], 17), (["price", "share"], 10.5), (["n", "price"], 15)]
+    sums += [
+        (["ratio", "weight"], 4),
+        (["weight", "weight"], 0.2),
+        (["n", "ratio"], 6.5),
+        (["k", "weight"], 9.5),
+        (["n", "m"], float(2**64)),
+    ]
+    rules = [rule("expect_multicolumn_sum_to_equal", column_list=names, sum_total=total) for names, total in sums]
+    named = "expect_select_column_values_to_be_unique_within_record"
+    for skip in LIST_SKIPS:
+        rules += [rule("expect_multicolumn_sum_to_equal", column_list=["n", "m"], sum_total=10, **skip, **more) for more in CONDITIONS]
+        rules += [rule(named, column_list=["n", "m", "k"], **skip, **more) for more in CONDITIONS]
+    return [*rules, rule(named, column_list=["word", "other"]), rule(named, column_list=["n", "price", "ratio"])]
+
+
+CASES = {
+    "nulls": _nulls(),
+    "sets": _sets(),
+    "bounds": _bounds(),
+    "regexes": _regexes(),
+    "lengths": _lengths(),
+    "pairs": _pairs(),
+    "lists": _lists(),
+}
+
+
+@pytest.mark.parametrize("cases", CASES.values(), ids=CASES)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # GX's, about a condition_parser: users know it from GX's own files
+def test_a_predicate_is_true_for_as_many_rows_as_gx_counts(cases: list[Rule], edges: DataFrame) -> None:
+    failing = failing_ids(edges, cases)
+
+    counts = unexpected_counts(edges, cases)
+
+    told = [f"{case.type} {dict(case.kwargs)}" for case in cases]
+    assert dict(zip(told, map(len, failing), strict=True)) == dict(zip(told, counts, strict=True))
+
+
+def test_every_type_has_cases() -> None:
+    assert {case.type for cases in CASES.values() for case in cases} == set(COMPILED)
+
+
+@pytest.mark.parametrize("cases", CASES.values(), ids=CASES)
+def test_predicates_say_the_same_with_ansi_on(cases: list[Rule], edges: DataFrame, strict_edges: DataFrame) -> None:
+    assert failing_ids(strict_edges, cases) == failing_ids(edges, cases)
+
+
+def test_the_value_of_a_reason_is_the_column_or_the_columns(edges: DataFrame) -> None:
+    one, pair = (
+        rule("expect_column_values_to_be_null", column="n"),
+        rule("expect_column_pair_values_to_be_equal", column_A="n", column_B="word"),
+    )
+
+    shown = edges.filter(F.col("id") < 2).orderBy("id").select(shown_value(one), shown_value(pair)).collect()
+
+    assert [tuple(row) for row in shown] == [("5", "5, abc"), (None, "NULL, abc")]
