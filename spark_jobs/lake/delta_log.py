@@ -90,6 +90,6 @@ def newest(path: str, column: str) -> datetime | None:
     if not DeltaTable.is_deltatable(path):
         return None
     actions = DeltaTable(path).get_add_actions(flatten=True)
-    found: list[Any] = actions.column(f"max.{column}").to_pylist() if f"max.{column}" in actions.schema.names else []
+    found: Any = actions.column(f"max.{column}").to_pylist() if f"max.{column}" in actions.schema.names else []
     greatest: datetime | None = max((value for value in found if isinstance(value, datetime)), default=None)
     return greatest.replace(tzinfo=UTC) if greatest and not greatest.tzinfo else greatest

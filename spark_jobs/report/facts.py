@@ -21,7 +21,13 @@ class TableState(StrEnum):
     DONE = "done"
     HELD_BACK = "held_back"
     FAILED = "failed"
+    NOT_REACHED = "not_reached"
     NOT_IN_RUN = "not_in_run"
+
+    @property
+    def is_still(self) -> bool:
+        """Whether the run did nothing to the table."""
+        return self in (TableState.NOT_REACHED, TableState.NOT_IN_RUN)
 
 
 class RuleState(StrEnum):

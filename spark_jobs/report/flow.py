@@ -148,8 +148,8 @@ def _source_node(source: SourceFact) -> Node:
 def _table_node(table: TableFact, gates: Sequence[GateFact]) -> Node:
     layer, _, name = table.name.partition(".")
     inputs = (f"landed.{name}",) if layer == "bronze" else table.inputs
-    is_still = table.state is TableState.NOT_IN_RUN
-    lines = ("not in this run",) if is_still else _lines(layer, table)
+    is_still = table.state.is_still
+    lines = ("not reached" if table.state is TableState.NOT_REACHED else "not in this run",) if is_still else _lines(layer, table)
     return Node(table.name, layer, _cut(name), lines, tuple(_branches(table, gates)), is_still, inputs, table.counts.rows_in)
 
 

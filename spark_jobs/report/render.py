@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from spark_jobs.lake.counts import CLASSES
 from spark_jobs.report import figures
-from spark_jobs.report.facts import Report, RuleState, TableState
+from spark_jobs.report.facts import Report, RuleState
 from spark_jobs.report.flow import draw_tall, draw_wide, make_nodes
 from spark_jobs.report.trend import draw_rule_trend, draw_table_trend
 
@@ -26,6 +26,7 @@ TITLES = {
     "failed": ("Failed", "bad", "✗"),
     "unfinished": ("Not ended", "warn", "…"),
     "done": ("Up to date", "good", "✓"),
+    "not_reached": ("Not reached", "warn", "…"),
     "not_in_run": ("Not in this run", "", "·"),
     "met": ("Met", "good", "✓"),
     "set_aside": ("Rows set aside", "warn", "!"),
@@ -106,7 +107,7 @@ def _environment() -> Environment:
         "duration": figures.duration,
         "rate": figures.rate,
         "share": figures.share,
-        "rows": lambda rows: figures.count(rows, "row"),
+        "rows": lambda rows: "–" if rows is None else figures.count(rows, "row"),
         "part": lambda rows, most: round(100 * rows / most, 1),
         "bdi": lambda text: Markup("<bdi>{}</bdi>").format(text),
         "title_of": lambda state: TITLES[state][0] if state in TITLES else str(state),
@@ -118,7 +119,7 @@ def _environment() -> Environment:
 
 
 def _headline(report: Report) -> list[Headline]:
-    worked = [table for table in report.tables if table.state is not TableState.NOT_IN_RUN]
+    worked = [table for table in report.tables if not table.state.is_still]
     middle = [table for table in worked if table.name.startswith(("silver.", "dimension."))]
     rules = [rule for table in report.tables for rule in table.rules]
     met = sum(rule.state is RuleState.MET for rule in rules)

@@ -1,8 +1,8 @@
 """Each table of a pipeline: what a run did to it, what stands there now, and how its runs went."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,8 @@ def collect_tables(
 ) -> tuple[TableFact, ...]:
     """Every table in the order of the data, as the last run of the history left it."""
     work = Work.read(lake, history)
-    return tuple(_table(pipeline, conf, lake, table, history, gates, work, rules.get(table, ())) for table in table_names(pipeline))
+    tables = [_table(pipeline, conf, lake, table, history, gates, work, rules.get(table, ())) for table in table_names(pipeline)]
+    return tuple(_mark_not_reached(tables))
 
 
 def _table(
@@ -84,6 +85,17 @@ def _table(
         rules=rules,
         trend=_trend(batches, history),
     )
+
+
+def _mark_not_reached(tables: Sequence[TableFact]) -> Iterator[TableFact]:
+    """A table with nothing done to it, below one that failed or was held back, was not reached."""
+    stopped = {table.name for table in tables if table.state in (TableState.FAILED, TableState.HELD_BACK)}
+    for table in tables:
+        if table.state is TableState.NOT_IN_RUN and stopped.intersection(table.inputs):
+            stopped.add(table.name)
+            yield replace(table, state=TableState.NOT_REACHED)
+        else:
+            yield table
 
 
 def sum_counts(batches: Sequence[Row]) -> Counts:
