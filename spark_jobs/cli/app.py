@@ -105,6 +105,23 @@ def account(
     raise typer.Exit(account_command(pipeline, as_json))
 
 
+@app.command(
+    epilog="Example: weir report retail --open\n\nExit codes: 0 made, or nothing has run yet · 2 configuration or usage, or no such run"
+)
+def report(
+    pipeline: Annotated[
+        str | None, typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE")
+    ] = None,
+    run: Annotated[str | None, typer.Option(help="The id of a run, instead of the newest one.", metavar="RUN_ID")] = None,
+    is_opened: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make the data-quality report of a run, and the lists of reports, again from the ledger."""
+    from spark_jobs.cli.report import report_command
+
+    raise typer.Exit(report_command(pipeline, run, is_opened, as_json))
+
+
 @app.command(epilog=f"Example: weir rebuild retail silver.orders --dry-run\n\n{EXIT_CODES}")
 def rebuild(
     pipeline: PipelineName,

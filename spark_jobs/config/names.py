@@ -8,12 +8,13 @@ from typing import Annotated
 from pydantic import AfterValidator, WithJsonSchema
 
 NAME_RULE = "lower-case letters, digits and _, starting with a letter, at most 63 characters"
+NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 COLUMN_RULE = "letters, digits and _, starting with a letter, at most 63 characters"
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 
 
 def check_name(value: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,62}", value):
+    if not NAME.fullmatch(value):
         raise ValueError(f"{shorten(value)} is not a legal name; allowed are {NAME_RULE}")
     return value
 

@@ -104,3 +104,13 @@ def create_table(path: str, schema_json: str, properties: dict[str, str]) -> Non
     known = {field.name for field in table.schema().fields}
     if lacking := [field for field in schema.fields if field.name not in known]:
         table.alter.add_columns(lacking)
+
+
+def newest(path: str, column: str) -> datetime | None:
+    """The greatest value of a time column in the newest version, where its log keeps one. No row is read for it."""
+    if not DeltaTable.is_deltatable(path):
+        return None
+    actions = DeltaTable(path).get_add_actions(flatten=True)
+    found: Any = actions.column(f"max.{column}").to_pylist() if f"max.{column}" in actions.schema.names else []
+    greatest: datetime | None = max((value for value in found if isinstance(value, datetime)), default=None)
+    return greatest.replace(tzinfo=UTC) if greatest and not greatest.tzinfo else greatest

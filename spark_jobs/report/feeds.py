@@ -1,0 +1,60 @@
+"""What landed: the files of each source, those that were not taken, and fields that came or went."""
+
+import json
+from typing import Any
+
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.scan import read_where
+from spark_jobs.landing.registrar import TAKEN, files_not_taken, read_arrivals
+from spark_jobs.operations.account import count_files
+from spark_jobs.report.facts import DriftFact, FileFact, SourceFact
+from spark_jobs.report.figures import cut
+
+FILES_SHOWN = 20
+DRIFT_SHOWN = 20
+TEXT_LENGTH = 300
+
+
+def collect_sources(pipeline: Pipeline, lake: Lake, run_id: str) -> tuple[SourceFact, ...]:
+    verdicts = count_files(pipeline, lake)
+    return tuple(
+        SourceFact(name, cut(source.path), verdicts[name], _files_of_run(lake, name, run_id)) for name, source in pipeline.sources.items()
+    )
+
+
+def collect_files_not_taken(pipeline: Pipeline, lake: Lake) -> tuple[tuple[FileFact, ...], int]:
+    """The first of them, and how many there are."""
+    found = [(source, path, reason) for source in pipeline.sources for path, reason in files_not_taken(lake.arrivals(source))]
+    shown = [FileFact(source, cut(path, TEXT_LENGTH), cut(reason or "", TEXT_LENGTH)) for source, path, reason in found[:FILES_SHOWN]]
+    return tuple(shown), len(found)
+
+
+def collect_drift(lake: Lake, run_id: str) -> tuple[DriftFact, ...]:
+    """The newest first."""
+    rows = read_where(lake.ledger("drift"), ["run_id", "source", "field", "kind", "file", "seen_at"])
+    newest = sorted(rows, key=lambda row: row["seen_at"], reverse=True)[:DRIFT_SHOWN]
+    return tuple(
+        DriftFact(row["source"], cut(row["field"]), row["kind"], cut(row["file"], TEXT_LENGTH), row["seen_at"], row["run_id"] == run_id)
+        for row in newest
+    )
+
+
+def _files_of_run(lake: Lake, source: str, run_id: str) -> int | None:
+    """The taken files between the chunk that bronze had read before the run and the one that it read in it."""
+    rows = read_where(lake.ledger("tables"), ["run_id", "ended_at", "inputs", "table"], {"table": [f"bronze.{source}"]})
+    rows.sort(key=lambda row: row["ended_at"])
+    ends = [row["run_id"] for row in rows]
+    if run_id not in ends:
+        return None
+    until, place = _chunk(rows[ends.index(run_id)]), ends.index(run_id)
+    after = _chunk(rows[place - 1]) if place else None
+    if until is None:
+        return None
+    chunks = [row["chunk"] for row in read_arrivals(lake.arrivals(source), ["chunk", "verdict"]) if row["verdict"] == TAKEN]
+    return sum(1 for chunk in chunks if (after is None or chunk > after) and chunk <= until)
+
+
+def _chunk(row: dict[str, Any]) -> int | None:
+    found = json.loads(row["inputs"] or "{}").get("arrivals")
+    return found if isinstance(found, int) else None

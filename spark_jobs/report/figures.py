@@ -1,0 +1,73 @@
+"""Numbers, times and texts as people read them. Times are UTC; ages are counted from when the page is made."""
+
+import unicodedata
+from datetime import UTC, datetime
+
+LONGEST = 80
+UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
+
+
+def number(value: int | float | None) -> str:
+    """With thousands separators; a dash where nothing is known."""
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def count(value: int, one: str, many: str | None = None) -> str:
+    """As in "1 row" and "2,080 rows"."""
+    return f"{value:,} {one if value == 1 else many or f'{one}s'}"
+
+
+def share(failed: int | None, rows: int | None) -> str:
+    """A part as percent: never "0 %" of something, never "100 %" of less than all."""
+    if failed is None or not rows:
+        return "–"
+    percent = 100 * failed / rows
+    if 0 < percent < 0.01:
+        return "< 0.01 %"
+    if 99.99 < percent < 100:
+        return "> 99.99 %"
+    return f"{percent:.2f}".rstrip("0").rstrip(".") + " %"
+
+
+def moment(at: datetime | None) -> str:
+    return "–" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def age(at: datetime | None, now: datetime) -> str:
+    """How long before `now`, in the greatest unit that fits: "3 hours ago"."""
+    if at is None:
+        return ""
+    seconds = (now - at).total_seconds()
+    if abs(seconds) < 60:
+        return "just now"
+    words = next(count(int(abs(seconds) // size), unit) for size, unit in UNITS if abs(seconds) >= size)
+    return f"{words} ago" if seconds > 0 else f"in {words}"
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def rate(rows: int, seconds: float | None) -> str:
+    return f"{rows / seconds:,.0f} rows/s" if rows and seconds else "–"
+
+
+def cut(text: object, longest: int = LONGEST) -> str:
+    """At most so many characters of a value from outside, on one line, with every character to be seen.
+
+    Control and direction marks are written out: left in, they could turn around or hide what stands beside them.
+    """
+    value = str(text)
+    shown = "".join(_seen(character) for character in value[:longest])
+    return shown if len(value) <= longest else f"{shown}… ({len(value):,} characters)"
+
+
+def _seen(character: str) -> str:
+    kind = unicodedata.category(character)
+    is_joiner = character in "\u200c\u200d\ufe0f"  # other scripts and emoji need them
+    return f"\\u{ord(character):04x}" if kind in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and not is_joiner else character

@@ -1,0 +1,202 @@
+"""The flow of a run's rows as a picture: boxes for files and tables, lines between them, and below each box what branched off.
+
+Only geometry is made here, twice: from left to right for wide pages, from top to bottom for narrow ones. The template draws it.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from spark_jobs.report.facts import GateFact, SourceFact, TableFact, TableState
+from spark_jobs.report.figures import count, number
+
+LAYERS = {"landed": "Landed", "bronze": "Bronze", "dimension": "Dimensions", "silver": "Silver", "gold": "Gold"}
+WIDTH, GAP, HEAD = 176, 52, 30
+TITLE_HEIGHT, LINE_HEIGHT, SPACE = 32, 17, 26
+TALL_WIDTH = 340
+TITLE_LENGTH = 22
+ASIDES = ("quarantined", "parked", "deleted", "superseded", "duplicate", "filtered")
+ALARMING = ("quarantined", "held back", "late", "not taken")
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Rows that left the flow at a box."""
+
+    text: str
+    is_alarming: bool
+
+
+@dataclass(frozen=True)
+class Node:
+    """What a box says, before it has a place."""
+
+    name: str
+    layer: str
+    title: str
+    lines: tuple[str, ...]
+    branches: tuple[Branch, ...]
+    is_still: bool
+    inputs: tuple[str, ...]
+    rows: int
+
+    @property
+    def height(self) -> int:
+        return TITLE_HEIGHT + LINE_HEIGHT * len(self.lines)
+
+    @property
+    def full_height(self) -> int:
+        return self.height + LINE_HEIGHT * len(self.branches)
+
+
+@dataclass(frozen=True)
+class Box:
+    node: Node
+    x: float
+    y: float
+    width: float
+
+    @property
+    def middle(self) -> float:
+        return self.y + self.node.height / 2
+
+
+@dataclass(frozen=True)
+class Edge:
+    path: str
+    thickness: float
+    is_still: bool
+
+
+@dataclass(frozen=True)
+class Heading:
+    text: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Flow:
+    kind: str
+    width: float
+    height: float
+    boxes: tuple[Box, ...]
+    edges: tuple[Edge, ...]
+    headings: tuple[Heading, ...]
+    description: str
+
+
+def make_nodes(sources: Sequence[SourceFact], tables: Sequence[TableFact], gates: Sequence[GateFact]) -> list[Node]:
+    """One node per source and table. Sources that silver tables read come first, so that lines to them pass above the dimensions."""
+    read = {name for table in tables if table.name.startswith("silver.") for name in table.inputs}
+    ordered = sorted(sources, key=lambda source: f"bronze.{source.name}" not in read)
+    order = [f"bronze.{source.name}" for source in ordered]
+    bronze = sorted((table for table in tables if table.name in order), key=lambda table: order.index(table.name))
+    others = [table for table in tables if table.name not in order]
+    return [*(_source_node(source) for source in ordered), *(_table_node(table, gates) for table in (*bronze, *others))]
+
+
+def draw_wide(nodes: Sequence[Node]) -> Flow:
+    """A column per layer. A box stands no higher than the first box that it is made from, so that lines mostly go straight."""
+    layers = [layer for layer in LAYERS if any(node.layer == layer for node in nodes)]
+    boxes: dict[str, Box] = {}
+    for place, layer in enumerate(layers):
+        free: float = HEAD
+        for node in (node for node in nodes if node.layer == layer):
+            above = [boxes[name].y for name in node.inputs[:1] if name in boxes and layer in ("bronze", "dimension")]
+            top = max([free, *above])
+            boxes[node.name] = Box(node, place * (WIDTH + GAP), top, WIDTH)
+            free = top + node.full_height + SPACE
+    height = max((box.y + box.node.full_height for box in boxes.values()), default=0) + 8
+    width = len(layers) * (WIDTH + GAP) - GAP + (GAP / 2 if _has_loops(boxes.values()) else 0)
+    headings = tuple(Heading(LAYERS[layer], place * (WIDTH + GAP), 14) for place, layer in enumerate(layers))
+    edges = tuple(_edge(boxes[name], box) for box in boxes.values() for name in box.node.inputs if name in boxes)
+    return Flow("wide", width, height, tuple(boxes.values()), edges, headings, describe(nodes))
+
+
+def draw_tall(nodes: Sequence[Node]) -> Flow:
+    """A box below the other, by layers, with an arrow from layer to layer: for a phone."""
+    boxes: list[Box] = []
+    edges: list[Edge] = []
+    headings: list[Heading] = []
+    top: float = 0
+    for layer in (layer for layer in LAYERS if any(node.layer == layer for node in nodes)):
+        if boxes:
+            edges.append(Edge(f"M {TALL_WIDTH - 20} {top - 14} V {top + 14}", 1.5, is_still=False))
+        headings.append(Heading(LAYERS[layer], 0, top + 14))
+        top += HEAD - 6
+        for node in (node for node in nodes if node.layer == layer):
+            boxes.append(Box(node, 0, top, TALL_WIDTH))
+            top += node.full_height + SPACE / 2
+        top += SPACE / 2
+    return Flow("tall", TALL_WIDTH, top, tuple(boxes), tuple(edges), tuple(headings), describe(nodes))
+
+
+def describe(nodes: Iterable[Node]) -> str:
+    """The picture in words, for those who do not see it."""
+    said = [f"{node.name}: {', '.join([*node.lines, *(branch.text for branch in node.branches)])}" for node in nodes if not node.is_still]
+    return ". ".join(said) or "No table had anything to do."
+
+
+def _source_node(source: SourceFact) -> Node:
+    not_taken = source.verdicts.get("refused", 0) + source.verdicts.get("repeated", 0)
+    branches = (_branch(not_taken, "not taken"),) if not_taken else ()
+    lines = (count(source.files, "file") if source.files is not None else "no files in this run",)
+    return Node(f"landed.{source.name}", "landed", _cut(source.name), lines, branches, not source.files, (), source.files or 0)
+
+
+def _table_node(table: TableFact, gates: Sequence[GateFact]) -> Node:
+    layer, _, name = table.name.partition(".")
+    inputs = (f"landed.{name}",) if layer == "bronze" else table.inputs
+    is_still = table.state.is_still
+    lines = ("not reached" if table.state is TableState.NOT_REACHED else "not in this run",) if is_still else _lines(layer, table)
+    return Node(table.name, layer, _cut(name), lines, tuple(_branches(table, gates)), is_still, inputs, table.counts.rows_in)
+
+
+def _lines(layer: str, table: TableFact) -> tuple[str, ...]:
+    if layer == "bronze":
+        return (count(table.counts.inserted, "record"),)
+    if layer == "gold":
+        return (f"{count(table.counts.inserted, 'row')} written",)
+    return (f"{number(table.counts.rows_in)} in", f"{number(table.counts.published)} published")
+
+
+def _branches(table: TableFact, gates: Sequence[GateFact]) -> Iterable[Branch]:
+    held = sum(gate.rows for gate in gates if gate.table == table.name and gate.verdict == "blocked")
+    if held:
+        yield _branch(held, "held back")
+    for name in ASIDES:
+        rows = getattr(table.counts, name)
+        if rows:
+            is_file = name == "quarantined" and table.name.startswith("bronze.")
+            yield Branch(count(rows, "file unreadable", "files unreadable"), True) if is_file else _branch(rows, name)
+    if table.counts.late:
+        yield _branch(table.counts.late, "late")
+
+
+def _branch(rows: int, what: str) -> Branch:
+    """Fewer rows than before are shown with their sign: they went on."""
+    return Branch(f"{rows:,} {what}", what in ALARMING and rows > 0)
+
+
+def _edge(start: Box, end: Box) -> Edge:
+    thickness = round(1.2 + min(4.0, math.log10(1 + max(0, end.node.rows)) * 0.6), 1)
+    x, y = start.x + start.width, start.middle
+    if end.x <= start.x:  # gold from gold: around the right side
+        far = x + GAP / 2
+        path = f"M {x} {y} C {far} {y} {far} {end.middle} {x} {end.middle}"
+    else:
+        bend = end.x - GAP
+        half = end.x - GAP / 2
+        path = f"M {x} {y} H {bend} C {half} {y} {half} {end.middle} {end.x} {end.middle}"
+    return Edge(path, thickness, start.node.is_still or end.node.is_still)
+
+
+def _has_loops(boxes: Iterable[Box]) -> bool:
+    known = list(boxes)
+    layer_of = {box.node.name: box.node.layer for box in known}
+    return any(layer_of.get(name) == box.node.layer for box in known for name in box.node.inputs)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= TITLE_LENGTH else f"{name[: TITLE_LENGTH - 1]}…"

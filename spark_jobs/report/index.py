@@ -1,0 +1,75 @@
+"""The lists of reports: the runs of one pipeline, and the newest run of each. Made from the ledger, for the files that are there."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.scan import read_where
+from spark_jobs.report.facts import Outcome, RuleState, Run
+from spark_jobs.report.figures import moment
+from spark_jobs.report.rules import state_of
+from spark_jobs.report.runs import read_runs
+from spark_jobs.report.table_facts import COUNTS, sum_counts
+
+ENDED = {"failed": Outcome.FAILED, "blocked": Outcome.HELD_BACK, None: Outcome.UNFINISHED}
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """One line of a list; `link` is relative, from an id that was checked."""
+
+    name: str
+    link: str
+    outcome: Outcome
+    started_at: datetime
+    seconds: float | None
+    records: int
+    published: int
+    set_aside: int
+    not_met: int
+
+
+def list_runs(lake: Lake, run_ids: Collection[str]) -> list[RunLine]:
+    """These runs, the newest first."""
+    wanted = {"run_id": run_ids}
+    batches = _by_run(read_where(lake.ledger("batches"), ["run_id", "table", "step", *COUNTS], wanted))
+    judged = _by_run(read_where(lake.ledger("expectations"), ["run_id", "table", "rule", "on_fail", "is_met", "failed", "problem"], wanted))
+    drift = {row["run_id"] for row in read_where(lake.ledger("drift"), ["run_id"], wanted)}
+    gates = {row["run_id"] for row in read_where(lake.ledger("gates"), ["run_id", "verdict"], wanted) if row["verdict"] != "passed"}
+    runs = reversed(read_runs(lake, run_ids))
+    return [_line(run, batches[run.run_id], judged[run.run_id], is_noted=run.run_id in drift | gates) for run in runs]
+
+
+def _line(run: Run, batches: list[Row], judged: list[Row], *, is_noted: bool) -> RunLine:
+    read = sum_counts([row for row in batches if row["table"].startswith("bronze.")])
+    middle = sum_counts([row for row in batches if row["table"].startswith(("silver.", "dimension."))])
+    not_met = {(row["table"], row["rule"]) for row in judged if state_of(row) is not RuleState.MET}
+    return RunLine(
+        name=moment(run.started_at),
+        link=f"{run.run_id}.html",
+        outcome=_outcome(run, read, middle, is_noted=is_noted or bool(not_met)),
+        started_at=run.started_at,
+        seconds=run.seconds,
+        records=read.inserted,
+        published=middle.published,
+        set_aside=middle.quarantined + middle.parked,
+        not_met=len(not_met),
+    )
+
+
+def _outcome(run: Run, read: Counts, middle: Counts, *, is_noted: bool) -> Outcome:
+    if run.status in ENDED:
+        return ENDED[run.status]
+    return Outcome.WARNINGS if is_noted or read.quarantined > 0 or middle.quarantined > 0 else Outcome.GOOD
+
+
+def _by_run(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row["run_id"]].append(row)
+    return found

@@ -1,0 +1,115 @@
+"""What the rules of a run's tables found, with their words and their trend."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.sensitive import MASK, sensitive_columns
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.scan import read_where
+from spark_jobs.report.facts import Point, RuleFact, RuleState, Run
+from spark_jobs.report.figures import cut
+from spark_jobs.report.words import say_expectation
+
+COLUMNS = [
+    "run_id", "table", "judged_at", "rules", "rule", "type", "columns", "on_fail", "severity", "reason", "scope", "is_met", "rows",
+    "failed", "observed", "problem",
+]  # fmt: skip
+TEXT_LENGTH = 500
+OBSERVED_LENGTH = 200
+ORDER = list(RuleState)[::-1]
+"""What needs a look comes first."""
+Row = Mapping[str, Any]
+
+
+def rules_of_tables(pipeline: Pipeline, lake: Lake, run: Run, history: Sequence[Run]) -> dict[str, tuple[RuleFact, ...]]:
+    """Per table the rules that this run judged, those that were not met first."""
+    rows = read_where(lake.ledger("expectations"), COLUMNS, {"run_id": [known.run_id for known in history]})
+    by_rule: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        by_rule[row["table"], row["rule"]].append(row)
+    arguments = _arguments(lake, {row["rules"] for row in rows if row["run_id"] == run.run_id and row["rules"]})
+    found: dict[str, list[RuleFact]] = defaultdict(list)
+    for (table, rule), judged in by_rule.items():
+        mine = sorted((row for row in judged if row["run_id"] == run.run_id), key=lambda row: row["judged_at"])
+        if mine:
+            known = arguments.get((mine[-1]["rules"], table, rule), {})
+            hidden = sensitive_columns(pipeline, table)
+            is_hidden = any(name.strip() in hidden for name in (mine[-1]["columns"] or "").split(","))
+            found[table].append(_rule(mine, known, _trend(judged, history), is_hidden))
+    return {table: tuple(sorted(rules, key=lambda rule: (ORDER.index(rule.state), rule.name))) for table, rules in found.items()}
+
+
+def state_of(row: Row) -> RuleState:
+    """A quarantine rule that set rows aside did its work; any other rule that is not met says so by what it is for."""
+    if row["problem"]:
+        return RuleState.PROBLEM
+    if row["on_fail"] == "quarantine":
+        return RuleState.SET_ASIDE if row["failed"] else RuleState.MET if row["is_met"] else RuleState.PROBLEM
+    if row["is_met"]:
+        return RuleState.MET
+    return RuleState.BLOCKING if row["on_fail"] == "block" else RuleState.WARNING
+
+
+def _rule(rows: Sequence[Row], arguments: Mapping[str, Any], trend: tuple[Point, ...], is_hidden: bool) -> RuleFact:
+    last, states = rows[-1], [state_of(row) for row in rows]
+    worst = max(states, key=lambda state: list(RuleState).index(state))
+    problem = next((row["problem"] for row in rows if row["problem"]), None)
+    observed = next((row["observed"] for row in reversed(rows) if row["observed"]), None)
+    return RuleFact(
+        name=cut(last["rule"]),
+        state=worst,
+        sentence=cut(say_expectation(last["type"] or "", arguments or _columns_alone(last)), TEXT_LENGTH),
+        reason=cut(last["reason"] or "", TEXT_LENGTH),
+        on_fail=last["on_fail"] or "",
+        severity=last["severity"] or "",
+        scope=last["scope"] or "batch",
+        columns=cut(last["columns"] or "", TEXT_LENGTH),
+        rows=_add(row["rows"] for row in rows),
+        failed=_add(row["failed"] for row in rows),
+        observed=observed and (MASK if is_hidden else cut(observed, OBSERVED_LENGTH)),
+        problem=problem and ("it could not be judged; details are in the run's log" if is_hidden else cut(problem, TEXT_LENGTH)),
+        trend=trend,
+    )
+
+
+def _trend(rows: Iterable[Row], history: Sequence[Run]) -> tuple[Point, ...]:
+    by_run: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_run[row["run_id"]].append(row)
+    return tuple(
+        Point(run.run_id, run.started_at, _add(row["rows"] for row in mine), _add(row["failed"] for row in mine), _is_met(mine))
+        for run in history
+        if (mine := by_run.get(run.run_id))
+    )
+
+
+def _is_met(rows: Iterable[Row]) -> bool:
+    return all(state_of(row) is RuleState.MET for row in rows)
+
+
+def _arguments(lake: Lake, versions: set[str]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """What the rules were given, by version, table and name."""
+    found = {}
+    for row in read_where(lake.ledger("rules"), ["rules", "table", "definition"], {"rules": versions}) if versions else []:
+        for rule in _definitions(row["definition"]):
+            found[row["rules"], row["table"], str(rule.get("name"))] = dict(rule.get("kwargs") or {})
+    return found
+
+
+def _definitions(text: str | None) -> list[dict[str, Any]]:
+    known = json.loads(text or "[]")
+    rules = [{"name": name, **rule} for name, rule in known.items()] if isinstance(known, dict) else known
+    return [rule for rule in rules if isinstance(rule, dict)]
+
+
+def _columns_alone(row: Row) -> dict[str, Any]:
+    columns = [name for name in (row["columns"] or "").split(",") if name]
+    return {"column": columns[0]} if len(columns) == 1 else {"column_list": columns} if columns else {}
+
+
+def _add(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,48 @@
+"""The runs of a pipeline as the ledger has them: a row when one starts and one when it ends."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.scan import read_where
+from spark_jobs.report.facts import Run
+from spark_jobs.report.figures import cut
+
+RUN_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
+"""What a run's id looks like. It names files and stands in links, so nothing else is taken for one."""
+REBUILD = "rebuild "
+MESSAGE_LENGTH = 1_000
+COLUMNS = ["run_id", "at", "event", "status", "host", "pid", "message"]
+
+
+def run_ids(lake: Lake) -> list[str]:
+    """Every run of the ledger, the newest last."""
+    started: dict[str, Any] = {}
+    for row in read_where(lake.ledger("runs"), ["run_id", "at"]):
+        if RUN_ID.fullmatch(row["run_id"] or ""):
+            started[row["run_id"]] = min(row["at"], started.get(row["run_id"], row["at"]))
+    return sorted(started, key=lambda run_id: (started[run_id], run_id))
+
+
+def read_runs(lake: Lake, wanted: Collection[str]) -> list[Run]:
+    """These runs, in the order in which they began."""
+    rows: dict[str, list[Mapping[str, Any]]] = {}
+    for row in read_where(lake.ledger("runs"), COLUMNS, {"run_id": wanted}):
+        rows.setdefault(row["run_id"], []).append(row)
+    return sorted((_run(run_id, known) for run_id, known in rows.items()), key=lambda run: (run.started_at, run.run_id))
+
+
+def _run(run_id: str, rows: Iterable[Mapping[str, Any]]) -> Run:
+    known = sorted(rows, key=lambda row: row["at"])
+    first, ended = known[0], next((row for row in reversed(known) if row["event"].endswith("ended")), None)
+    return Run(
+        run_id=run_id,
+        kind="rebuild" if first["event"].startswith(REBUILD) else "run",
+        status=ended["status"] if ended else None,
+        message=cut((ended or first)["message"] or "", MESSAGE_LENGTH),
+        host=cut(first["host"] or ""),
+        pid=first["pid"],
+        started_at=first["at"],
+        ended_at=ended["at"] if ended else None,
+    )

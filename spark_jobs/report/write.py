@@ -1,0 +1,80 @@
+"""The files of reports: one per run, the list of a pipeline's runs, and the list of pipelines. Each is replaced whole."""
+
+import os
+import tempfile
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from spark_jobs import __version__
+from spark_jobs.config.loading import Project
+from spark_jobs.config.names import NAME
+from spark_jobs.lake.layout import Lake
+from spark_jobs.report.collect import collect_report
+from spark_jobs.report.facts import Report
+from spark_jobs.report.index import RunLine, list_runs
+from spark_jobs.report.render import render_index, render_run
+from spark_jobs.report.runs import RUN_ID
+
+INDEX = "index.html"
+MADE_BY = f"weir {__version__}"
+
+
+def write_report(project: Project, pipeline_name: str, run_id: str) -> Path:
+    """Make the report of a run and the lists again, and say where it is. UnknownRun where the ledger does not have the run."""
+    return write_collected(project, collect_report(project, pipeline_name, run_id, datetime.now(UTC)))
+
+
+def write_collected(project: Project, report: Report) -> Path:
+    """Write the report, remove the oldest ones of its pipeline, and make the lists again."""
+    folder = project.reports / report.pipeline
+    path = folder / f"{report.run.run_id}.html"
+    _replace(path, render_run(report))
+    remove_oldest(folder, project.lakehouse.keep_reports, keep=path)
+    lines = list_runs(Lake(project.lake, report.pipeline), [file.stem for file in report_files(folder)])
+    caption = f"The newest {len(lines)} reports; the newest first" if len(lines) > 1 else "Its report"
+    _replace(folder / INDEX, render_index(report.pipeline, caption, lines, report.made_at, MADE_BY, is_one_pipeline=True))
+    _write_front(project, report.made_at)
+    return path
+
+
+def report_files(folder: Path) -> list[Path]:
+    """The reports of runs in a folder, the oldest first. Files of other names are not ours."""
+    files = folder.glob("*.html") if folder.is_dir() else []
+    return sorted(
+        (file for file in files if RUN_ID.fullmatch(file.stem) and file.is_file() and not file.is_symlink()), key=lambda f: f.name
+    )
+
+
+def remove_oldest(folder: Path, count: int, keep: Path) -> None:
+    """Keep so many reports; the one just made stays, however old its run."""
+    others = [file for file in report_files(folder) if file != keep]
+    for file in others[: max(0, len(others) + 1 - count)]:
+        file.unlink(missing_ok=True)
+
+
+def _write_front(project: Project, made_at: datetime) -> None:
+    """The list of pipelines: every folder that holds reports, whichever pipelines are loaded now."""
+    folders = [path for path in sorted(project.reports.iterdir()) if NAME.fullmatch(path.name) and path.is_dir()]
+    lines = [line for folder in folders for line in _newest(project, folder)]
+    title = "Data quality"
+    _replace(project.reports / INDEX, render_index(title, "The newest run of each", lines, made_at, MADE_BY, is_one_pipeline=False))
+
+
+def _newest(project: Project, folder: Path) -> list[RunLine]:
+    found = list_runs(Lake(project.lake, folder.name), [file.stem for file in report_files(folder)[-1:]])
+    return [replace(line, name=folder.name, link=f"{folder.name}/{INDEX}") for line in found]
+
+
+def _replace(path: Path, text: str) -> None:
+    """Readers see the old file or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
