@@ -36,24 +36,26 @@ def list_command(name: str, table: str | None, options: Options, limit: int, as_
         project = load_project(only=name)
         pipeline, lake = project.pipelines[name], Lake(project.lake, name)
         selection = make_selection(pipeline, *options)
-        rows_of = row_tables(pipeline)
+        tables = row_tables(pipeline)
         if table is not None:
             check_table(pipeline, table, [known for known in table_names(pipeline) if not known.startswith("gold.")])
-        if table in rows_of:
-            rows, total = read_quarantined(pipeline, lake, str(table), selection, limit)
+        if table in tables:
+            rows, total = read_quarantined(pipeline, lake, table, selection, limit)
             if not total:
-                check_rules(pipeline, lake, [str(table)], selection)
-            return _tell_rows(name, str(table), rows, total, as_json)
-        counts = [count for known in rows_of for count in count_rules(lake, known, selection)] if table is None else []
+                check_rules(pipeline, lake, [table], selection)
+            return _tell_rows(name, table, rows, total, as_json)
+        counts = [count for known in tables for count in count_rules(lake, known, selection)] if table is None else []
         files = list(_files(project, name, table, selection))
         if not counts and not files and table is None:
-            check_rules(pipeline, lake, rows_of, selection)
+            check_rules(pipeline, lake, tables, selection)
     except ConfigError as error:
         return fail(str(error), 2)
     return _tell_summary(name, counts, files, limit, as_json)
 
 
 def headline(table: str, total: int) -> str:
+    if not total:
+        return f"{table}: nothing is quarantined here"
     return f"{table}: {total:,} quarantined row{'' if total == 1 else 's'}{', the newest first' if total > 1 else ''}"
 
 
