@@ -25,8 +25,8 @@ from spark_jobs.quality.quarantined import QuarantinedRow, read_quarantined
 
 Options = tuple[list[str] | None, list[str] | None, str | None, str | None, str]
 """--rule, --file, --since, --until, --state as they were typed."""
-SHOWN_LENGTH = 400
-FILE_LENGTH = 80
+LINE_LENGTH = 400
+CELL_LENGTH = 80
 
 
 def list_command(name: str, table: str | None, options: Options, limit: int, as_json: bool) -> int:
@@ -78,7 +78,7 @@ def _tell_rows(name: str, table: str, rows: tuple[QuarantinedRow, ...], total: i
     print(headline(table, total))
     for row in rows:
         line = f"{row.first_seen_at:%Y-%m-%d %H:%M:%S}  {row.state:<9}  {row.place}  {row.describe()}"
-        print(f"  {plain(line, SHOWN_LENGTH)}")
+        print(f"  {plain(line, LINE_LENGTH)}")
     _tell_more(total - len(rows), "rows")
     if rows:
         print(f"with their records: `weir quarantine show {name} {table}`")
@@ -108,7 +108,14 @@ def _print_counts(name: str, counts: list[RuleCount]) -> None:
         printed.add_column(heading, justify="right" if heading == "rows" else "left", overflow="fold")
     for count in counts:
         times = (f"{at:%Y-%m-%d %H:%M}" for at in (count.first_seen_at, count.newest_at))
-        cells = (count.table, plain(count.rule), f"{count.rows:,}", plain(count.state), *times, plain(count.example_file, FILE_LENGTH))
+        cells = (
+            count.table,
+            plain(count.rule, CELL_LENGTH),
+            f"{count.rows:,}",
+            plain(count.state),
+            *times,
+            plain(count.example_file, CELL_LENGTH),
+        )
         printed.add_row(*map(Text, cells))
     console.print(printed)
     console.print("a row with several reasons counts for each of their rules")

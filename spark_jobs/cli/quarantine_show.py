@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from spark_jobs.cli.quarantine import MOST
-from spark_jobs.cli.quarantine_list import Options, headline
+from spark_jobs.cli.quarantine_list import LINE_LENGTH, Options, headline
 from spark_jobs.cli.selecting import check_rules, check_table, make_selection, row_tables
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.loading import load_project
@@ -63,9 +63,9 @@ def _print(table: str, rows: tuple[QuarantinedRow, ...], total: int) -> None:
     for row in rows:
         attempts = f", replayed {row.attempts} time{'' if row.attempts == 1 else 's'} in vain" if row.attempts else ""
         rules = f", judged by rules {row.rules}" if row.rules else ""
-        print(plain(row.place))
+        print(plain(row.place, LINE_LENGTH))
         print(plain(f"  {row.state}, first seen {row.first_seen_at:%Y-%m-%d %H:%M:%S}{attempts}{rules}"))
-        print("\n".join(plain(f"  {describe_reason(reason)}") for reason in row.reasons))
+        print("\n".join(plain(f"  {describe_reason(reason)}", LINE_LENGTH) for reason in row.reasons))
         print(f"  {plain(row.record, RECORD_LENGTH)}" if row.record is not None else "  (its record is not kept)")
     if total > len(rows):
         print(f"and {total - len(rows):,} more rows: `--limit` shows more of them, `--csv` writes them to a file")
