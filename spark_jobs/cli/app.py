@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from spark_jobs import __version__
+from spark_jobs.cli.quarantine import quarantine
 from spark_jobs.config.text import plain_lines
 
 EXIT_CODES = (
@@ -28,6 +29,8 @@ DEFECT = (
 )
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=ABOUT)
+
+app.add_typer(quarantine, name="quarantine")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]

@@ -43,6 +43,10 @@ class Selection:
         """First seen before this time; None where the day after `until` is beyond the calendar."""
         return _midnight(self.until + timedelta(days=1)) if self.until and self.until < date.max else None
 
+    def covers(self, at: datetime) -> bool:
+        """Whether a time lies on one of its days."""
+        return (self.seen_from is None or at >= self.seen_from) and (self.seen_before is None or at < self.seen_before)
+
     @property
     def file_regex(self) -> str:
         """The globs as one regular expression, to be matched as a whole; Python, Java and RE2 read it alike."""

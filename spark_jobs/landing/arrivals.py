@@ -21,6 +21,8 @@ ARRIVALS = pa.schema(
 )  # fmt: skip
 
 TAKEN, TOUCHED, REFUSED, REPEATED, CLOSED = "taken", "touched", "refused", "repeated", "closed"
+DISCARDED = "discarded"
+"""A person decided not to take the file: nobody is told of it any more. `weir take` takes it all the same."""
 
 Row = dict[str, Any]
 
@@ -71,8 +73,13 @@ def newest_arrival(table: str) -> datetime | None:
     return max((row["arrived_at"] for row in rows if row["verdict"] in (TAKEN, CLOSED)), default=None)
 
 
+def newest_decisions(rows: list[Row]) -> dict[str, Row]:
+    """Per path, in the order of paths, what was decided last."""
+    newest = {row["path"]: row for row in sorted(rows, key=lambda row: row["chunk"]) if row["verdict"] != CLOSED}
+    return {path: newest[path] for path in sorted(newest)}
+
+
 def files_not_taken(table: str) -> list[tuple[str, str]]:
     """Per path the newest decision, where it was not to take the file: the path and the reason."""
-    rows = sorted(read_arrivals(table, ["chunk", "path", "verdict", "reason"]), key=lambda row: row["chunk"])
-    newest = {row["path"]: row for row in rows if row["verdict"] != CLOSED}
-    return [(path, newest[path]["reason"]) for path in sorted(newest) if newest[path]["verdict"] in (REFUSED, REPEATED)]
+    newest = newest_decisions(read_arrivals(table, ["chunk", "path", "verdict", "reason"]))
+    return [(path, row["reason"]) for path, row in newest.items() if row["verdict"] in (REFUSED, REPEATED)]

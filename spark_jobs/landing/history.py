@@ -8,7 +8,7 @@ from functools import cached_property
 
 from deltalake import DeltaTable
 
-from spark_jobs.landing.arrivals import TAKEN, Row
+from spark_jobs.landing.arrivals import DISCARDED, TAKEN, Row
 from spark_jobs.landing.content import Earlier
 from spark_jobs.landing.folder import LandedFile
 
@@ -25,6 +25,7 @@ class History:
     _known: set[Identity] = field(default_factory=set)
     _taken: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     _same: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    _discarded: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         rows, self.rows = sorted(self.rows, key=lambda row: (row["chunk"], row["path"])), []
@@ -34,7 +35,10 @@ class History:
     def add(self, row: Row) -> None:
         self.rows.append(row)
         self._known.add((row["path"], row["size"], row["modified_at"], None if row["content_hash"] else row["reason"]))
+        if row["verdict"] == DISCARDED and row["content_hash"]:
+            self._discarded.add((row["path"], row["content_hash"]))
         if row["verdict"] == TAKEN:
+            self._discarded.discard((row["path"], row["content_hash"]))
             self._taken[row["path"]].append(row)
             self._same[row["content_hash"]].append(row)
 
@@ -45,6 +49,10 @@ class History:
     def taken(self, path: str) -> list[Row]:
         """The contents that were taken of this path, the newest last."""
         return self._taken.get(path, [])
+
+    def is_discarded(self, path: str, content_hash: str) -> bool:
+        """Whether a person decided not to take this content of this path."""
+        return (path, content_hash) in self._discarded
 
     def earlier(self, path: str) -> Row | None:
         """The content that was last taken of this path and not found unreadable. An empty one says nothing."""

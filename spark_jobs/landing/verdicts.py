@@ -20,6 +20,8 @@ DOUBT = "it was appended to after it was taken, but {doubt}; the whole line is t
 def judge(feed: Feed, file: LandedFile, content: Content, history: History) -> Row:
     """The verdict on a file whose name and kind are in order."""
     source, path = feed.source, file.path
+    if history.is_discarded(path, content.content_hash):
+        return make_row(file, content, TOUCHED)
     command = f"`{feed.take_command(path)}`"
     taken = [row for row in history.taken(path) if row["size"] or not file.size]
     if any(row["content_hash"] == content.content_hash for row in taken):

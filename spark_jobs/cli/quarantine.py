@@ -1,0 +1,57 @@
+"""`weir quarantine`: what was set aside, and what a person does about it. Each command with its help and its example."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+MOST = 10_000
+CODES = "Exit codes: 0 ok, also where nothing is quarantined · 2 configuration or usage"
+
+quarantine = typer.Typer(no_args_is_help=True, help="Look at the rows and files that were set aside.")
+
+PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
+TableName = Annotated[str, typer.Argument(help="A dimension or silver table, as in silver.orders.", metavar="TABLE")]
+Rules = Annotated[list[str] | None, typer.Option("--rule", help="Only what this rule set aside; `type` means `type bigint`, too.")]
+Files = Annotated[list[str] | None, typer.Option("--file", help="Only of this file, or of files that match this glob. Again for more.")]
+Since = Annotated[str | None, typer.Option(help="Only first seen on this day (UTC) or later, as in 2026-03-31.", metavar="DATE")]
+Until = Annotated[str | None, typer.Option(help="Only first seen on this day (UTC) or earlier.", metavar="DATE")]
+State = Annotated[str, typer.Option(help="open, replayed, discarded or all.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+
+
+@quarantine.command("list", epilog=f"Example: weir quarantine list retail silver.orders --rule amount_in_range\n\n{CODES}")
+def list_(
+    pipeline: PipelineName,
+    table: Annotated[str | None, typer.Argument(help="Its rows one by one; of a bronze table its files.", metavar="[TABLE]")] = None,
+    rule: Rules = None,
+    file: Files = None,
+    since: Since = None,
+    until: Until = None,
+    state: State = "open",
+    limit: Annotated[int, typer.Option(min=1, max=MOST, help="How many rows or files are shown, the newest first.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """Say how many rows each rule has set aside, and which files were not taken; of one table name the rows."""
+    from spark_jobs.cli.quarantine_list import list_command
+
+    raise typer.Exit(list_command(pipeline, table, (rule, file, since, until, state), limit, as_json))
+
+
+@quarantine.command(epilog=f"Example: weir quarantine show retail silver.orders --since 2026-03-01 --csv bad_orders.csv\n\n{CODES}")
+def show(
+    pipeline: PipelineName,
+    table: TableName,
+    rule: Rules = None,
+    file: Files = None,
+    since: Since = None,
+    until: Until = None,
+    state: State = "open",
+    limit: Annotated[int | None, typer.Option(min=1, max=MOST, help=f"How many rows, the newest first: 20, or {MOST} with --csv.")] = None,
+    as_json: Json = False,
+    csv: Annotated[Path | None, typer.Option(help="Write them to this file, for a spreadsheet.", metavar="FILE")] = None,
+) -> None:
+    """Show quarantined rows with every reason and the record as it arrived; sensitive values are masked."""
+    from spark_jobs.cli.quarantine_show import show_command
+
+    raise typer.Exit(show_command(pipeline, table, (rule, file, since, until, state), limit, as_json, csv))

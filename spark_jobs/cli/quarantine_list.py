@@ -1,0 +1,135 @@
+"""`weir quarantine list`: the rules that set rows aside, the rows of one table, and the files that were not taken."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from spark_jobs.cli.selecting import check_rules, check_table, make_selection, row_tables
+from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.graph import table_names
+from spark_jobs.config.loading import Project, load_project
+from spark_jobs.config.sensitive import sensitive_paths
+from spark_jobs.config.text import plain
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.quarantine import RuleCount, count_rules
+from spark_jobs.lake.selection import DISCARDED, OPEN, Selection
+from spark_jobs.landing.feed import make_feed
+from spark_jobs.landing.set_aside import UNREADABLE, FileAside, files_set_aside
+from spark_jobs.quality.masking import mask_problem
+from spark_jobs.quality.quarantined import QuarantinedRow, read_quarantined
+
+Options = tuple[list[str] | None, list[str] | None, str | None, str | None, str]
+"""--rule, --file, --since, --until, --state as they were typed."""
+LINE_LENGTH = 400
+CELL_LENGTH = 80
+
+
+def list_command(name: str, table: str | None, options: Options, limit: int, as_json: bool) -> int:
+    from spark_jobs.cli.app import fail
+
+    try:
+        project = load_project(only=name)
+        pipeline, lake = project.pipelines[name], Lake(project.lake, name)
+        selection = make_selection(pipeline, *options)
+        tables = row_tables(pipeline)
+        if table is not None:
+            check_table(pipeline, table, [known for known in table_names(pipeline) if not known.startswith("gold.")])
+        if table in tables:
+            rows, total = read_quarantined(pipeline, lake, table, selection, limit)
+            if not total:
+                check_rules(pipeline, lake, [table], selection)
+            return _tell_rows(name, table, rows, total, as_json)
+        counts = [count for known in tables for count in count_rules(lake, known, selection)] if table is None else []
+        files = list(_files(project, name, table, selection))
+        if not counts and not files and table is None:
+            check_rules(pipeline, lake, tables, selection)
+    except ConfigError as error:
+        return fail(str(error), 2)
+    return _tell_summary(name, counts, files, limit, as_json)
+
+
+def headline(table: str, total: int) -> str:
+    if not total:
+        return f"{table}: nothing is quarantined here"
+    return f"{table}: {total:,} quarantined row{'' if total == 1 else 's'}{', the newest first' if total > 1 else ''}"
+
+
+def _files(project: Project, name: str, table: str | None, selection: Selection) -> Iterable[FileAside]:
+    """The selected files of all sources, or of one. Their rule is why they were not taken, their day the one of that decision."""
+    pipeline, lake = project.pipelines[name], Lake(project.lake, name)
+    for source, definition in pipeline.sources.items():
+        if table in (None, f"bronze.{source}"):
+            for file in files_set_aside(make_feed(lake, project.landing, source, definition)):
+                state = OPEN if file.is_open else DISCARDED
+                is_in_time = selection.covers(file.arrived_at)
+                if state in selection.states and selection.matches_file(file.path) and selection.matches_rule(file.verdict) and is_in_time:
+                    yield file if file.verdict != UNREADABLE else _masked(file, bool(sensitive_paths(pipeline, source)))
+
+
+def _tell_rows(name: str, table: str, rows: tuple[QuarantinedRow, ...], total: int, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"pipeline": name, "table": table, "total": total, "rows": [row.as_dict() for row in rows]}))
+        return 0
+    print(headline(table, total))
+    for row in rows:
+        line = f"{row.first_seen_at:%Y-%m-%d %H:%M:%S}  {row.state:<9}  {row.place}  {row.describe()}"
+        print(f"  {plain(line, LINE_LENGTH)}")
+    _tell_more(total - len(rows), "rows")
+    if rows:
+        print(f"with their records: `weir quarantine show {name} {table}`")
+    return 0
+
+
+def _tell_summary(name: str, counts: list[RuleCount], files: list[FileAside], limit: int, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"pipeline": name, "rules": list(map(_as_dict, counts)), "files": list(map(_as_dict, files))}))
+        return 0
+    if not counts and not files:
+        print(f"{name}: nothing is quarantined here")
+    if counts:
+        _print_counts(name, counts)
+    for file in files[:limit]:
+        print(plain(f"file {file.verdict}: {file.path!r}: {file.reason}"))
+        if f"`{file.command}`" not in file.reason:
+            print(plain(f"  take it in: {file.command}"))
+    _tell_more(len(files) - limit, "files")
+    return 0
+
+
+def _print_counts(name: str, counts: list[RuleCount]) -> None:
+    console = Console(highlight=False, width=None if Console().is_terminal else 200)
+    printed = Table(title=f"{name}: quarantined rows by rule", title_justify="left", box=None, pad_edge=False)
+    for heading in ("table", "rule", "rows", "state", "first seen", "newest", "example file"):
+        printed.add_column(heading, justify="right" if heading == "rows" else "left", overflow="fold")
+    for count in counts:
+        times = (f"{at:%Y-%m-%d %H:%M}" for at in (count.first_seen_at, count.newest_at))
+        cells = (
+            count.table,
+            plain(count.rule, CELL_LENGTH),
+            f"{count.rows:,}",
+            plain(count.state),
+            *times,
+            plain(count.example_file, CELL_LENGTH),
+        )
+        printed.add_row(*map(Text, cells))
+    console.print(printed)
+    console.print("a row with several reasons counts for each of their rules")
+    console.print(f"the rows of one table: `weir quarantine list {name} {counts[0].table}`", markup=False, soft_wrap=True)
+
+
+def _tell_more(more: int, what: str) -> None:
+    if more > 0:
+        print(f"and {more:,} more {what}: `--limit` shows more of them, `--json` gives them to programs")
+
+
+def _masked(file: FileAside, is_sensitive: bool) -> FileAside:
+    return replace(file, reason=mask_problem(file.reason, {()} if is_sensitive else ()))
+
+
+def _as_dict(entry: RuleCount | FileAside) -> dict[str, Any]:
+    return {key: value.isoformat() if hasattr(value, "isoformat") else value for key, value in vars(entry).items()}
