@@ -15,7 +15,7 @@ NEEDS_VENV := '$(PYTHON)' cannot make an environment. Debian, Ubuntu: install py
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
-demo: .envs/.setup .envs/airflow/.ready ## a first load and an increment of the retail pipeline, through Airflow
+demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a delivery that is held, through Airflow
 	@$(SPARK)/python -m spark_jobs.demo
 
 test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev ## the whole test suite
