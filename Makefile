@@ -33,7 +33,7 @@ lint: .envs/airflow/.ready .envs/spark/.dev ## ruff, and mypy --strict against b
 soak: .envs/.setup .envs/spark/.dev ## hundreds of random histories and every fault at every table: hours
 	@$(SPARK)/python -m pytest -m soak
 
-bench: .envs/.setup ## measure: a big load, a small increment, a run with nothing new
+bench: .envs/.setup ## measure: a big load, a small increment, a run with nothing new, what rules cost
 	@$(SPARK)/python -m bench
 
 setup: .envs/.setup .envs/airflow/.ready ## both environments, the Delta jars and what makes Spark start faster
