@@ -15,7 +15,7 @@ NEEDS_VENV := '$(PYTHON)' cannot make an environment. Debian, Ubuntu: install py
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
-demo: .envs/.setup .envs/airflow/.ready ## a first load and an increment of the retail pipeline, through Airflow
+demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a delivery that is held, through Airflow
 	@$(SPARK)/python -m spark_jobs.demo
 
 test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev ## the whole test suite
@@ -33,7 +33,7 @@ lint: .envs/airflow/.ready .envs/spark/.dev ## ruff, and mypy --strict against b
 soak: .envs/.setup .envs/spark/.dev ## hundreds of random histories and every fault at every table: hours
 	@$(SPARK)/python -m pytest -m soak
 
-bench: .envs/.setup ## measure: a big load, a small increment, a run with nothing new
+bench: .envs/.setup ## measure: a big load, a small increment, a run with nothing new, what rules cost
 	@$(SPARK)/python -m bench
 
 setup: .envs/.setup .envs/airflow/.ready ## both environments, the Delta jars and what makes Spark start faster

@@ -5,14 +5,14 @@ The files come from Spark's own event log of the run: the metric `number of file
 
 import json
 import shutil
-import sys
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from deltalake import DeltaTable
 
-from bench.measure import OUT, ROOT, Measured, measure
+from bench.measure import OUT
+from bench.project import run_project, write_project
 
 ROWS, DAYS = 5_000_000, 5
 START = datetime(2024, 5, 1, tzinfo=UTC)
@@ -43,33 +43,21 @@ spark: {spark.eventLog.enabled: true, spark.eventLog.dir: "%s", spark.eventLog.c
 def main() -> None:
     home = OUT / "late_row"
     shutil.rmtree(home, ignore_errors=True)
-    _write_project(home)
+    write_project(home, {"conf/pipelines/meters.yml": PIPELINE, "conf/profiles/local.yml": PROFILE % (home / "events")})
+    (home / "events").mkdir()
     _write_readings(home / "landing" / "readings")
     print(f"one late row in a table of {ROWS:,}", flush=True)
-    print(f"  load           {_run(home)}", flush=True)
+    print(f"  load           {run_project(home, 'meters')}", flush=True)
     before = {table: len(DeltaTable(home / "lake/meters" / table).file_uris()) for table in ("silver/readings", "gold/per_hour")}
     shutil.rmtree(home / "events")
     (home / "events").mkdir()
     late_at = START + timedelta(days=1, hours=10, minutes=10)
     (home / "landing/readings/late.json").write_text(_line(ROWS + 1, late_at), encoding="utf-8")
-    print(f"  the late row   {_run(home)}", flush=True)
+    print(f"  the late row   {run_project(home, 'meters')}", flush=True)
     for scan, (count, files) in sorted(_files_read(home).items()):
         size = f" (the table had {before[scan]} before)" if scan in before else ""
         print(f"  {scan:<28} {count} scans, at most {files} files in one{size}", flush=True)
     print(f"  windows replaced: {_windows_written(home)}", flush=True)
-
-
-def _write_project(home: Path) -> None:
-    for path, text in {
-        "conf/lakehouse.yml": "landing: landing\nlake: lake\nprofile: local\n",
-        "conf/profiles/local.yml": PROFILE % (home / "events"),
-        "conf/pipelines/meters.yml": PIPELINE,
-        "conf/log4j2.properties": (ROOT / "conf/log4j2.properties").read_text(encoding="utf-8"),
-    }.items():
-        (home / path).parent.mkdir(parents=True, exist_ok=True)
-        (home / path).write_text(text, encoding="utf-8")
-    (home / ".envs").symlink_to(ROOT / ".envs")
-    (home / "events").mkdir()
 
 
 def _write_readings(folder: Path) -> None:
@@ -83,10 +71,6 @@ def _write_readings(folder: Path) -> None:
 
 def _line(number: int, at: datetime) -> str:
     return f'{{"id":{number},"district":"d{number % 40}","at":"{at:%Y-%m-%dT%H:%M:%S.%fZ}","kwh":{number % 997 / 100}}}\n'
-
-
-def _run(home: Path) -> Measured:
-    return measure([sys.executable, "-m", "spark_jobs.cli", "run", "meters"], WEIR_HOME=str(home), PYTHONPATH=str(ROOT))
 
 
 def _files_read(home: Path) -> dict[str, tuple[int, int]]:

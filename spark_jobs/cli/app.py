@@ -24,7 +24,7 @@ ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Del
 TO_REBUILD = "Tables, as in silver.orders; without them those whose definition has changed."
 INCREMENT = "0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows."
 DEFECT = (
-    "Spoil the whole delivery, under other file names: amounts in cents instead of euros, or a clock that is stuck. "
+    "Only the orders, all of them spoiled, under other file names: amounts in cents instead of euros, or a clock that is stuck. "
     "The same increment without it is the corrected delivery."
 )
 

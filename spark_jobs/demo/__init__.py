@@ -1,1 +1,1 @@
-"""What `make demo` does once the environments are there: two deliveries of sample files through the retail DAG, run by Airflow."""
+"""What `make demo` does once the environments are there: deliveries of sample files through the retail DAG, one of them defective."""

@@ -1,30 +1,32 @@
-"""The demo's story: land a first load and run the retail DAG, land an increment and run it again, then account for every row.
+"""The demo's story: a first load, an increment, and a defective delivery that is held; then every row is accounted for.
 
 Run again it goes on from where it was: deliveries that have landed stay as they are, and the DAG finds nothing to do.
 """
 
 import os
-import re
-import subprocess
 import sys
-import time
-from pathlib import Path
 
 from spark_jobs.config import ConfigError, Project, load_project
-from spark_jobs.demo.airflow import Airflow, AirflowFailed, prepare_database, run_dag
+from spark_jobs.demo.airflow import Airflow, AirflowFailed, prepare_database
+from spark_jobs.demo.dag_runs import PIPELINE, run
+from spark_jobs.demo.deliveries import ORDERS, land, landed
+from spark_jobs.demo.held_delivery import show_held_delivery
+from spark_jobs.demo.weir import WeirFailed, weir
 
-PIPELINE = "retail"
-ORDERS = 2_000
-DELIVERIES = ("a first load", "an increment with late, duplicate, corrected and broken rows")
-
+DELIVERIES = (
+    "a first load, with rows that break rules",
+    "an increment with late, duplicate, corrected and broken rows",
+)
 NEXT = """
 What to type next
+  {weir} report {pipeline} --open
+      the data-quality report: every rule, what was held and set aside, and why
   {weir} sample --orders {orders} --increment {following}
       lands one more delivery
   {weir} run {pipeline}
       takes it in without Airflow; `make demo` does so through Airflow
   {weir} check
-      after a change to conf/pipelines/{pipeline}.yml, where the tables are described
+      after a change to conf/pipelines/{pipeline}.yml or expectations/{pipeline}, where the tables and their rules are described
 """
 
 
@@ -40,62 +42,28 @@ def main() -> int:
     return 0
 
 
-class WeirFailed(Exception):
-    """A weir command of the demo failed; it has said why."""
-
-
 def show_demo(project: Project) -> None:
     airflow = Airflow(project.root, os.environ)
     prepare_database(airflow)
-    landed = [number for number, _ in enumerate(DELIVERIES) if deliver(project, number) and run(airflow)]
-    if not landed:
-        print("Both deliveries have landed before; running the DAG for what is new.")
+    shown = [show_delivery(project, airflow, number) for number in range(len(DELIVERIES))]
+    shown.append(show_held_delivery(project, airflow))
+    if not any(shown):
+        print("All deliveries have landed before; running the DAG for what is new.")
         run(airflow)
     print()
     weir(project.root, "account", PIPELINE)
+    weir(project.root, "report", PIPELINE)
     print(f"Airflow's log: {airflow.log}")
-    print(NEXT.format(weir=".envs/spark/bin/weir", orders=ORDERS, following=following_increment(project), pipeline=PIPELINE).rstrip())
+    following = max(landed(project)) + 1
+    print(NEXT.format(weir=".envs/spark/bin/weir", orders=ORDERS, following=following, pipeline=PIPELINE).rstrip())
 
 
-def deliver(project: Project, number: int) -> bool:
-    """Lands a delivery of sample files; False when it is there already."""
-    if number in deliveries(project):
+def show_delivery(project: Project, airflow: Airflow, number: int) -> bool:
+    """Lands a delivery and runs the DAG for it; False when it has landed before."""
+    if not land(project, number, DELIVERIES[number]):
         return False
-    print(f"\nDelivery {number}: {DELIVERIES[number]}")
-    weir(project.root, "sample", "--orders", str(ORDERS), "--increment", str(number))
+    run(airflow)
     return True
-
-
-def deliveries(project: Project) -> set[int]:
-    """The numbers of the deliveries whose orders have landed; the file names carry them."""
-    names = (path.name for path in Path(project.landing, "retail", "orders").glob("*.json"))
-    return {int(match[1]) for name in names if (match := re.fullmatch(r"orders-(\d+)-\d+\.json", name))}
-
-
-def following_increment(project: Project) -> int:
-    return max(deliveries(project), default=0) + 1
-
-
-def run(airflow: Airflow) -> bool:
-    print(f"airflow dags test {PIPELINE}", flush=True)
-    started = time.monotonic()
-    run_dag(airflow, PIPELINE, show_line)
-    print(f"  the DAG run succeeded in {time.monotonic() - started:.0f} s", flush=True)
-    return True
-
-
-def weir(root: Path, *arguments: str) -> None:
-    command = os.environ.get("WEIR_COMMAND") or str(root / ".envs" / "spark" / "bin" / "weir")
-    sys.stdout.flush()
-    ended = subprocess.run([command, *arguments], cwd=root, stdin=subprocess.DEVNULL, check=False)
-    if ended.returncode:
-        raise WeirFailed(f"`weir {' '.join(arguments)}` ended with {ended.returncode}; its message is above.")
-
-
-def show_line(line: str) -> None:
-    """Shows that a table starts and how it ended; the counts in between are for a terminal that is watched."""
-    if not re.search(r" running +\d", line):
-        print(f"  {line}", flush=True)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,12 @@ _MAKERS: dict[str, Callable[[Delivery, int, int], FileText]] = {
     "products-changes": products.change_file,
     "clicks": clicks.click_file,
 }
+_PLACES = {
+    "customers": ("retail/customers", "csv"),
+    "products": ("retail/products", "csv"),
+    "orders": ("retail/orders", "json"),
+    "clicks": ("clickstream/clicks", "json"),
+}
 
 
 def write_sample(
@@ -38,7 +44,7 @@ def write_sample(
 ) -> SampleSummary:
     """Writes the first load (increment 0) or a later increment. Same arguments, same bytes, whatever the number of processes.
 
-    With a defect the orders stand in files of other names, so that the same increment without it is the delivery that puts it right.
+    With a defect it is orders alone, in files of other names, so that the same increment without it is the delivery that puts them right.
     """
     tasks = list(_tasks(Delivery(orders, seed, increment, defect)))
     writing = landing / f".writing-{os.getpid()}"
@@ -67,18 +73,23 @@ def write_file(task: FileTask, landing: Path, writing: Path) -> Made:
 
 
 def _tasks(delivery: Delivery) -> Iterator[FileTask]:
-    """Dimensions before facts, as a shop would send them."""
+    """Dimensions before facts, as a shop would send them; of a defective delivery only the orders, which have the defect."""
     first = delivery.increment == 0
-    yield from _files(delivery, "customers-members", "retail/customers", "csv", delivery.customers if first else 0)
-    yield from _files(delivery, "customers-changes", "retail/customers", "csv", customers.change_count(delivery))
-    yield from _files(delivery, "products-members", "retail/products", "csv", delivery.products if first else 0)
-    yield from _files(delivery, "products-changes", "retail/products", "csv", products.change_count(delivery))
-    yield from _files(delivery, "orders", "retail/orders", "json", orders.line_count(delivery), delivery.defect)
-    yield from _files(delivery, "clicks", "clickstream/clicks", "json", delivery.clicks)
+    lines = {
+        "customers-members": delivery.customers if first else 0,
+        "customers-changes": customers.change_count(delivery),
+        "products-members": delivery.products if first else 0,
+        "products-changes": products.change_count(delivery),
+        "orders": orders.line_count(delivery),
+        "clicks": delivery.clicks,
+    }
+    for part in ["orders"] if delivery.defect else lines:
+        yield from _files(delivery, part, lines[part])
 
 
-def _files(delivery: Delivery, part: str, folder: str, ending: str, lines: int, defect: str | None = None) -> Iterator[FileTask]:
-    name = "-".join([part, f"{delivery.increment:04d}", *([defect] if defect else [])])
+def _files(delivery: Delivery, part: str, lines: int) -> Iterator[FileTask]:
+    folder, ending = _PLACES[part.partition("-")[0]]
+    name = "-".join([part, f"{delivery.increment:04d}", *([delivery.defect] if delivery.defect else [])])
     for number, start in enumerate(range(0, lines, LINES_PER_FILE)):
         path = f"{folder}/{name}-{number:05d}.{ending}"
         yield FileTask(delivery, part, path, start, min(start + LINES_PER_FILE, lines))

@@ -1,8 +1,11 @@
-"""The README's demo, for real: Airflow runs the retail DAG, whose tasks start `weir` and its own JVMs. Twice."""
+"""The README's demo, for real: Airflow runs the retail DAG, whose tasks start `weir` and its own JVMs, and a defective delivery is held."""
 
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -21,7 +24,7 @@ RETAIL = (
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """The project as in a clone of its own, with the environments that are there."""
-    for name in ("conf", "dags", "plugins", ".envs"):
+    for name in ("conf", "expectations", "dags", "plugins", ".envs"):
         (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path
 
@@ -37,17 +40,28 @@ def versions(clone: Path) -> dict[str, int]:
     return {str(log.parent): DeltaTable(log.parent).version() for log in (clone / "lake").rglob("_delta_log")}
 
 
-def test_the_demo_ends_with_the_true_answers_and_run_again_changes_nothing(clone: Path) -> None:
+def right_answers(clone: Path) -> dict[str, list[dict[str, Any]]]:
+    """What the tables should hold had the defective delivery never landed."""
+    shutil.copytree(clone / "landing", clone / "right", ignore=shutil.ignore_patterns("*-cents-*"))
+    return true_answers(clone / "right")
+
+
+def test_the_demo_holds_the_defective_delivery_ends_with_the_true_answers_and_run_again_changes_nothing(clone: Path) -> None:
     first = demo(clone)
-    answers = true_answers(clone / "landing")
+    answers = right_answers(clone)
 
     for table in RETAIL:
         expected = [tuple(row.values()) for row in answers[table]]
         found = polars.read_delta(str(clone / "lake" / "retail" / table.replace(".", "/"))).select(list(answers[table][0])).rows()
         assert sorted(found, key=repr) == sorted(expected, key=repr), table
     assert first.count("the DAG run succeeded") == 2
-    assert "silver.orders" in first
+    assert first.count("the DAG run failed, as it should") == 1
+    for rule in ("mean_amount_in_euros", "usual_amounts", "amounts_with_cents"):
+        assert rule in first.partition("the DAG run failed")[0], f"the message does not name {rule}"
+    seen = re.findall(r"(silver.orders|gold.revenue_per_hour) +version (\d+), and (\d+) before", first)
+    assert [table for table, now, before in seen if now == before] == ["silver.orders", "gold.revenue_per_hour"]
     assert "missing" not in first
+    assert (clone / "reports" / "retail" / "index.html").is_file()
 
     before = versions(clone)
     again = demo(clone)

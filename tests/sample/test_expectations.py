@@ -14,9 +14,10 @@ GOOD = [(1_000, 7, 0), (1_000, 7, 1), (1_000, 7, 400), (1_000, 11, 3), (1_000, 2
 
 
 def failures(landing: Path, pipeline: str, on_fail: OnFail) -> dict[str, set[str]]:
-    """Per table the rules with this consequence that do not hold for the newest rows of what has landed."""
+    """Per table with rows the rules with this consequence that do not hold for the newest versions of what has landed."""
     answers = true_answers(landing)
-    found = {table: failing(of(rules, on_fail), answers[table]) for table, rules in RULES[pipeline].items() if of(rules, on_fail)}
+    judged = {table: of(rules, on_fail) for table, rules in RULES[pipeline].items() if answers[table]}
+    found = {table: failing(rules, answers[table]) for table, rules in judged.items() if rules}
     return {table: names for table, names in found.items() if names}
 
 
@@ -83,7 +84,10 @@ def test_a_defective_delivery_sets_no_more_rows_aside_than_the_right_one(tmp_pat
     write_sample(tmp_path / "right", 2_000, increment=1)
     write_sample(tmp_path / "cents", 2_000, increment=1, defect="cents")
 
-    assert true_answers(tmp_path / "cents")["counts"] == true_answers(tmp_path / "right")["counts"]
+    right, cents = (true_answers(tmp_path / name)["counts"] for name in ("right", "cents"))
+    assert [row for row in cents if row["table"].startswith("silver.order")] == [
+        row for row in right if row["table"].startswith("silver.order")
+    ]
 
 
 def test_the_first_load_of_the_demo_has_something_to_warn_of(tmp_path: Path) -> None:
