@@ -140,9 +140,7 @@ def rebuild(
 
 
 @app.command(epilog=f'Example: weir release retail silver.orders --reason "the shop had a sale, the amounts are right"\n\n{EXIT_CODES}')
-def release(
-    pipeline: PipelineName, table: HeldTable, reason: DecisionReason, profile: ProfileName = None, as_json: Json = False
-) -> None:
+def release(pipeline: PipelineName, table: HeldTable, reason: DecisionReason, profile: ProfileName = None, as_json: Json = False) -> None:
     """Publish a batch that its rules hold back, all the same. Who decided it and why is recorded; the run goes on."""
     from spark_jobs.cli.decide import decide_command
 
@@ -150,9 +148,7 @@ def release(
 
 
 @app.command("set-aside", epilog=f'Example: weir set-aside retail silver.orders --reason "amounts in cents"\n\n{EXIT_CODES}')
-def set_aside(
-    pipeline: PipelineName, table: HeldTable, reason: DecisionReason, profile: ProfileName = None, as_json: Json = False
-) -> None:
+def set_aside(pipeline: PipelineName, table: HeldTable, reason: DecisionReason, profile: ProfileName = None, as_json: Json = False) -> None:
     """Put the rows of a batch that its rules hold back into quarantine. Who decided it and why is recorded; the run goes on."""
     from spark_jobs.cli.decide import decide_command
 

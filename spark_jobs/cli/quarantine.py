@@ -7,11 +7,18 @@ import typer
 
 MOST = 10_000
 CODES = "Exit codes: 0 ok, also where nothing is quarantined · 2 configuration or usage"
+RUN_CODES = (
+    "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 no such row · 4 data blocked by quality · "
+    "5 another run holds the pipeline"
+)
 
-quarantine = typer.Typer(no_args_is_help=True, help="Look at the rows and files that were set aside.")
+quarantine = typer.Typer(no_args_is_help=True, help="Look at the rows and files that were set aside, replay or discard them.")
 
 PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
 TableName = Annotated[str, typer.Argument(help="A dimension or silver table, as in silver.orders.", metavar="TABLE")]
+AnyTable = Annotated[str, typer.Argument(help="A dimension or silver table; or a bronze table, for its files.", metavar="TABLE")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would become of the rows, and change nothing.")]
+Profile = Annotated[str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml.")]
 Rules = Annotated[list[str] | None, typer.Option("--rule", help="Only what this rule set aside; `type` means `type bigint`, too.")]
 Files = Annotated[list[str] | None, typer.Option("--file", help="Only of this file, or of files that match this glob. Again for more.")]
 Since = Annotated[str | None, typer.Option(help="Only first seen on this day (UTC) or later, as in 2026-03-31.", metavar="DATE")]
@@ -55,3 +62,48 @@ def show(
     from spark_jobs.cli.quarantine_show import show_command
 
     raise typer.Exit(show_command(pipeline, table, (rule, file, since, until, state), limit, as_json, csv))
+
+
+@quarantine.command(epilog=f"Example: weir quarantine replay retail silver.orders --rule known_status --dry-run\n\n{RUN_CODES}")
+def replay(
+    pipeline: PipelineName,
+    table: AnyTable,
+    rule: Rules = None,
+    file: Files = None,
+    since: Since = None,
+    until: Until = None,
+    dry_run: DryRun = False,
+    profile: Profile = None,
+    as_json: Json = False,
+) -> None:
+    """Take open rows through today's definition and rules: those that pass are published, the others stay with their new reasons.
+
+    Of a bronze table, take in the files named with --file.
+    """
+    from spark_jobs.cli.quarantine_errands import replay_command
+
+    raise typer.Exit(replay_command(pipeline, table, (rule, file, since, until), dry_run, profile, as_json))
+
+
+@quarantine.command(
+    epilog=f'Example: weir quarantine discard retail silver.orders --file "*2026-03-01*" --reason "sent twice"\n\n{RUN_CODES}'
+)
+def discard(
+    pipeline: PipelineName,
+    table: AnyTable,
+    reason: Annotated[str, typer.Option(help="Why, for those who read it later.")],
+    rule: Rules = None,
+    file: Files = None,
+    since: Since = None,
+    until: Until = None,
+    dry_run: DryRun = False,
+    profile: Profile = None,
+    as_json: Json = False,
+) -> None:
+    """Give open rows up: they stay in quarantine and count as quarantined, but nobody is reminded of them.
+
+    Of a bronze table, leave out the files named with --file.
+    """
+    from spark_jobs.cli.quarantine_errands import discard_command
+
+    raise typer.Exit(discard_command(pipeline, table, (rule, file, since, until), reason, dry_run, profile, as_json))

@@ -89,9 +89,9 @@ def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, star
 def _check_rules(project: Project, name: str) -> None:
     """ConfigError where the installed Great Expectations cannot judge by a rule: asked before Spark starts."""
     if project.rules.get(name):
-        from spark_jobs.quality.check import check_rules  # takes seconds to import: not for a run with nothing to do
+        from spark_jobs.quality.check import check_pipeline_rules  # takes seconds to import: not for a run with nothing to do
 
-        if problems := check_rules(project, name):
+        if problems := check_pipeline_rules(project, name):
             raise ConfigError(problems)
 
 
@@ -100,7 +100,9 @@ def _note_rules(project: Project, plan: Plan) -> list[str]:
     verdicts, rules = Verdicts(plan.ledger), project.rules.get(plan.pipeline.name, {})
     changed = [table for table in plan.tables if verdicts.note_rules(table, rules.get(table, ()))]
     way = f"weir rebuild {plan.pipeline.name}"
-    return [f"{table}: its rules changed since the last run; rows that are there stay (`{way} {table}` judges them anew)" for table in changed]
+    return [
+        f"{table}: its rules changed since the last run; rows that are there stay (`{way} {table}` judges them anew)" for table in changed
+    ]
 
 
 def _report(order: RunOrder) -> list[str]:

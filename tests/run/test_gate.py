@@ -1,15 +1,13 @@
 """The gate before the publish: what is held, what readers see meanwhile, and the ways on."""
 
 import json
-from collections.abc import Callable
 
 import pytest
-from deltalake import DeltaTable
 
-from spark_jobs.lake.verdicts import Verdicts
-from spark_jobs.operations.account import sum_up
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.operations.account import sum_up
 from spark_jobs.run.decide import decide
 from spark_jobs.run.result import RunResult, Status
 from tests.conftest import PROFILE, Workshop
@@ -94,7 +92,9 @@ def test_rows_that_fail_a_rule_are_set_aside_with_all_their_reasons(workshop: Wo
     assert [[(reason["rule"], reason["column"], reason["value"]) for reason in found] for found in reasons][0] == [
         ("cents_not_negative", "cents", "-5"), ("known_kind", "kind", "fax"),
     ]  # fmt: skip
-    found = {row["rule"]: (row["is_met"], row["rows"], row["failed"]) for row in Ledger(Lake(workshop.project.lake, "shop")).rows("expectations")}
+    found = {
+        row["rule"]: (row["is_met"], row["rows"], row["failed"]) for row in Ledger(Lake(workshop.project.lake, "shop")).rows("expectations")
+    }
     assert found["cents_not_negative"] == (False, 4, 1)
     assert found["person_known"][0] is False
     assert found["usual_mean"][0] is True
@@ -137,7 +137,9 @@ def test_a_released_batch_is_published_and_the_decision_is_recorded(workshop: Wo
     assert released.exit_code == 0, released.message
     assert ids(workshop) == [1]
     ledger = Ledger(Lake(workshop.project.lake, "shop"))
-    assert [(row["action"], row["decided_by"], row["reason"]) for row in ledger.rows("decisions")] == [("release", "ada@here", "it is right")]
+    assert [(row["action"], row["decided_by"], row["reason"]) for row in ledger.rows("decisions")] == [
+        ("release", "ada@here", "it is right")
+    ]
     assert [verdict.verdict for verdict in Verdicts(ledger).all()] == ["blocked", "released"]
     workshop.land("orders/2.json", order(2, cents=50_000))
     assert workshop.run("shop").status is Status.BLOCKED, "a release is for one batch"
