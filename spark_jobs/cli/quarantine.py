@@ -85,9 +85,7 @@ def replay(
     raise typer.Exit(replay_command(pipeline, table, (rule, file, since, until), dry_run, profile, as_json))
 
 
-@quarantine.command(
-    epilog=f'Example: weir quarantine discard retail silver.orders --file "*2026-03-01*" --reason "sent twice"\n\n{RUN_CODES}'
-)
+@quarantine.command(epilog=f'Example: weir quarantine discard retail silver.orders --file "*03-01*" --reason "sent twice"\n\n{RUN_CODES}')
 def discard(
     pipeline: PipelineName,
     table: AnyTable,

@@ -99,10 +99,9 @@ def _note_rules(project: Project, plan: Plan) -> list[str]:
     """Keep the rules that batches are judged by from now on; those of tables that have rows already are named where they changed."""
     verdicts, rules = Verdicts(plan.ledger), project.rules.get(plan.pipeline.name, {})
     changed = [table for table in plan.tables if verdicts.note_rules(table, rules.get(table, ()))]
-    way = f"weir rebuild {plan.pipeline.name}"
-    return [
-        f"{table}: its rules changed since the last run; rows that are there stay (`{way} {table}` judges them anew)" for table in changed
-    ]
+    rebuild = f"weir rebuild {plan.pipeline.name}"
+    said = "its rules changed since the last run; rows that are there stay"
+    return [f"{table}: {said} (`{rebuild} {table}` judges them anew)" for table in changed]
 
 
 def _report(order: RunOrder) -> list[str]:

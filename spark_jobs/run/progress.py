@@ -13,15 +13,7 @@ from rich.table import Table
 from spark_jobs.config.text import plain
 from spark_jobs.run.result import State, TableRun
 
-MARKS = {
-    State.DONE: "✓",
-    State.UP_TO_DATE: "=",
-    State.FAILED: "✗",
-    State.BLOCKED: "⊘",
-    State.NOT_REACHED: "-",
-    State.RUNNING: "…",
-    State.WAITING: " ",
-}
+MARKS = {State.DONE: "✓", State.UP_TO_DATE: "=", State.FAILED: "✗", State.BLOCKED: "⊘", State.NOT_REACHED: "-", State.RUNNING: "…"}
 COLOURS = {State.DONE: "green", State.FAILED: "bold red", State.BLOCKED: "bold yellow", State.RUNNING: "cyan", State.NOT_REACHED: "yellow"}
 
 
@@ -96,7 +88,7 @@ class LiveProgress:
             rate = f"{run.counts.rows_in / seconds:,.0f}" if seconds > 0 and run.counts.rows_in else ""
             numbers = (f"{run.counts.rows_in:,}", f"{run.counts.published:,}", f"{aside:,}", rate, f"{seconds:.1f}")
             shown = numbers if run.state not in (State.WAITING, State.UP_TO_DATE, State.NOT_REACHED) else ("",) * 5
-            table.add_row(MARKS[run.state], run.table, run.state.value.replace("_", " "), *shown, style=COLOURS.get(run.state))
+            table.add_row(MARKS.get(run.state, " "), run.table, run.state.value.replace("_", " "), *shown, style=COLOURS.get(run.state))
         return table
 
 

@@ -105,8 +105,8 @@ def _run_dimension(run: RunContext, name: str) -> None:
 
 
 def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
-    """What a person wants done, and a release that a crash left open, come first. Then new facts come in, those that are there are brought to what the dimensions say
-    now, and those that wait are looked at again.
+    """What a person wants done, and a release that a crash left open, come first. Then new facts come in, those that are there are brought
+    to what the dimensions say now, and those that wait are looked at again.
     """
     silver, table = run.pipeline.silver[name], f"silver.{name}"
     tables.create(run.lake.table(table), silver_ddl(run.pipeline, name), tables.CHANGE_FEED)

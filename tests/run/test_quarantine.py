@@ -1,0 +1,138 @@
+"""Rows in quarantine: replayed exactly once, discarded, and what is left of both in a rebuild and in a verification."""
+
+import json
+from contextlib import nullcontext
+from datetime import date
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.lake import failpoints
+from spark_jobs.lake.selection import Selection
+from spark_jobs.run.order import Errand
+from spark_jobs.run.rebuild import rebuild_tables
+from spark_jobs.run.replaying import do_errand, try_replay
+from spark_jobs.run.result import RunResult, Status
+from spark_jobs.verify.pipeline import verify_pipeline
+from tests.conftest import PROFILE, Workshop
+from tests.run.test_gate import PIPELINE, RULES, decided, ids, ledger, missing, order, prepare
+from tests.verify.conftest import differing
+
+pytestmark = pytest.mark.spark
+
+PEOPLE = """
+expectations:
+  city_not_empty:
+    type: expect_column_value_lengths_to_be_between
+    kwargs: {column: city, min_value: LEAST}
+    on_fail: quarantine
+    reason: A city has a name.
+"""
+
+
+def errand(table: str, action: str = "replay", **filters: object) -> Errand:
+    return Errand(table, action, Selection(**filters), "ada@here", "wrong rule")  # type: ignore[arg-type]
+
+
+def replayed(workshop: Workshop, table: str, action: str = "replay", **filters: object) -> RunResult:
+    return do_errand(workshop.project, "shop", PROFILE, errand(table, action, **filters), start=workshop._start)
+
+
+def states(workshop: Workshop, table: str) -> list[tuple[int, str, int]]:
+    """Line, state and attempts of every row that is or was in quarantine."""
+    return workshop.rows(f"shop.quarantine.{table}", "line", "state", "attempts")
+
+
+def allow_fax(workshop: Workshop) -> None:
+    workshop.write("expectations/shop/silver.orders.yml", RULES.replace("[web, till]", "[web, till, fax]").replace("MEAN", "1000"))
+
+
+def test_replayed_rows_that_pass_by_now_are_published_once_and_the_others_stay(workshop: Workshop) -> None:
+    prepare(workshop)
+    workshop.land("people/1.csv", "id,city,at\n1,Ulm,2024-01-01\n")
+    workshop.land("orders/1.json", order(1, kind="fax") + order(2, kind="fax", cents=-1) + order(3) + order(4, kind="post"))
+    workshop.run("shop")
+    allow_fax(workshop)
+
+    dry = try_replay(workshop.project, "shop", PROFILE, errand("silver.orders", rules=("known_kind",)), start=workshop._start)
+    by_file = replayed(workshop, "silver.orders", files=("other/*",), since=date(2000, 1, 1))
+    first = replayed(workshop, "silver.orders", rules=("known_kind",))
+    second = replayed(workshop, "silver.orders")
+
+    assert dry.message == "silver.orders: 1 would pass, 2 would be quarantined; this was a dry run"
+    assert [result.exit_code for result in (by_file, first, second)] == [0, 0, 0], first.message
+    assert workshop.rows("shop.silver.orders", "id", "city") == [(1, "Ulm"), (3, "Ulm")]
+    assert sum(row[0] for row in workshop.rows("shop.gold.per_hour", "order_count")) == 2
+    assert states(workshop, "silver.orders") == [(1, "replayed", 1), (2, "open", 2), (4, "open", 2)]
+    still = {
+        line: [reason["rule"] for reason in found] for line, found in workshop.rows("shop.quarantine.silver.orders", "line", "reasons")
+    }
+    assert still[2] == ["cents_not_negative"]
+    assert missing(workshop) == {}
+    assert workshop.run("shop").status is Status.NOTHING_TO_DO
+
+
+def test_a_replay_that_dies_is_ended_by_the_next_run(workshop: Workshop) -> None:
+    prepare(workshop)
+    workshop.land("orders/1.json", order(1, kind="fax") + order(2, kind="post"))
+    workshop.run("shop")
+    allow_fax(workshop)
+
+    for point in ("gate.after", "write.after", "marker.before"):
+        with failpoints.arm(f"{point}:silver.orders@replay=raise"):
+            assert replayed(workshop, "silver.orders", rules=("known_kind",)).status is Status.FAILED
+    prepare(workshop)  # the rules of before: a replay that has begun is ended by those that it began with
+    ended = workshop.run("shop")
+
+    assert ended.exit_code == 0, ended.message
+    assert ids(workshop) == [1]
+    assert states(workshop, "silver.orders") == [(1, "replayed", 1), (2, "open", 1)]
+    assert missing(workshop) == {}
+    assert workshop.run("shop").status is Status.NOTHING_TO_DO
+
+
+def test_versions_of_a_dimension_are_replayed_into_their_history(workshop: Workshop) -> None:
+    workshop.write("conf/pipelines/shop.yml", PIPELINE)
+    workshop.write("expectations/shop/dimension.people.yml", PEOPLE.replace("LEAST", "4"))
+    workshop.land("people/1.csv", "id,city,at\n1,Berlin,2024-01-01\n1,Ulm,2024-03-01\n1,Potsdam,2024-06-01\n")
+    workshop.land("orders/1.json", order(1))
+    workshop.run("shop")
+    workshop.write("expectations/shop/dimension.people.yml", PEOPLE.replace("LEAST", "3"))
+
+    result = replayed(workshop, "dimension.people")
+    workshop.run("shop")
+
+    assert result.exit_code == 0, result.message
+    assert [row[0] for row in workshop.rows("shop.dimension.people", "city")] == ["Berlin", "Potsdam", "Ulm"]
+    assert workshop.rows("shop.silver.orders", "id", "city") == [(1, "Ulm")]
+    assert states(workshop, "dimension.people") == [(3, "replayed", 1)]
+    assert missing(workshop) == {}
+
+
+def test_what_people_decided_survives_a_rebuild_and_is_taken_as_it_is_by_verify(workshop: Workshop, spark: SparkSession) -> None:
+    prepare(workshop)
+    workshop.land("orders/1.json", order(1, cents=50_000))
+    assert workshop.run("shop").status is Status.BLOCKED
+    assert decided(workshop, "set_aside").exit_code == 0
+    workshop.land("orders/2.json", order(2, kind="fax") + order(3, kind="post") + order(4) + order(5, cents=-1))
+    workshop.run("shop")
+    assert replayed(workshop, "silver.orders", "discard", rules=("cents_not_negative",)).exit_code == 0
+    allow_fax(workshop)
+    assert replayed(workshop, "silver.orders", rules=("known_kind",)).exit_code == 0
+    workshop.land("orders/3.json", order(6, kind="fax") + order(7, kind="post"))
+    assert workshop.run("shop").exit_code == 0
+
+    verified = verify_pipeline(workshop.project, "shop", PROFILE, start=lambda: nullcontext(spark))
+    before = ids(workshop)
+    workshop.write("expectations/shop/silver.orders.yml", RULES.replace("[web, till]", "[web, till, fax]").replace("MEAN", "100000"))
+    rebuilt = rebuild_tables(workshop.project, "shop", PROFILE, ["silver.orders"], start=workshop._start)
+
+    assert differing(verified) == {}
+    assert rebuilt.status is Status.OK, rebuilt.message
+    assert ids(workshop) == before == [2, 4, 6]
+    kept = workshop.rows("shop.quarantine.silver.orders", "record", "state", "reasons")
+    assert sorted((json.loads(record)["id"], state, reasons[0]["rule"]) for record, state, reasons in kept) == [
+        (1, "open", "set aside"), (3, "open", "known_kind"), (5, "discarded", "cents_not_negative"), (7, "open", "known_kind"),
+    ]  # fmt: skip
+    assert missing(workshop) == {}
+    assert [row["action"] for row in ledger(workshop).rows("decisions")] == ["set_aside", "discard"]
