@@ -51,9 +51,9 @@ def failing(rules: Iterable[Rule], rows: list[Row]) -> set[str]:
 def _failing_in_gx(rules: list[Rule], frame: pandas.DataFrame) -> set[str]:
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
-    suite = gx.ExpectationSuite(name="shipped")
-    for rule in rules:
-        suite.add_expectation_configuration(ExpectationConfiguration(rule.type, dict(rule.kwargs), meta={"name": rule.name}))
+    # Given at once: added one by one, a second expectation of the same type and column would take the place of the first.
+    known = [ExpectationConfiguration(rule.type, dict(rule.kwargs), meta={"name": rule.name}).to_domain_obj() for rule in rules]
+    suite = gx.ExpectationSuite(name="shipped", expectations=known)
     batch = context.data_sources.add_pandas("rows").add_dataframe_asset("rows").add_batch_definition_whole_dataframe("rows")
     found = batch.get_batch({"dataframe": frame}).validate(suite).results
     assert len(found) == len(rules)
