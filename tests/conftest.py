@@ -106,7 +106,8 @@ def workshop(idle_workshop: Workshop, spark: SparkSession) -> Workshop:
 @pytest.fixture
 def shipped(tmp_path: Path, spark: SparkSession) -> Workshop:
     """The shipped configuration over a lake and a landing zone of the test's own."""
-    shutil.copytree(ROOT / "conf", tmp_path / "conf")
+    for folder in ("conf", "expectations"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     return Workshop(tmp_path, spark)
 
 

@@ -21,7 +21,7 @@ def first_delivery(new_workshop: Callable[[], Workshop]) -> Workshop:
     workshop = new_workshop()
     shutil.copy(ROOT / "conf" / "log4j2.properties", workshop.root / "conf")
     (workshop.root / ".envs").symlink_to(ROOT / ".envs")
-    workshop.write("conf/pipelines/shop.yml", shop.PIPELINE)
+    shop.write_pipeline(workshop)
     shop.land_first(workshop)
     result = workshop.run("shop")
     assert result.exit_code == 0, result.message

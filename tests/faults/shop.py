@@ -54,6 +54,47 @@ gold:
     late: keep
   per_sku: {from: silver.lines, group_by: sku, measures: {line_count: count(*)}}
 """
+RULES = {
+    "dimension.people": """
+expectations:
+  city_is_no_number:
+    type: expect_column_values_to_not_match_regex
+    kwargs: {column: city, regex: "[0-9]"}
+    on_fail: quarantine
+    reason: A number is a postcode.
+""",
+    "silver.orders": """
+expectations:
+  usual_price:
+    type: expect_column_values_to_be_between
+    kwargs: {column: cents, max_value: 5000}
+    on_fail: quarantine
+    reason: Nothing costs more.
+  unique_orders:
+    type: expect_column_values_to_be_unique
+    kwargs: {column: id}
+    on_fail: block
+    scope: table
+    reason: An order stands once.
+""",
+    "silver.lines": """
+expectations:
+  known_sku:
+    type: expect_column_values_to_be_in_set
+    kwargs: {column: sku, value_set: [a, b]}
+    on_fail: warn
+    reason: A new sku is worth a look.
+""",
+    "gold.per_hour": """
+expectations:
+  no_empty_window:
+    type: expect_column_values_to_be_between
+    kwargs: {column: order_count, min_value: 1}
+    on_fail: block
+    reason: A window without orders is no window.
+""",
+}
+"""Every kind of action, on every kind of table that can have it."""
 KINDS = {
     "bronze.orders": "bronze",
     "bronze.people": "bronze",
@@ -72,7 +113,8 @@ KINDS = {
     "deleted.silver.orders": "deleted",
     "late.gold.closed": "late",
 }
-OF_PROCESSING = {"_file_modified_at", "_processed_at", "_revision", "_arrived_at", "arrived_at", "set_aside_at", "run_id", "batch"}
+OF_PROCESSING = {"_file_modified_at", "_processed_at", "_revision", "_arrived_at", "arrived_at", "set_aside_at", "first_seen_at"}
+OF_PROCESSING |= {"run_id", "batch"}
 """Columns that tell of the way to a row. The order of arrival is the same in all of these lakes: what tells of that is compared."""
 
 
@@ -86,6 +128,12 @@ def order(number: int, of: int, version: int, at: str, cents: int = 100, op: str
     return f'{{{head},"items":[{items}]}}\n'
 
 
+def write_pipeline(workshop: Workshop) -> None:
+    workshop.write("conf/pipelines/shop.yml", PIPELINE)
+    for table, rules in RULES.items():
+        workshop.write(f"expectations/shop/{table}.yml", rules)
+
+
 def land_first(workshop: Workshop) -> None:
     """People 1 and 2; their orders, two of a person who is not there yet, one that is left out, and one that cannot be read."""
     workshop.land("people/1.json", person(1, "Ulm", "new", "2024-01-01") + person(2, "Bonn", "old", "2024-01-01"))
@@ -97,13 +145,15 @@ def land_first(workshop: Workshop) -> None:
 
 
 def land_second(workshop: Workshop) -> None:
-    """Person 7 comes, 1 moved in March, 2 has another level; orders are corrected, deleted, late, repeated, waiting, wrong."""
+    """Person 7 comes, 1 moved in March, 2 has another level; orders are corrected, deleted, late, repeated, waiting, wrong. Rules refuse
+    a member and an order.
+    """
     people = person(7, "Rome", "new", "2024-02-01") + person(1, "Cologne", "new", "2024-03-01") + person(2, "Bonn", "top", "2024-04-01")
-    workshop.land("people/2.json", people + '{"id":8,"city":"Nowhere","at":"soon"}\n')
+    workshop.land("people/2.json", people + '{"id":8,"city":"Nowhere","at":"soon"}\n' + person(6, "89073", "new", "2024-02-01"))
     corrected, deleted = order(1, 1, 2, "10:10", cents=150), order(2, 2, 5, "08:20", op="D")
     workshop.land("orders/3.json", corrected + deleted + order(6, 9, 1, "12:30") + order(7, 2, 1, "14:30") + "no order\n")
     workshop.land("orders/4.json", order(2, 2, 4, "08:40") + order(8, 1, 1, "07:30", skus="abc") + order(4, 1, 1, "11:10"))
-    workshop.land("orders/5.json", order(3, 7, 2, "13:10") + order(9, 2, 1, "14:50") + order(10, 2, 1, "09:50"))
+    workshop.land("orders/5.json", order(3, 7, 2, "13:10") + order(9, 2, 1, "14:50") + order(10, 2, 1, "09:50") + order(12, 2, 1, "09:55", 9900))
 
 
 def run_in_order(workshop: Workshop) -> RunResult:

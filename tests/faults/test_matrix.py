@@ -47,8 +47,8 @@ class Deaths:
 def test_runs_that_die_one_after_the_other_lose_and_double_nothing(
     damaged_shop: Workshop, undisturbed: Undisturbed, expected: Expected
 ) -> None:
-    """Nothing is written between a point that is skipped here and the one before it: to die at either leaves the same files."""
-    deaths = Deaths("write.before", "marker.before", "consumed.before")
+    """Between a point that is skipped here and the one before it nothing is written that others go by: to die at either is the same."""
+    deaths = Deaths("gate.before", "write.before", "marker.before", "consumed.before")
 
     deaths.run_until_none(damaged_shop)
 

@@ -65,6 +65,29 @@ gold:
     group_by: [sku]
     measures: {{item_count: count(*)}}
 """
+RULES = {
+    "dimension.members": """
+expectations:
+  no_bonn:
+    type: expect_column_values_to_not_be_in_set
+    kwargs: {column: city, value_set: [Bonn]}
+    on_fail: quarantine
+    reason: Bonn is closed.
+""",
+    "silver.orders": """
+expectations:
+  usual_amount:
+    type: expect_column_values_to_be_between
+    kwargs: {column: amount, max_value: 9.5, row_condition: "member <> 3", condition_parser: spark}
+    on_fail: quarantine
+    reason: Only member 3 buys so much.
+  some_amount:
+    type: expect_column_min_to_be_between
+    kwargs: {column: amount, min_value: 0}
+    on_fail: block
+    reason: Nobody is paid for buying.
+""",
+}
 START = datetime(2024, 5, 1, tzinfo=UTC)
 KEYS, MEMBERS, VERSIONS, HOURS = 25, 6, 4, 30
 DIRT = (
@@ -75,8 +98,8 @@ DIRT = (
     '{"v":1}',
     '{"id":3,"v":2,"at":"2099-01-01","amount":1}',
 )
-NOT_COMPARED = {"_processed_at", "_revision", "_arrived_at", "_seen_until", "_closed_until", "_confirmed_by", "set_aside_at", "run_id"}
-NOT_COMPARED |= {"batch", "arrived_at", "chunk", "seen_until", "closed_until", "_file", "_file_id", "_line"}
+NOT_COMPARED = {"_processed_at", "_revision", "_arrived_at", "_seen_until", "_closed_until", "_confirmed_by", "set_aside_at", "first_seen_at"}
+NOT_COMPARED |= {"run_id", "batch", "arrived_at", "chunk", "seen_until", "closed_until", "_file", "_file_id", "_line"}
 KEYLESS = ("silver.items",)
 TABLES = ("dimension.members", "dimension.newest", "silver.orders", "silver.items", "gold.per_hour", "gold.closed", "gold.per_sku")
 SIDES = (
@@ -132,6 +155,8 @@ def _member_file(random: Random) -> str:
 
 def write_pipeline(workshop: Workshop, files_per_batch: int) -> None:
     workshop.write("conf/pipelines/world.yml", PIPELINE.format(files_per_batch=files_per_batch))
+    for table, rules in RULES.items():
+        workshop.write(f"expectations/world/{table}.yml", rules)
 
 
 def tables_of(workshop: Workshop) -> dict[str, list[str]]:
