@@ -179,6 +179,7 @@ def test_what_is_refused_is_a_type_of_great_expectations() -> None:
         ("expect_column_values_to_not_be_null", "{column: amount, severity: info}", "kwargs.severity", "no argument", "beside kwargs"),
         ("expect_column_values_to_not_be_null", "{column: amount, result_format: COMPLETE}", "kwargs.result_format", "no arg", "mostly"),
         ("expect_column_values_to_be_in_set", "{column: amount, value_set: paid}", "kwargs.value_set", "'paid' cannot be", "valid list"),
+        ("expect_column_values_to_be_of_type", "{column: status, type_: string}", "kwargs.type_", "'string' is not", "'StringType'"),
         ("expect_column_values_to_be_between", "{column: amount, min_value: soon}", "kwargs.min_value", "'soon' cannot be", "valid float"),
     ],
 )
