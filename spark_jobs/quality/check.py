@@ -93,7 +93,7 @@ def _judge_arguments(expectation: type[Expectation], kwargs: Mapping[str, Any]) 
         _construct(expectation, {name: value for name, value in kwargs.items() if name in allowed})
     except ValidationError as error:
         yield from _explain(error, kwargs)
-    except GreatExpectationsError as error:
+    except (GreatExpectationsError, OverflowError) as error:
         yield (), f"Great Expectations refuses the arguments: {error}", "correct them"
 
 

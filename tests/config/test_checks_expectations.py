@@ -237,6 +237,15 @@ ARGUMENTS: dict[str, Case] = {
         "not a number",
         "without quotes",
     ),
+    "a number beyond all": (
+        BETWEEN,
+        "{column: amount, max_value: 1.0e999}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "inf is not a number",
+        "number",
+    ),
     "a number for a time": (BETWEEN, "{column: ordered_at, min_value: 5}", "on_fail: warn", "silver.orders", 4, "not a date", "2024-01-31"),
     "a day that is not there": (
         BETWEEN,
