@@ -11,6 +11,7 @@ from weir_operator import WeirOperator
 
 from spark_jobs.config import ConfigError, load_pipeline
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.rule_files import survey_rules
 
 # One stage: tasks that may run once all tasks of the stage before are done. A task: its id and the arguments of `weir run`.
 Stage = dict[str, list[str]]
@@ -20,26 +21,32 @@ RETRY_DELAY = timedelta(minutes=1)
 
 
 def build_dags(root: Path) -> tuple[dict[str, DAG], list[str]]:
-    """The DAGs of conf/pipelines by name, and what is wrong with the files that have none."""
+    """The DAGs of conf/pipelines by name, and what is wrong with the files that have none and with expectation files.
+
+    A pipeline keeps its DAG when only what is expected of its tables is broken: its next run says so and fails, which is louder than
+    a DAG that is gone.
+    """
     dags: dict[str, DAG] = {}
+    pipelines: dict[str, Pipeline] = {}
     problems: list[str] = []
     for path in sorted((root / "conf" / "pipelines").glob("*.yml")):
         try:
-            dags[path.stem] = pipeline_dag(path, root)
+            pipelines[path.stem] = load_pipeline(path, root)
+            dags[path.stem] = pipeline_dag(pipelines[path.stem], root)
         except ConfigError as error:
             problems.append(str(error))
         except AirflowException as error:
             problems.append(f"conf/pipelines/{path.name}: {error}")
-    return dags, problems
+    _, broken = survey_rules(root, pipelines)
+    return dags, problems + [str(problem) for problem in broken]
 
 
-def pipeline_dag(path: Path, root: Path) -> DAG:
-    """The DAG of one file."""
-    pipeline = load_pipeline(path, root)
+def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
+    """The DAG of one pipeline."""
     dag = DAG(
         pipeline.name,
         description=pipeline.description,
-        doc_md=f"{pipeline.description}\n\nDefined in `conf/pipelines/{path.name}`.",
+        doc_md=f"{pipeline.description}\n\nDefined in `conf/pipelines/{pipeline.name}.yml`.",
         schedule=pipeline.schedule,
         start_date=START,
         catchup=False,

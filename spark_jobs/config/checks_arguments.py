@@ -12,11 +12,13 @@ from spark_jobs.config.regexes import judge_regex
 from spark_jobs.config.report import Report
 
 ORDERED = ("expect_column_values_to_be_between", "expect_column_max_to_be_between", "expect_column_min_to_be_between")
+WITHIN_RECORD = "expect_select_column_values_to_be_unique_within_record"
+IGNORED_ROWS = ("all_values_are_missing", "any_value_is_missing", "never")
 ALIKE = (
     "expect_column_pair_values_to_be_equal",
     "expect_column_pair_values_a_to_be_greater_than_b",
     "expect_multicolumn_values_to_be_equal",
-    "expect_select_column_values_to_be_unique_within_record",
+    WITHIN_RECORD,
 )
 # Types that can be asked of columns of one kind only.
 ASKED_OF: dict[str, Kind] = {
@@ -66,6 +68,16 @@ def check_arguments(rule: Rule, columns: Columns, path: Path, report: Report) ->
             report.add((*below, name), given, "a mapping stands for a value that nobody gives", "write the value itself")
         elif name in LISTS and given == []:
             report.add((*below, name), given, "the list is empty, so that nothing can hold or fail", "name at least one")
+    if rule.type == WITHIN_RECORD:
+        _check_within_record(rule, below, report)
+
+
+def _check_within_record(rule: Rule, below: Path, report: Report) -> None:
+    """What Great Expectations takes without a word and then fails on, or does not heed."""
+    if len(_list(rule, "column_list")) == 1:
+        report.add((*below, "column_list"), rule.kwargs["column_list"], "one column cannot repeat a value of another", "name at least two")
+    if "ignore_row_if" in rule.kwargs:
+        report.require((*below, "ignore_row_if"), str(rule.kwargs["ignore_row_if"]), list(IGNORED_ROWS), "choice called")
 
 
 def _judge_kinds(rule: Rule, kinds: Mapping[str, Kind], columns: Columns) -> Iterator[tuple[str, str]]:

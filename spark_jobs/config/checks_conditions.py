@@ -6,7 +6,6 @@ from string import Formatter
 from spark_jobs.config.checks_columns import Path
 from spark_jobs.config.checks_sql import Columns, resolve_columns, sampling
 from spark_jobs.config.errors import did_you_mean
-from spark_jobs.config.expectation_types import OWN
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.expressions import judge_row_expression, order_dependent, unknown_functions, unstable_functions
 from spark_jobs.config.judged_table import JudgedTable
@@ -21,7 +20,7 @@ def check_row_condition(rule: Rule, known: Columns | None, path: Path, report: R
     """Great Expectations takes a condition as Spark's SQL when condition_parser says so; other forms are not checked, so not taken."""
     condition, parser = rule.kwargs.get("row_condition"), rule.kwargs.get("condition_parser")
     place = (*path, "kwargs", "row_condition")
-    if rule.type in OWN or condition is None:
+    if condition is None:
         return
     if not isinstance(condition, str):
         report.add(place, condition, "the row_condition is not text", "write it as SQL, as in row_condition: status = 'paid'")

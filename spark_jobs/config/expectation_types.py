@@ -3,7 +3,7 @@
 All others are Great Expectations' own and are checked where it is installed (quality/check.py).
 """
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -40,21 +40,32 @@ REFUSED = {
 """Types of Great Expectations that cannot be used here, and why."""
 
 
-class RowCountHistory(Model):
+class OwnType(Model):
+    """What all of Weir's own types take, as Great Expectations' do."""
+
+    row_condition: str | None = Field(None, description="SQL condition: only such rows are looked at")
+    condition_parser: Literal["spark"] | None = Field(None, description="goes with row_condition")
+
+
+class RowCountHistory(OwnType):
     """expect_table_row_count_to_match_history: the rows about to be published against the median of the last batches."""
 
-    min_ratio: float = Field(gt=0, description="at least so many times the median")
-    max_ratio: float = Field(gt=0, description="at most so many times the median")
+    min_ratio: float | None = Field(None, gt=0, description="at least so many times the median")
+    max_ratio: float | None = Field(None, gt=0, description="at most so many times the median")
     batches: int = Field(10, ge=1, le=1_000, description="how many of the last batches the median is taken of")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
-        if self.min_ratio > self.max_ratio:
+        if self.min_ratio is None and self.max_ratio is None:
+            raise ValueError("neither min_ratio nor max_ratio is given; add at least one of them")
+        if self.row_condition is not None:
+            raise ValueError("'row_condition' is incompatible with a comparison of whole batches; remove it")
+        if self.min_ratio is not None and self.max_ratio is not None and self.min_ratio > self.max_ratio:
             raise ValueError(f"min_ratio ({self.min_ratio}) is greater than max_ratio ({self.max_ratio}); exchange them")
         return self
 
 
-class RecentMaximum(Model):
+class RecentMaximum(OwnType):
     """expect_column_max_to_be_recent: the newest time against the newest recorded arrival of the pipeline."""
 
     column: ColumnName = Field(description="a timestamp or date column")
@@ -65,7 +76,7 @@ class RecentMaximum(Model):
         return parse_duration(self.max_age).total_seconds()
 
 
-class OtherTableMembers(Model):
+class OtherTableMembers(OwnType):
     """expect_column_values_to_be_in_other_table: every value is there in another table; NULLs pass."""
 
     column: ColumnName | None = Field(None, description="the column whose values are looked up")
@@ -93,7 +104,7 @@ class OtherTableMembers(Model):
         return self.other_column_list or ([self.other_column] if self.other_column else [])
 
 
-class OtherTableSum(Model):
+class OtherTableSum(OwnType):
     """expect_column_sum_to_equal_other_table: two sums that must match."""
 
     column: ColumnName = Field(description="a number column")
@@ -106,7 +117,7 @@ class OtherTableSum(Model):
         return [self.other_column]
 
 
-OWN: dict[str, type[Model]] = {
+OWN: dict[str, type[OwnType]] = {
     "expect_table_row_count_to_match_history": RowCountHistory,
     "expect_column_max_to_be_recent": RecentMaximum,
     "expect_column_values_to_be_in_other_table": OtherTableMembers,

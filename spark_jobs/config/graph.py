@@ -9,6 +9,7 @@ from pathlib import Path
 
 from spark_jobs.config.document import name_in_project
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.expectations import Rule
 from spark_jobs.config.loading import pipeline_file
 from spark_jobs.config.pipeline import Gold, Pipeline
 
@@ -59,6 +60,12 @@ def gold_inputs(gold: Gold, conf: Path) -> list[str]:
     if gold.sql is not None:
         named += tables_named_in((conf / gold.sql).read_text(encoding="utf-8"))
     return list(dict.fromkeys(named))
+
+
+def tables_read_by(rule: Rule) -> list[str]:
+    """The other tables that judging a rule reads, by full name, each once."""
+    other, query = rule.kwargs.get("other_table"), rule.kwargs.get("unexpected_rows_query")
+    return [other] if isinstance(other, str) else tables_named_in(query) if isinstance(query, str) else []
 
 
 def tables_named_in(sql: str) -> list[str]:

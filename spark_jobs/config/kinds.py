@@ -1,6 +1,7 @@
 """What a value in an expectation can be compared with: columns of numbers, text, times or truth, and whole counts."""
 
 import re
+import sys
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -38,7 +39,7 @@ def explain_misfit(value: Any, kind: Kind) -> tuple[str, str] | None:
 
 def as_comparable(value: Any) -> float | datetime | None:
     """A bound as a number or as a time; None for what is neither."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if _is_number(value):
         return float(value)
     return parse_time(value) if isinstance(value, str) else None
 
@@ -55,11 +56,15 @@ def parse_time(text: str) -> datetime | None:
 
 
 def _is(value: Any, kind: Kind) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind == "number":
-        return is_number
+        return _is_number(value)
     if kind == "count":
-        return is_number and value >= 0 and value == int(value)
+        return _is_number(value) and value >= 0 and value == int(value)
     if kind == "time":
         return isinstance(value, str) and parse_time(value) is not None
     return isinstance(value, bool) if kind == "truth" else isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    """One that a double can hold: what does not fit is a typing mistake, and cannot be compared."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

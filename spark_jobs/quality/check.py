@@ -18,6 +18,7 @@ from great_expectations.expectations import core
 from great_expectations.expectations.core.expect_column_quantile_values_to_be_between import QuantileRange
 from great_expectations.expectations.expectation import Expectation
 from great_expectations.expectations.registry import get_expectation_impl, get_metric_provider, list_registered_expectation_implementations
+from pyspark.sql import types
 
 from spark_jobs.config.errors import Problem, did_you_mean
 from spark_jobs.config.expectation_types import OWN, REFUSED
@@ -34,6 +35,8 @@ ELSEWHERE = {
     "notes": "write reason beside kwargs",
     "meta": "write reason beside kwargs",
 }
+
+SPARK_TYPES = sorted(name for name, kind in vars(types).items() if isinstance(kind, type) and issubclass(kind, types.DataType))
 
 
 def check_rules(project: Project) -> list[Problem]:
@@ -80,11 +83,17 @@ def _judge_arguments(expectation: type[Expectation], kwargs: Mapping[str, Any]) 
         if name not in allowed:
             message = f"{expectation.expectation_type} has no argument {name!r}"
             yield (name,), message, ELSEWHERE.get(name) or did_you_mean(name, allowed)
+    for name in ("type_", "type_list"):
+        given = kwargs.get(name)
+        for strange in [
+            kind for kind in (given if isinstance(given, list) else [given]) if isinstance(kind, str) and kind not in SPARK_TYPES
+        ]:
+            yield (name,), f"{shorten(strange)} is not the name of a type of PySpark", did_you_mean(strange, SPARK_TYPES)
     try:
         _construct(expectation, {name: value for name, value in kwargs.items() if name in allowed})
     except ValidationError as error:
         yield from _explain(error, kwargs)
-    except GreatExpectationsError as error:
+    except (GreatExpectationsError, OverflowError) as error:
         yield (), f"Great Expectations refuses the arguments: {error}", "correct them"
 
 

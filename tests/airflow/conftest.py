@@ -51,7 +51,8 @@ def fake_weir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with this repository's DAGs: one pipeline for each kind of tasks, one with a typing error, one with a bad schedule."""
+    """A project with this repository's DAGs: one pipeline for each kind of tasks, one with a typing error, one with a bad schedule;
+    and an expectation file with a typing error."""
     root = tmp_path_factory.mktemp("project")
     for folder in ("dags", "plugins", ".envs"):
         (root / folder).symlink_to(ROOT / folder)
@@ -59,6 +60,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pipelines.mkdir(parents=True)
     for name, tasks, schedule in PIPELINES:
         (pipelines / f"{name}.yml").write_text(PIPELINE.format(name=name, tasks=tasks, schedule=schedule), encoding="utf-8")
+    expectations = root / "expectations" / "by_layer" / "silver.readings.yml"
+    expectations.parent.mkdir(parents=True)
+    expectations.write_text("expectations:\n  kwh_is_there: {kind: expect_column_values_to_not_be_null}\n", encoding="utf-8")
     return root
 
 

@@ -62,5 +62,10 @@ def test_a_broken_file_is_an_import_error_with_its_place_and_leaves_the_other_da
     assert "conf/pipelines/whenever.yml" in shown
 
 
+def test_a_broken_expectation_file_is_shown_and_its_pipeline_keeps_its_dag(told: dict[str, Any]) -> None:
+    assert "expectations/by_layer/silver.readings.yml:2: expectations.kwh_is_there.kind" in told["import_errors"]["broken_pipelines.py"]
+    assert "by_layer" in told["in_service"]
+
+
 def test_airflow_loads_nothing_of_spark(told: dict[str, Any]) -> None:
     assert told["loaded"] == []

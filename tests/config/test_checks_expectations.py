@@ -86,6 +86,13 @@ ACCEPTED = {
         "silver.orders",
     ),
     "a history": (HISTORY, "{min_ratio: 0.5, max_ratio: 2}", "on_fail: block", "silver.orders"),
+    "half a history": (HISTORY, "{min_ratio: 0.5, batches: 3}", "on_fail: block", "silver.orders"),
+    "a recent time of some rows": (
+        RECENT,
+        '{column: ordered_at, max_age: 2 days, row_condition: "amount > 0", condition_parser: spark}',
+        "on_fail: warn",
+        "silver.orders",
+    ),
     "a recent time": (RECENT, "{column: ordered_at, max_age: 2 days}", "on_fail: warn", "silver.orders"),
     "a query": (
         CUSTOM,
@@ -230,6 +237,15 @@ ARGUMENTS: dict[str, Case] = {
         "not a number",
         "without quotes",
     ),
+    "a number beyond all": (
+        BETWEEN,
+        "{column: amount, max_value: 1.0e999}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "inf is not a number",
+        "number",
+    ),
     "a number for a time": (BETWEEN, "{column: ordered_at, min_value: 5}", "on_fail: warn", "silver.orders", 4, "not a date", "2024-01-31"),
     "a day that is not there": (
         BETWEEN,
@@ -308,6 +324,24 @@ ARGUMENTS: dict[str, Case] = {
         "one kind",
     ),
     "an empty set": (IN_SET, "{column: city, value_set: []}", "on_fail: warn", "silver.orders", 4, "the list is empty", "at least one"),
+    "one column within a record": (
+        "expect_select_column_values_to_be_unique_within_record",
+        "{column_list: [amount]}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "cannot repeat a value",
+        "at least two",
+    ),
+    "a wrong choice of rows to ignore": (
+        "expect_select_column_values_to_be_unique_within_record",
+        "{column_list: [amount, version], ignore_row_if: neither}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "no choice called 'neither'",
+        "never",
+    ),
     "a parameter": (
         BETWEEN,
         "{column: amount, min_value: {$PARAMETER: low}}",
@@ -319,7 +353,25 @@ ARGUMENTS: dict[str, Case] = {
     ),
 }
 OWN_TYPES: dict[str, Case] = {
-    "no ratio": (HISTORY, "{max_ratio: 2}", "on_fail: warn", "silver.orders", 4, "'min_ratio' is missing", "times the median"),
+    "no ratio": (HISTORY, "{batches: 2}", "on_fail: warn", "silver.orders", 4, "neither min_ratio nor max_ratio", "add at least one"),
+    "a history of some rows": (
+        HISTORY,
+        "{min_ratio: 1, row_condition: amount > 0, condition_parser: spark}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "whole batches",
+        "remove it",
+    ),
+    "a clock in the condition": (
+        RECENT,
+        "{column: ordered_at, max_age: 1 day, row_condition: paid_at < now(), condition_parser: spark}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "now may not be used",
+        "data",
+    ),
     "ratios that exclude one another": (
         HISTORY,
         "{min_ratio: 3, max_ratio: 2}",

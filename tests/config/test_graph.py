@@ -1,11 +1,13 @@
 """Tables stand after their inputs, whatever the order of the file."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spark_jobs.config import ConfigError, load_project
-from spark_jobs.config.graph import inputs_of, order_tables
+from spark_jobs.config.expectations import Rule
+from spark_jobs.config.graph import inputs_of, order_tables, tables_read_by
 from tests.config.conftest import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,3 +58,15 @@ def test_the_shipped_pipelines_can_be_ordered() -> None:
     project = load_project(ROOT, {})
 
     assert order_tables(project.pipelines["retail"], project.conf)["gold.top_products"] == ("silver.order_lines",)
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "tables"),
+    [
+        ({"column": "amount"}, []),
+        ({"column": "customer_id", "other_table": "dimension.customers", "other_column": "customer_id"}, ["dimension.customers"]),
+        ({"unexpected_rows_query": "SELECT * FROM {batch} JOIN Silver.lines USING (order_id) -- gold.top"}, ["silver.lines"]),
+    ],
+)
+def test_a_rule_names_the_other_tables_that_it_reads(kwargs: dict[str, Any], tables: list[str]) -> None:
+    assert tables_read_by(Rule("rule", "type", kwargs, "warn", "info", "So.")) == tables

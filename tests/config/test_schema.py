@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.config.expectations import Expectation, Expectations
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.schema import json_schema
+from spark_jobs.config.schema import expectations_schema, json_schema
 
 KEYS = {
     "Source": {"format", "path", "pattern", "files_per_batch", "delimiter", "settle", "same_content", "changed", "idle_after"},
@@ -65,3 +66,14 @@ def test_an_editor_offers_the_words_that_a_key_may_have(model: str, key: str, wo
 def test_the_keys_of_late_rows_and_deletes_are_described() -> None:
     assert all("description" in definition("Gold")["properties"][key] for key in ("emit", "watermark", "late"))
     assert "description" in definition("Silver")["properties"]["delete_when"]
+
+
+def test_an_expectation_file_has_a_schema_of_its_own() -> None:
+    schema = expectations_schema()
+    expectation = schema["$defs"]["Expectation"]
+
+    assert set(schema["properties"]) == set(Expectations.model_fields)
+    assert set(expectation["properties"]) == set(Expectation.model_fields)
+    assert expectation["additionalProperties"] is False
+    assert expectation["properties"]["on_fail"]["enum"] == ["quarantine", "warn", "block"]
+    assert "expect_column_max_to_be_recent" in expectation["properties"]["type"]["examples"]

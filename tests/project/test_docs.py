@@ -12,6 +12,9 @@ from pydantic import BaseModel, ValidationError
 
 from spark_jobs.bronze.ingest import BRONZE_DDL
 from spark_jobs.cli.app import app
+from spark_jobs.cli.check import every_problem
+from spark_jobs.config import expectation_types as own_types
+from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
 from spark_jobs.config.checks import check_folder
 from spark_jobs.config.document import read_document
@@ -23,7 +26,7 @@ from spark_jobs.silver.schema import ORIGIN_DDL, SEEN_DDL, SET_ASIDE_DDL
 from tests.conftest import Workshop
 
 ROOT = Path(__file__).resolve().parents[2]
-README, REFERENCE = ROOT / "README.md", ROOT / "docs" / "pipeline-file.md"
+README, REFERENCE, RULES_PAGE = ROOT / "README.md", ROOT / "docs" / "pipeline-file.md", ROOT / "docs" / "expectations.md"
 TABLES_PAGE, OPERATIONS = ROOT / "docs" / "tables.md", ROOT / "docs" / "operations.md"
 PAGES = sorted([README, ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 
@@ -38,26 +41,37 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Gold": models.Gold,
     "Window": models.Window,
 }
+RULE_SECTIONS: dict[str, type[BaseModel]] = {
+    "Expectation file": rules.Expectations,
+    "Expectation": rules.Expectation,
+    "Rows as in earlier batches": own_types.RowCountHistory,
+    "A recent maximum": own_types.RecentMaximum,
+    "Members of another table": own_types.OtherTableMembers,
+    "Sums as in another table": own_types.OtherTableSum,
+}
+SECTIONS_OF = [(REFERENCE, title, model) for title, model in SECTIONS.items()]
+SECTIONS_OF += [(RULES_PAGE, title, model) for title, model in RULE_SECTIONS.items()]
 # Errors of the sample's answers, and those that reach nobody: they become problems of a ConfigError.
 UNSEEN_ERRORS = {"ConflictError", "MisfitError", "SqlError"}
 
 
-def test_every_model_of_a_pipeline_file_has_a_section() -> None:
-    assert set(models.Model.__subclasses__()) == set(SECTIONS.values())
+def test_every_model_of_a_file_has_a_section() -> None:
+    assert set(models_of_files()) == {*SECTIONS.values(), *RULE_SECTIONS.values()}
 
 
-@pytest.mark.parametrize("title", SECTIONS)
-def test_the_reference_lists_exactly_the_keys_of_a_model(title: str) -> None:
-    rows = reference_rows(REFERENCE.read_text(encoding="utf-8"), title)
+@pytest.mark.parametrize(("page", "title", "model"), SECTIONS_OF, ids=[title for _, title, _ in SECTIONS_OF])
+def test_the_reference_lists_exactly_the_keys_of_a_model(page: Path, title: str, model: type[BaseModel]) -> None:
+    rows = reference_rows(page.read_text(encoding="utf-8"), title)
 
-    assert list(rows) == [field.alias or name for name, field in SECTIONS[title].model_fields.items()]
+    assert list(rows) == [field.alias or name for name, field in model.model_fields.items()]
 
 
-@pytest.mark.parametrize("title", SECTIONS)
-def test_the_reference_gives_each_key_its_default_and_an_example_that_is_accepted(title: str, tmp_path: Path) -> None:
-    model = SECTIONS[title]
+@pytest.mark.parametrize(("page", "title", "model"), SECTIONS_OF, ids=[title for _, title, _ in SECTIONS_OF])
+def test_the_reference_gives_each_key_its_default_and_an_example_that_is_accepted(
+    page: Path, title: str, model: type[BaseModel], tmp_path: Path
+) -> None:
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
-    for key, (default, example) in reference_rows(REFERENCE.read_text(encoding="utf-8"), title).items():
+    for key, (default, example) in reference_rows(page.read_text(encoding="utf-8"), title).items():
         field = fields[key]
         assert (default == "*required*") == field.is_required(), f"{title}: {key}"
         if default.startswith("`"):
@@ -75,16 +89,32 @@ def test_a_key_without_a_line_in_the_reference_is_found() -> None:
     assert "files_per_batch" not in reference_rows(shorter, "Source")
 
 
-@pytest.mark.parametrize("page", [README, REFERENCE], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [README, REFERENCE, RULES_PAGE], ids=lambda page: page.name)
 def test_every_pipeline_in_the_documentation_passes_the_check(page: Path, tmp_path: Path) -> None:
     blocks = pipeline_blocks(page)
     assert blocks, f"{page.name} shows no pipeline"
     for number, block in enumerate(blocks):
         root = tmp_path / str(number)
-        shutil.copytree(ROOT / "conf", root / "conf", ignore=shutil.ignore_patterns("pipelines", "__pycache__"))
-        (root / "conf" / "pipelines").mkdir()
-        (root / "conf" / "pipelines" / f"{read_yaml(block, root)['pipeline']}.yml").write_text(block, encoding="utf-8")
+        write_pipeline(root, block)
         assert [str(problem) for problem in check_folder(root, {})] == []
+
+
+def test_every_expectation_file_in_the_documentation_passes_the_check(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```yaml\n# (expectations/\S+)\n(.*?)^```$", RULES_PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert len(blocks) > len(own_types.OWN)
+    for number, (file, text) in enumerate(blocks):
+        assert problems_beside_the_pages_pipeline(tmp_path / str(number), file, text) == []
+
+
+def test_the_documentation_shows_each_type_that_sets_rows_aside_with_arguments_that_pass_the_check(tmp_path: Path) -> None:
+    section = RULES_PAGE.read_text(encoding="utf-8").partition("\n## Types that can set rows aside\n")[2].partition("\n## ")[0]
+    shown = re.findall(r"^\| `(\w+)` \| .+ \| .+ \| `(.+)` \|$", section, re.MULTILINE)
+    names = [f"rule_{number}" for number in range(len(shown))]
+    lines = [f"{{type: {kind}, kwargs: {kwargs}, on_fail: quarantine, reason: It must be so.}}" for kind, kwargs in shown]
+    text = "expectations:\n" + "".join(f"  {name}: {line}\n" for name, line in zip(names, lines, strict=True))
+
+    assert [kind for kind, _ in shown] == list(own_types.COMPILED)
+    assert problems_beside_the_pages_pipeline(tmp_path, "expectations/billing/silver.invoices.yml", text) == []
 
 
 def test_the_pipeline_in_the_readme_is_taken_from_the_shipped_one(tmp_path: Path) -> None:
@@ -163,6 +193,32 @@ def test_every_error_has_an_entry_in_the_runbook() -> None:
     assert [name for name in sorted(errors_of_the_code() - UNSEEN_ERRORS) if not re.search(rf"\b{name}\b", runbook)] == []
 
 
+def models_of_files() -> Iterator[type[BaseModel]]:
+    """The models without those that are only the base of others."""
+    waiting = list(models.Model.__subclasses__())
+    while waiting:
+        model = waiting.pop()
+        waiting += model.__subclasses__()
+        if not model.__subclasses__():
+            yield model
+
+
+def write_pipeline(root: Path, block: str) -> None:
+    """A project with the shipped conf/, but this one pipeline."""
+    shutil.copytree(ROOT / "conf", root / "conf", ignore=shutil.ignore_patterns("pipelines", "__pycache__"))
+    (root / "conf" / "pipelines").mkdir()
+    (root / "conf" / "pipelines" / f"{read_yaml(block, root)['pipeline']}.yml").write_text(block, encoding="utf-8")
+
+
+def problems_beside_the_pages_pipeline(root: Path, file: str, text: str) -> list[str]:
+    """What `weir check` says of an expectation file for the pipeline that the page itself shows."""
+    [pipeline] = pipeline_blocks(RULES_PAGE)
+    write_pipeline(root, pipeline)
+    (root / file).parent.mkdir(parents=True)
+    (root / file).write_text(text, encoding="utf-8")
+    return [str(problem) for problem in every_problem(root, {})]
+
+
 def reference_rows(page: str, title: str) -> dict[str, tuple[str, str]]:
     """The keys in the table of a section, each with its default and its example."""
     section = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
@@ -175,7 +231,7 @@ def problems_of(model: type[BaseModel], written: dict[str, Any], key: str) -> li
     try:
         model.model_validate(written, by_alias=True, by_name=False)
     except ValidationError as error:
-        return [problem["msg"] for problem in error.errors() if problem["loc"][0] == key]
+        return [problem["msg"] for problem in error.errors() if problem["loc"][:1] == (key,)]
     return []
 
 

@@ -10,11 +10,13 @@ import great_expectations as gx
 import pytest
 from great_expectations.core.expectation_suite import ExpectationSuite
 from great_expectations.expectations.registry import get_expectation_impl
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from spark_jobs.cli.check import every_problem
 from spark_jobs.config.errors import Problem
-from spark_jobs.config.expectation_types import COMPILED, REFUSED
+from spark_jobs.config.expectation_types import COMPILED, OWN, REFUSED
 from spark_jobs.quality.check import check_pipeline_rules, check_rules, usable_types
 from tests.conftest import Workshop, weir_environ
 
@@ -179,6 +181,7 @@ def test_what_is_refused_is_a_type_of_great_expectations() -> None:
         ("expect_column_values_to_not_be_null", "{column: amount, severity: info}", "kwargs.severity", "no argument", "beside kwargs"),
         ("expect_column_values_to_not_be_null", "{column: amount, result_format: COMPLETE}", "kwargs.result_format", "no arg", "mostly"),
         ("expect_column_values_to_be_in_set", "{column: amount, value_set: paid}", "kwargs.value_set", "'paid' cannot be", "valid list"),
+        ("expect_column_values_to_be_of_type", "{column: status, type_: string}", "kwargs.type_", "'string' is not", "'StringType'"),
         ("expect_column_values_to_be_between", "{column: amount, min_value: soon}", "kwargs.min_value", "'soon' cannot be", "valid float"),
     ],
 )
@@ -204,6 +207,40 @@ def test_the_rules_of_one_pipeline_can_be_checked_alone(shop: Workshop) -> None:
 
     assert check_pipeline_rules(shop.project, "store") == []
     assert len(check_pipeline_rules(shop.project, "shop")) == 1
+
+
+ODD_VALUES: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        None,
+        True,
+        -1,
+        0.5,
+        10**400,
+        "amount",
+        "status",
+        "(",
+        "now() > 1",
+        "{",
+        "SELECT {0}",
+        "2024-13-01",
+        "silver.orders",
+        [],
+        [None],
+        [[1]],
+        {},
+    ]
+)
+ODD_KEYS = st.sampled_from(
+    sorted({"mostly", "row_condition", "other_table", "self", *(key for kwargs in ARGUMENTS.values() for key in kwargs)})
+)
+
+
+@settings(derandomize=True, deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kind=st.sampled_from([*ARGUMENTS, *OWN]), kwargs=st.dictionaries(ODD_KEYS, ODD_VALUES, max_size=6))
+def test_no_arguments_are_too_odd_to_be_judged(shop: Workshop, kind: str, kwargs: dict[str, Any]) -> None:
+    write_rule(shop, kind, json.dumps(kwargs))
+
+    assert {problem.file for problem in every_problem(shop.root, {})} <= {FILE}
 
 
 def test_a_place_is_told_once_though_two_checks_refuse_it(shop: Workshop) -> None:
