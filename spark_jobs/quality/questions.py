@@ -153,7 +153,7 @@ def _unexpected_rows(rows: DataFrame, rule: Rule, around: Surroundings, views: E
     """GX counts the rows of a query. It would collect some of them too: so they carry nothing."""
     batch = _view(_matching(rows, rule), views)
     named = {name: _view(frame, views) for name, frame in around.tables.items() if name in query.lower()}
-    text = with_views(query.replace("{batch}", batch).strip().rstrip(";"), named)
+    text = with_views(query.format(batch=batch).strip().rstrip(";"), named)
     text = f"SELECT 1 AS unexpected FROM (\n{text}\n)".replace("{", "{{").replace("}", "}}")
     views.callback(rows.sparkSession.catalog.dropTempView, "tmp_view")  # GX binds the rows to this name, asked or not
     return Question(rows, SQL_TYPE, {"unexpected_rows_query": text})

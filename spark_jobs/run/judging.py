@@ -1,11 +1,13 @@
 """What Great Expectations is given beside a batch: the other tables that rules read, the newest arrival, and how large batches were."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
 from spark_jobs.config.expectations import Rule
-from spark_jobs.config.rule_tables import tables_read
+from spark_jobs.config.graph import tables_read_by
+from spark_jobs.config.sensitive import MASK, sensitive_columns
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.ledger import BatchId
@@ -20,11 +22,17 @@ def judge_rows(
     from spark_jobs.quality.gate import Surroundings, judge  # takes seconds to import: only where there are rules
 
     table, step, generation, _ = batch_id
-    others = dict.fromkeys(name for rule in rules for name in tables_read(rule))
+    others = dict.fromkeys(name for rule in rules for name in tables_read_by(rule))
     done = [Counts.of_row(row) for row in plan.ledger.batches(table, generation) if row["step"] == step]
     around = Surroundings(
         tables={name: tables.read(rows.sparkSession, plan.lake.table(name)) for name in others},
         clock=plan.clock(),
         history=[counts.published for counts in done if counts.published],
     )
-    return judge(rows, rules, around, whole() if any(rule.scope == "table" for rule in rules) else None, count)
+    found = judge(rows, rules, around, whole() if any(rule.scope == "table" for rule in rules) else None, count)
+    hidden = sensitive_columns(plan.pipeline, table, plan.conf)
+    return [_masked(result) if any(name in hidden for name in result.rule.columns) else result for result in found]
+
+
+def _masked(result: RuleResult) -> RuleResult:
+    return replace(result, observed=MASK) if result.observed is not None else result

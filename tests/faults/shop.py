@@ -151,9 +151,10 @@ def land_second(workshop: Workshop) -> None:
     people = person(7, "Rome", "new", "2024-02-01") + person(1, "Cologne", "new", "2024-03-01") + person(2, "Bonn", "top", "2024-04-01")
     workshop.land("people/2.json", people + '{"id":8,"city":"Nowhere","at":"soon"}\n' + person(6, "89073", "new", "2024-02-01"))
     corrected, deleted = order(1, 1, 2, "10:10", cents=150), order(2, 2, 5, "08:20", op="D")
+    refused = order(12, 2, 1, "09:55", cents=9900)
     workshop.land("orders/3.json", corrected + deleted + order(6, 9, 1, "12:30") + order(7, 2, 1, "14:30") + "no order\n")
     workshop.land("orders/4.json", order(2, 2, 4, "08:40") + order(8, 1, 1, "07:30", skus="abc") + order(4, 1, 1, "11:10"))
-    workshop.land("orders/5.json", order(3, 7, 2, "13:10") + order(9, 2, 1, "14:50") + order(10, 2, 1, "09:50") + order(12, 2, 1, "09:55", 9900))
+    workshop.land("orders/5.json", order(3, 7, 2, "13:10") + order(9, 2, 1, "14:50") + order(10, 2, 1, "09:50") + refused)
 
 
 def run_in_order(workshop: Workshop) -> RunResult:

@@ -98,8 +98,8 @@ DIRT = (
     '{"v":1}',
     '{"id":3,"v":2,"at":"2099-01-01","amount":1}',
 )
-NOT_COMPARED = {"_processed_at", "_revision", "_arrived_at", "_seen_until", "_closed_until", "_confirmed_by", "set_aside_at", "first_seen_at"}
-NOT_COMPARED |= {"run_id", "batch", "arrived_at", "chunk", "seen_until", "closed_until", "_file", "_file_id", "_line"}
+NOT_COMPARED = {"_processed_at", "_revision", "_arrived_at", "_seen_until", "_closed_until", "_confirmed_by", "set_aside_at"}
+NOT_COMPARED |= {"first_seen_at", "run_id", "batch", "arrived_at", "chunk", "seen_until", "closed_until", "_file", "_file_id", "_line"}
 KEYLESS = ("silver.items",)
 TABLES = ("dimension.members", "dimension.newest", "silver.orders", "silver.items", "gold.per_hour", "gold.closed", "gold.per_sku")
 SIDES = (
