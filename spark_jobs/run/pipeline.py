@@ -12,7 +12,6 @@ from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
-from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
@@ -21,6 +20,7 @@ from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, 
 from spark_jobs.run.progress import make_progress
 from spark_jobs.run.rebuild import finish_swap
 from spark_jobs.run.result import RunResult, Start, State, Status, TableRun
+from spark_jobs.run.rules import check_rules, note_rules
 
 if TYPE_CHECKING:
     from spark_jobs.run.execute import Execution
@@ -72,7 +72,7 @@ def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, star
     due, consumed = due_tables(plan)
     if not due and errand is None:
         return RunResult(name, Status.NOTHING_TO_DO, _nothing(project, plan), seconds=time.monotonic() - started, warnings=warnings)
-    _check_rules(project, name)
+    check_rules(project, name)
     order = new_order(project, profile, plan, lease, errand)
     plan, notes = note_definitions(plan, order.run_id)
     notes += _note_rules(project, plan)
@@ -86,22 +86,10 @@ def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, star
     return RunResult(name, status, message, order.run_id, seconds, tuple(execution.runs.values()), (*warnings, *execution.notes))
 
 
-def _check_rules(project: Project, name: str) -> None:
-    """ConfigError where the installed Great Expectations cannot judge by a rule: asked before Spark starts."""
-    if project.rules.get(name):
-        from spark_jobs.quality.check import check_pipeline_rules  # takes seconds to import: not for a run with nothing to do
-
-        if problems := check_pipeline_rules(project, name):
-            raise ConfigError(problems)
-
-
 def _note_rules(project: Project, plan: Plan) -> list[str]:
-    """Keep the rules that batches are judged by from now on; those of tables that have rows already are named where they changed."""
-    verdicts, rules = Verdicts(plan.ledger), project.rules.get(plan.pipeline.name, {})
-    changed = [table for table in plan.tables if verdicts.note_rules(table, rules.get(table, ()))]
     rebuild = f"weir rebuild {plan.pipeline.name}"
     said = "its rules changed since the last run; rows that are there stay"
-    return [f"{table}: {said} (`{rebuild} {table}` judges them anew)" for table in changed]
+    return [f"{table}: {said} (`{rebuild} {table}` judges them anew)" for table in note_rules(project, plan)]
 
 
 def _report(order: RunOrder) -> list[str]:

@@ -23,6 +23,7 @@ from spark_jobs.run.order import RunOrder, new_order, note_run
 from spark_jobs.run.plan import Plan, make_plan, redefined_tables, with_below
 from spark_jobs.run.progress import Progress, make_progress
 from spark_jobs.run.result import EXIT_CODES, Start, State, Status
+from spark_jobs.run.rules import check_rules, note_rules
 
 if TYPE_CHECKING:
     from spark_jobs.verify.result import TableCheck
@@ -120,6 +121,8 @@ def _only(plan: Plan, chosen: list[str]) -> Plan:
 
 def _rebuild_held(order: RunOrder, live: Plan, is_dry: bool, start: Start | None) -> Rebuild:
     started, name, chosen = time.monotonic(), live.pipeline.name, list(order.plan.tables)
+    check_rules(order.project, name)
+    note_rules(order.project, order.plan)
     _discard_stage(live.lake)
     note_run(order, "rebuild started")
     found: list[TableCheck] = []
