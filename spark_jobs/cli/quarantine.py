@@ -8,7 +8,9 @@ import typer
 MOST = 10_000
 CODES = "Exit codes: 0 ok, also where nothing is quarantined · 2 configuration or usage"
 
-quarantine = typer.Typer(no_args_is_help=True, help="Look at the rows and files that were set aside.")
+quarantine = typer.Typer(
+    no_args_is_help=True, help="Look at the rows and files that were set aside.", epilog="Example: weir quarantine list retail"
+)
 
 PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
 TableName = Annotated[str, typer.Argument(help="A dimension or silver table, as in silver.orders.", metavar="TABLE")]

@@ -92,9 +92,7 @@ def _own(table: Silver | Dimension, more: Iterable[str]) -> Names:
     declared = Names(name.lower() for name in (*(n for n, column in table.columns.items() if column.sensitive), *more))
     if not declared:
         return declared
-    from spark_jobs.config.sql import columns_in  # only where there is something to hide
-
-    computed = {name: columns_in(column.sql) for name, column in table.columns.items() if column.sql}
+    computed = {name: _named(column.sql, table.columns) for name, column in table.columns.items() if column.sql}
     made_from = [name for name, inputs in computed.items() if any(column in declared for column in inputs)]
     inputs = [column for name, named in computed.items() if name in declared for column in named]
     return Names([*declared, *(name.lower() for name in (*made_from, *inputs)), "_content"])
@@ -107,12 +105,20 @@ def _of_gold(pipeline: Pipeline, gold: Gold, conf: Path | None) -> Names:
     hidden = _of_silver(pipeline, silver) if silver else Names()
     if not hidden or silver is None:
         return Names()
-    from spark_jobs.config.sql import columns_in
-
-    measures = [name for name, measure in gold.measures.items() if any(column in hidden for column in columns_in(measure))]
+    measures = [name for name, measure in gold.measures.items() if any(column in hidden for column in _named(measure, hidden))]
     at = (gold.window.column if gold.window else None) or (silver.event_time.column if silver.event_time else None)
     windows = tuple(WINDOW) if gold.window and at in hidden else ()
     return Names(name.lower() for name in (*(column for column in gold.group_by if column in hidden), *measures, *windows))
+
+
+def _named(expression: str, otherwise: Iterable[str]) -> list[str]:
+    """The columns that an expression names; of one that cannot be read all that it might."""
+    from spark_jobs.config.sql import SqlError, columns_in  # only where there is something to hide
+
+    try:
+        return columns_in(expression)
+    except SqlError:
+        return list(otherwise)
 
 
 def _reads_sensitive(pipeline: Pipeline, gold: Gold, conf: Path | None) -> bool:

@@ -125,3 +125,10 @@ def test_records_are_masked_for_all_tables_of_their_source(pipeline: Pipeline) -
     assert sensitive_paths(pipeline, "logs") == {()}
     assert sensitive_columns(pipeline, "bronze.visits") == {"record"}
     assert sensitive_columns(pipeline, "silver.raw") == frozenset()
+
+
+def test_an_expression_that_cannot_be_read_may_tell_of_anything(tmp_path: Path) -> None:
+    broken = SECRETS.replace("split_part(email, '@', 2)", "split_part(((").replace("max(token)", "max(((")
+
+    assert "domain" in sensitive_columns(clicks(broken, tmp_path), "dimension.people")
+    assert "newest_token" in sensitive_columns(clicks(broken, tmp_path), "gold.per_hour")

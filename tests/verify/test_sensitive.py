@@ -40,7 +40,7 @@ def test_a_verification_masks_sensitive_values_and_shows_the_others(shop: Worksh
     table = DeltaTable(shop.root / "lake" / "shop" / "silver" / "people")
     table.update(new_values={"email": "eve@s3cret", "city": "Bonn"}, predicate="id = 1")
     gold = DeltaTable(shop.root / "lake" / "shop" / "gold" / "per_email")
-    gold.update(new_values={"email": None}, predicate="email = 'bob@s3cret'")
+    gold.update(updates={"email": "NULL"}, predicate="email = 'bob@s3cret'")
 
     found = verify(shop, "shop")
 
