@@ -12,7 +12,8 @@ RUN_CODES = (
     "5 another run holds the pipeline"
 )
 
-quarantine = typer.Typer(no_args_is_help=True, help="Look at the rows and files that were set aside, replay or discard them.")
+HELP = "Look at the rows and files that were set aside, replay or discard them."
+quarantine = typer.Typer(no_args_is_help=True, help=HELP, epilog="Example: weir quarantine list retail")
 
 PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
 TableName = Annotated[str, typer.Argument(help="A dimension or silver table, as in silver.orders.", metavar="TABLE")]

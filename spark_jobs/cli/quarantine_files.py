@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from spark_jobs.cli.selecting import check_table
+from spark_jobs.cli.selecting import check_table, wrong_option
 from spark_jobs.cli.whoami import whoami
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.loading import load_project
@@ -25,6 +25,10 @@ def discard_files_command(name: str, table: str, paths: Sequence[str], reason: s
         pipeline, lake = project.pipelines[name], Lake(project.lake, name)
         check_table(pipeline, table, [f"bronze.{source}" for source in pipeline.sources])
         source = table.partition(".")[2]
+        if not paths:
+            raise wrong_option(pipeline, "--file", "", "no file is named", f"`weir quarantine list {name} {table}` names them")
+        if not reason.strip():
+            raise wrong_option(pipeline, "--reason", reason, "the reason is empty", "say in words why they are not wanted")
         with hold_lease(lake.lease(), name, "weir quarantine discard"):
             feed = make_feed(lake, project.landing, source, pipeline.sources[source])
             chunk = discard_files(feed, paths, datetime.now(UTC), whoami(), reason)

@@ -108,14 +108,8 @@ def _print_counts(name: str, counts: list[RuleCount]) -> None:
         printed.add_column(heading, justify="right" if heading == "rows" else "left", overflow="fold")
     for count in counts:
         times = (f"{at:%Y-%m-%d %H:%M}" for at in (count.first_seen_at, count.newest_at))
-        cells = (
-            count.table,
-            plain(count.rule, CELL_LENGTH),
-            f"{count.rows:,}",
-            plain(count.state),
-            *times,
-            plain(count.example_file, CELL_LENGTH),
-        )
+        rule, file = (plain(text, CELL_LENGTH) for text in (count.rule, count.example_file))
+        cells = (count.table, rule, f"{count.rows:,}", plain(count.state), *times, file)
         printed.add_row(*map(Text, cells))
     console.print(printed)
     console.print("a row with several reasons counts for each of their rules")

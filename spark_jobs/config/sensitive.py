@@ -4,23 +4,15 @@ Sensitive are also the SQL columns computed from a sensitive one, what such a SQ
 and in gold what is grouped by or aggregated from it. Names are compared as Spark does, without regard to case.
 """
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from spark_jobs.config.columns import WINDOW
 from spark_jobs.config.graph import gold_inputs
-from spark_jobs.config.pipeline import Column, Dimension, Gold, Pipeline, Silver
+from spark_jobs.config.pipeline import Dimension, Gold, Pipeline, Silver
+from spark_jobs.config.sensitive_fields import FieldPath, Names, columns_named, field_paths, own_sensitive, record_tables
 
 MASK = "•••"
 SIDES = ("quarantine", "parked", "deleted", "late")
-FieldPath = tuple[str, ...]
-
-
-class Names(frozenset[str]):
-    """Names of columns in lower case, asked without regard to case."""
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and super().__contains__(name.lower())
 
 
 class Everything(Names):
@@ -44,33 +36,26 @@ def sensitive_columns(pipeline: Pipeline, table: str, conf: Path | None = None) 
     if layer == "bronze":
         return Names(["record"] if sensitive_paths(pipeline, name) else ())
     if layer == "dimension":
-        return _of_dimension(pipeline.dimensions[name])
+        return _of_dimension(pipeline, pipeline.dimensions[name])
     return _of_silver(pipeline, pipeline.silver[name]) if layer == "silver" else _of_gold(pipeline, pipeline.gold[name], conf)
 
 
 def sensitive_paths(pipeline: Pipeline, source: str) -> frozenset[FieldPath]:
     """Where the records of a source hold sensitive values, for any of its tables; a text source has the one path `()`: all of it."""
-    definitions: list[tuple[Silver | Dimension, frozenset[str]]] = [
-        *((dimension, _of_dimension(dimension)) for dimension in pipeline.dimensions.values()),
+    definitions: list[tuple[Silver | Dimension, Names]] = [
+        *((dimension, _of_dimension(pipeline, dimension)) for dimension in pipeline.dimensions.values()),
         *((silver, _of_silver(pipeline, silver)) for silver in pipeline.silver.values()),
     ]
-    kind = pipeline.sources[source].format
-    return frozenset(
-        _path(name, column, kind)
-        for definition, hidden in definitions
-        if definition.from_ == source
-        for name, column in definition.columns.items()
-        if name in hidden and column.sql is None
-    )
+    mine = [(table, hidden) for table, hidden in definitions if table.from_ == source]
+    return frozenset(path for table, hidden in mine for name, path in field_paths(pipeline, table).items() if name in hidden)
 
 
 def has_sensitive(pipeline: Pipeline) -> bool:
-    tables: list[Silver | Dimension] = [*pipeline.dimensions.values(), *pipeline.silver.values()]
-    return any(column.sensitive for table in tables for column in table.columns.values())
+    return any(column.sensitive for table in record_tables(pipeline) for column in table.columns.values())
 
 
-def _of_dimension(dimension: Dimension) -> Names:
-    own = _own(dimension, ())
+def _of_dimension(pipeline: Pipeline, dimension: Dimension) -> Names:
+    own = own_sensitive(pipeline, dimension, ())
     times = ("_valid_from", "_valid_to", "_confirmed_by") if dimension.sequence_by in own else ()
     return Names([*own, *times])
 
@@ -79,25 +64,12 @@ def _of_silver(pipeline: Pipeline, silver: Silver) -> Names:
     taken, matched = list[str](), list[str]()
     for name, lookup in silver.lookup.items():
         dimension = pipeline.dimensions.get(name)
-        hidden = _of_dimension(dimension) if dimension else Names()
+        hidden = _of_dimension(pipeline, dimension) if dimension else Names()
         taken += [column for column in lookup.take if column in hidden]
         matched += [column for column, key in zip(lookup.on, dimension.key if dimension else (), strict=False) if key in hidden]
-    own = _own(silver, matched)
+    own = own_sensitive(pipeline, silver, matched)
     event = ("_event_at", "_seen_until", "_closed_until") if silver.event_time and silver.event_time.column in own else ()
     return Names([*own, *(column.lower() for column in taken), *event])
-
-
-def _own(table: Silver | Dimension, more: Iterable[str]) -> Names:
-    """The table's own columns; with them the hash of its rows, by which values could be guessed."""
-    declared = Names(name.lower() for name in (*(n for n, column in table.columns.items() if column.sensitive), *more))
-    if not declared:
-        return declared
-    from spark_jobs.config.sql import columns_in  # only where there is something to hide
-
-    computed = {name: columns_in(column.sql) for name, column in table.columns.items() if column.sql}
-    made_from = [name for name, inputs in computed.items() if any(column in declared for column in inputs)]
-    inputs = [column for name, named in computed.items() if name in declared for column in named]
-    return Names([*declared, *(name.lower() for name in (*made_from, *inputs)), "_content"])
 
 
 def _of_gold(pipeline: Pipeline, gold: Gold, conf: Path | None) -> Names:
@@ -107,9 +79,7 @@ def _of_gold(pipeline: Pipeline, gold: Gold, conf: Path | None) -> Names:
     hidden = _of_silver(pipeline, silver) if silver else Names()
     if not hidden or silver is None:
         return Names()
-    from spark_jobs.config.sql import columns_in
-
-    measures = [name for name, measure in gold.measures.items() if any(column in hidden for column in columns_in(measure))]
+    measures = [name for name, measure in gold.measures.items() if any(column in hidden for column in columns_named(measure, hidden))]
     at = (gold.window.column if gold.window else None) or (silver.event_time.column if silver.event_time else None)
     windows = tuple(WINDOW) if gold.window and at in hidden else ()
     return Names(name.lower() for name in (*(column for column in gold.group_by if column in hidden), *measures, *windows))
@@ -131,11 +101,3 @@ def _reads_sensitive(pipeline: Pipeline, gold: Gold, conf: Path | None) -> bool:
     except SqlError:
         return any(hidden)
     return any(bool(names) and (has_star(tree) or any(word in names for word in words_of(tree))) for names in hidden)
-
-
-def _path(name: str, column: Column, source_format: str) -> FieldPath:
-    """As the engine takes it: the fields of a CSV header by their whole name, elsewhere dots lead into objects."""
-    origin = column.from_ or name
-    if source_format == "text":
-        return ()
-    return (origin,) if source_format == "csv" else tuple(origin.split("."))

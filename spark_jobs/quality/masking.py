@@ -8,7 +8,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from spark_jobs.config.sensitive import MASK, FieldPath
+from spark_jobs.config.sensitive import MASK
+from spark_jobs.config.sensitive_fields import FieldPath
 
 NUMBER = "\ue000"
 """Before a number while a record is taken apart: so it comes out digit by digit as it went in."""

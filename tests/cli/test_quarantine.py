@@ -219,6 +219,10 @@ def test_discarding_refuses_with_what_to_do(weir: Weir, shop: Workshop, capsys: 
     assert "did you mean 'orders/_x.json'" in capsys.readouterr().err
     assert discard_files_command("shop", "bronze.order", ["orders/_x.json"], "a trial", as_json=False) == 2
     assert "did you mean 'bronze.orders'" in capsys.readouterr().err
+    assert discard_files_command("shop", "bronze.orders", [], "a trial", as_json=False) == 2
+    assert "no file is named" in capsys.readouterr().err
+    assert discard_files_command("shop", "bronze.orders", ["orders/_x.json"], " ", as_json=False) == 2
+    assert "say in words why" in capsys.readouterr().err
     with hold_lease(Lake(shop.project.lake, "shop").lease(), "shop", "a test"):
         assert discard_files_command("shop", "bronze.orders", ["orders/_x.json"], "a trial", as_json=False) == 5
     assert "a test" in capsys.readouterr().err

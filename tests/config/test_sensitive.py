@@ -125,3 +125,16 @@ def test_records_are_masked_for_all_tables_of_their_source(pipeline: Pipeline) -
     assert sensitive_paths(pipeline, "logs") == {()}
     assert sensitive_columns(pipeline, "bronze.visits") == {"record"}
     assert sensitive_columns(pipeline, "silver.raw") == frozenset()
+
+
+def test_an_expression_that_cannot_be_read_may_tell_of_anything(tmp_path: Path) -> None:
+    broken = SECRETS.replace("split_part(email, '@', 2)", "split_part(((").replace("max(token)", "max(((")
+
+    assert "domain" in sensitive_columns(clicks(broken, tmp_path), "dimension.people")
+    assert "newest_token" in sensitive_columns(clicks(broken, tmp_path), "gold.per_hour")
+
+
+def test_a_field_that_one_table_declares_sensitive_is_so_in_all_tables_of_its_source(tmp_path: Path) -> None:
+    shared = SECRETS.replace("kind: string}", "kind: string, auth: {type: string, from: pages.auth}, whole: {type: string, from: Pages}}")
+
+    assert sensitive_columns(clicks(shared, tmp_path), "silver.raw") == {"auth", "whole", "_content"}

@@ -1,8 +1,10 @@
 """What is shown of data, file names and messages can do nothing to the terminal, the log or the spreadsheet that shows it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spark_jobs.config.text import plain, plain_lines, safe_cell
+from spark_jobs.config.text import JOINERS, plain, plain_lines, safe_cell
 
 HOSTILE = {
     "\x1b[31mred\x1b[0m": "\\x1b[31mred\\x1b[0m",
@@ -21,6 +23,11 @@ HOSTILE = {
 def test_what_a_terminal_would_act_on_is_written_out(text: str, shown: str) -> None:
     assert plain(text) == shown
     assert plain(text).isprintable()
+
+
+@given(st.text())
+def test_nothing_but_letters_and_joiners_comes_through(text: str) -> None:
+    assert all(character.isprintable() or character in JOINERS for character in plain(text))
 
 
 @pytest.mark.parametrize("text", ["Grüße", "日本語", "مرحبا", "שלום", "می‌خواهم", "👩‍💻", "<b>&amp;</b>", "[bold]x[/bold]"])

@@ -1,10 +1,13 @@
 """Sensitive values do not come through, whatever the record looks like; all others do."""
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from spark_jobs.config.sensitive import Names
+from spark_jobs.config.sensitive_fields import Names
 from spark_jobs.quality.masking import mask_problem, mask_reasons, mask_record
 
 TOKEN = {("user", "token")}
@@ -26,6 +29,21 @@ TOKEN = {("user", "token")}
 )
 def test_a_field_is_masked_by_its_path_and_the_rest_stays(record: str, shown: str) -> None:
     assert mask_record(record, TOKEN) == shown
+
+
+HARMLESS = st.none() | st.booleans() | st.integers() | st.just("fine")
+ANY_VALUE = st.recursive(
+    HARMLESS | st.just("s3cret"), lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["token", "TOKEN", "Token"]), inner)
+)
+
+
+@given(ANY_VALUE)
+def test_a_secret_does_not_come_through_whatever_stands_at_its_path(value: Any) -> None:
+    masked = mask_record(json.dumps({"id": 1, "user": value}), TOKEN)
+
+    assert masked is not None
+    assert "s3cret" not in masked
+    assert json.loads(masked)["id"] == 1
 
 
 @pytest.mark.parametrize(
