@@ -41,7 +41,7 @@ def _of_silver(pipeline: Pipeline, silver: Silver) -> Sensitive:
         hidden |= set(lookup.take) & _hidden(members)
         hidden |= set(lookup.on) & _hidden(members)
         known |= set(lookup.take)
-    hidden |= _computed_from(hidden, {name: column.sql for name, column in silver.columns.items() if column.sql})
+    hidden |= _computed_from(hidden, _expressions(silver.columns))
     return _of(frozenset(hidden), frozenset(known))
 
 
@@ -59,7 +59,13 @@ def _of(hidden: frozenset[str], known: frozenset[str]) -> Sensitive:
 
 
 def _hidden(columns: dict[str, Column]) -> frozenset[str]:
-    return frozenset(name for name, column in columns.items() if column.sensitive)
+    """Those that say so, and those that are computed from them."""
+    named = frozenset(name for name, column in columns.items() if column.sensitive)
+    return named | _computed_from(named, _expressions(columns))
+
+
+def _expressions(columns: dict[str, Column]) -> dict[str, str]:
+    return {name: column.sql for name, column in columns.items() if column.sql}
 
 
 def _hidden_anywhere(pipeline: Pipeline) -> frozenset[str]:

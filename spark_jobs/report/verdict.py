@@ -60,7 +60,9 @@ def _why_good(tables: Sequence[TableFact]) -> str:
     rules = sum(len(table.rules) for table in tables)
     published = sum(table.counts.published for table in tables if not table.name.startswith(("bronze.", "gold.")))
     met = f", and all {count(rules, 'expectation')} hold" if rules > 1 else ", and the expectation holds" if rules else ""
-    return f"{count(published, 'row')} published in silver and dimensions, none set aside{met}."
+    parked = sum(table.counts.parked for table in tables)
+    waiting = f", {count(parked, 'row waits', 'rows wait')} for a member" if parked > 0 else ""
+    return f"{count(published, 'row')} published in silver and dimensions, none quarantined{waiting}{met}."
 
 
 def _why_blocked(blocked: Sequence[GateFact], run: Run) -> str:
