@@ -15,9 +15,10 @@ from spark_jobs.report.facts import (
     TableFact,
     Verdict,
 )
-from spark_jobs.report.figures import count
+from spark_jobs.report.figures import count, cut
 
 NAMED = 3
+WHY_LENGTH = 300
 DECIDED = {"release": "released", "set_aside": "set aside"}
 
 
@@ -34,7 +35,7 @@ def judge_run(
     missing = [entry for entry in balance if entry.missing]
     notes = tuple(_notes(tables, gates, decisions, drift))
     if run.status == "failed":
-        return Verdict(Outcome.FAILED, run.message or "The run failed.", notes, _steps_failed(pipeline, run))
+        return Verdict(Outcome.FAILED, cut(run.message or "The run failed.", WHY_LENGTH), notes, _steps_failed(pipeline, run))
     if blocked or run.status == "blocked":
         return Verdict(Outcome.HELD_BACK, _why_blocked(blocked, run), notes, _steps_blocked(pipeline, blocked, decisions))
     if missing:

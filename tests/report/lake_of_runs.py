@@ -4,6 +4,7 @@ Twelve good runs with a few broken rows, then whatever a test lets the last run 
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -177,7 +178,9 @@ class LakeOfRuns:
         row = {"chunk": day.number + 1, "path": path, "size": 10, "arrived_at": day.at, "verdict": verdict, "reason": reason}
         write_deltalake(self.lake.arrivals(source), pa.Table.from_pylist([row], schema=ARRIVALS), mode="append")
 
-    def set_aside(self, table: str, reasons: list[tuple[str, str | None, str | None]], day: Day, file: str = "shop/orders/a.json") -> None:
+    def set_aside(
+        self, table: str, reasons: Sequence[tuple[str, str | None, str | None]], day: Day, file: str = "shop/orders/a.json"
+    ) -> None:
         """A row per reason."""
         common = {
             "record": "{}",

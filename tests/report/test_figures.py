@@ -30,4 +30,5 @@ def test_numbers_times_and_durations_are_for_people() -> None:
 def test_a_cut_value_shows_its_hidden_characters_and_its_length() -> None:
     assert cut("a\u202eb\x00c\nd") == "a\\u202eb\\u0000c\\u000ad"
     assert cut("نص 👩‍💻 ü") == "نص 👩‍💻 ü"
+    assert cut("e" + "\u0301" * 5) == "e" + "\u0301" * 3 + "\\u0301\\u0301"
     assert cut("x" * 1_000_000) == "x" * 80 + "… (1,000,000 characters)"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -15,8 +16,9 @@ from spark_jobs.report.collect import collect_report
 from spark_jobs.report.facts import FileFact, Report
 from spark_jobs.report.render import render_run
 from spark_jobs.report.write import write_report
-from tests.report.lake_of_runs import START, Day, Judged, LakeOfRuns, run_id_of
+from tests.report.lake_of_runs import PIPELINE, START, Day, Judged, LakeOfRuns, run_id_of
 
+Scheme = Literal["light", "dark"]
 HOSTILE = (
     "<script>document.title='owned'</script>",
     '"><img src=x onerror="document.title=\'owned\'">',
@@ -77,7 +79,9 @@ def test_whatever_stands_in_the_data_the_page_is_inert_and_keeps_its_width(brows
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1_280])
-def test_a_page_is_styled_by_its_one_style_sheet_and_contrasts_enough(browser: Browser, calm_page: Path, width: int, scheme: str) -> None:
+def test_a_page_is_styled_by_its_one_style_sheet_and_contrasts_enough(
+    browser: Browser, calm_page: Path, width: int, scheme: Scheme
+) -> None:
     with_page = Watched(browser, calm_page, width, scheme)
 
     assert with_page.heard == []
@@ -144,21 +148,36 @@ def test_the_same_facts_give_the_same_page(tmp_path: Path) -> None:
 
 
 CONTRASTS = """() => {
-  const light = c => { const v = c.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255).map(x => x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4);
-    return .2126 * v[0] + .7152 * v[1] + .0722 * v[2] };
-  const ground = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!c.endsWith(', 0)')) return c } return 'rgb(255,255,255)' };
-  const texts = [...document.querySelectorAll('body *')].filter(e => !e.closest('svg') && [...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()));
-  return texts.map(e => [e, light(getComputedStyle(e).color), light(ground(e))])
-    .filter(([, a, b]) => (Math.max(a, b) + .05) / (Math.min(a, b) + .05) < 4.5).map(([e]) => e.className + ': ' + e.textContent.slice(0, 40)) }"""
+  const linear = part => part <= 0.03928 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  const light = colour => {
+    const [red, green, blue] = colour.match(/[0-9.]+/g).slice(0, 3).map(part => linear(part / 255));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const ground = element => {
+    for (let at = element; at; at = at.parentElement) {
+      const colour = getComputedStyle(at).backgroundColor;
+      if (!colour.endsWith(', 0)')) return colour;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  const hasText = element => [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+  const ratio = element => {
+    const lights = [light(getComputedStyle(element).color), light(ground(element))];
+    return (Math.max(...lights) + 0.05) / (Math.min(...lights) + 0.05);
+  };
+  return [...document.querySelectorAll('body *')]
+    .filter(element => !element.closest('svg') && hasText(element) && ratio(element) < 4.5)
+    .map(element => element.className + ': ' + element.textContent.slice(0, 40));
+}"""
+"""The elements whose text stands out less from its ground than WCAG's AA asks for."""
 
 
 class Watched:
     """A page that notes whatever it should not do."""
 
-    def __init__(self, browser: Browser, path: Path, width: int, scheme: str = "light") -> None:
+    def __init__(self, browser: Browser, path: Path, width: int, scheme: Scheme = "light") -> None:
         self.heard: list[str] = []
-        chosen = "dark" if scheme == "dark" else "light"
-        self.context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=chosen)
+        self.context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
         self.page: Page = self.context.new_page()
         self.page.on("dialog", lambda dialog: self.heard.append(f"dialog {dialog.message}"))
         self.page.on("console", lambda message: self.heard.append(f"console {message.text}"))
@@ -197,6 +216,4 @@ class Markup(HTMLParser):
 
 
 def _pipeline_of(description: str) -> str:
-    from tests.report.lake_of_runs import PIPELINE
-
     return PIPELINE.replace("Orders of all shops, with their customers.", f'"{description}"')

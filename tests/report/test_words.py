@@ -7,7 +7,7 @@ OWN_SQL = "expect_query_results_to_match_comparison"  # compares two sources by 
 
 
 def test_every_type_of_great_expectations_has_words() -> None:
-    types = {getattr(core, name).expectation_type for name in dir(core) if name.startswith("Expect")} - {""}
+    types = {getattr(core, name).expectation_type for name in dir(core) if name.startswith("Expect")} - {""}  # some are bases of others
 
     assert sorted(types - set(SENTENCES) - {OWN_SQL}) == []
     assert sorted(set(SENTENCES) - types) == []
