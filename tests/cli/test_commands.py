@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import ROOT, weir_environ
 
 Weir = Callable[..., subprocess.CompletedProcess[str]]
-COMMANDS = ("run", "check", "schema", "account", "rebuild", "verify", "take", "close", "sample", "setup")
+COMMANDS = ("run", "check", "schema", "account", "report", "rebuild", "verify", "take", "close", "sample", "setup")
 
 
 @pytest.fixture
