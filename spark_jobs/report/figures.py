@@ -4,6 +4,9 @@ import unicodedata
 from datetime import UTC, datetime
 
 LONGEST = 80
+JOINERS = "\u200c\u200d\ufe0f"
+"""Hidden characters that other scripts and emoji need."""
+ACCENTS = 3
 UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
@@ -60,14 +63,15 @@ def rate(rows: int, seconds: float | None) -> str:
 def cut(text: object, longest: int = LONGEST) -> str:
     """At most so many characters of a value from outside, on one line, with every character to be seen.
 
-    Control and direction marks are written out: left in, they could turn around or hide what stands beside them.
+    Control and direction marks are written out: left in, they could turn around or hide what stands beside them. So are accents that
+    are piled up: they would be painted over the lines around.
     """
     value = str(text)
-    shown = "".join(_seen(character) for character in value[:longest])
-    return shown if len(value) <= longest else f"{shown}… ({len(value):,} characters)"
-
-
-def _seen(character: str) -> str:
-    kind = unicodedata.category(character)
-    is_joiner = character in "\u200c\u200d\ufe0f"  # other scripts and emoji need them
-    return f"\\u{ord(character):04x}" if kind in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and not is_joiner else character
+    shown: list[str] = []
+    piled = 0
+    for character in value[:longest]:
+        kind = unicodedata.category(character)
+        piled = piled + 1 if kind in ("Mn", "Me") else 0
+        is_hidden = kind in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and character not in JOINERS
+        shown.append(f"\\u{ord(character):04x}" if is_hidden or piled > ACCENTS else character)
+    return "".join(shown) if len(value) <= longest else f"{''.join(shown)}… ({len(value):,} characters)"

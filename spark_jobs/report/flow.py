@@ -154,6 +154,8 @@ def _table_node(table: TableFact, gates: Sequence[GateFact]) -> Node:
 
 
 def _lines(layer: str, table: TableFact) -> tuple[str, ...]:
+    if table.state is TableState.HELD_BACK and not table.counts.rows_in:
+        return ("nothing published",)
     if layer == "bronze":
         return (count(table.counts.inserted, "record"),)
     if layer == "gold":

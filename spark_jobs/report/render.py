@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cache
@@ -13,10 +14,12 @@ from markupsafe import Markup
 
 from spark_jobs.lake.counts import CLASSES
 from spark_jobs.report import figures
-from spark_jobs.report.facts import Report, RuleState
+from spark_jobs.report.facts import Point, Report, RuleState
 from spark_jobs.report.flow import draw_tall, draw_wide, make_nodes
+from spark_jobs.report.index import RunLine
 from spark_jobs.report.trend import draw_rule_trend, draw_table_trend
 
+RUNS_DRAWN = 30
 TEMPLATES = Path(__file__).parent / "templates"
 # What a state is called, its tone, and a sign, so that colour is never the only one.
 TITLES = {
@@ -72,8 +75,10 @@ def render_run(report: Report) -> str:
     )
 
 
-def render_index(title: str, caption: str, lines: list[Any], made_at: datetime, made_by: str, *, is_one_pipeline: bool) -> str:
-    return _render("index.html", made_at, made_by, title=title, caption=caption, lines=lines, is_one_pipeline=is_one_pipeline)
+def render_index(title: str, caption: str, lines: Sequence[RunLine], made_at: datetime, made_by: str, *, is_one_pipeline: bool) -> str:
+    points = [Point(line.link, line.started_at, line.published, max(0, line.set_aside)) for line in reversed(lines[:RUNS_DRAWN])]
+    trend = draw_table_trend(points) if is_one_pipeline else None
+    return _render("index.html", made_at, made_by, title=title, caption=caption, lines=lines, is_one_pipeline=is_one_pipeline, trend=trend)
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from spark_jobs.report.facts import (
     TableFact,
     Verdict,
 )
-from spark_jobs.report.figures import count
+from spark_jobs.report.figures import count, cut
 
 NAMED = 3
+WHY_LENGTH = 300
 DECIDED = {"release": "released", "set_aside": "set aside"}
 
 
@@ -34,7 +35,7 @@ def judge_run(
     missing = [entry for entry in balance if entry.missing]
     notes = tuple(_notes(tables, gates, decisions, drift))
     if run.status == "failed":
-        return Verdict(Outcome.FAILED, run.message or "The run failed.", notes, _steps_failed(pipeline, run))
+        return Verdict(Outcome.FAILED, cut(run.message or "The run failed.", WHY_LENGTH), notes, _steps_failed(pipeline, run))
     if blocked or run.status == "blocked":
         return Verdict(Outcome.HELD_BACK, _why_blocked(blocked, run), notes, _steps_blocked(pipeline, blocked, decisions))
     if missing:
@@ -60,7 +61,9 @@ def _why_good(tables: Sequence[TableFact]) -> str:
     rules = sum(len(table.rules) for table in tables)
     published = sum(table.counts.published for table in tables if not table.name.startswith(("bronze.", "gold.")))
     met = f", and all {count(rules, 'expectation')} hold" if rules > 1 else ", and the expectation holds" if rules else ""
-    return f"{count(published, 'row')} published in silver and dimensions, none set aside{met}."
+    parked = sum(table.counts.parked for table in tables)
+    waiting = f", {count(parked, 'row waits', 'rows wait')} for a member" if parked > 0 else ""
+    return f"{count(published, 'row')} published in silver and dimensions, none quarantined{waiting}{met}."
 
 
 def _why_blocked(blocked: Sequence[GateFact], run: Run) -> str:

@@ -58,7 +58,6 @@ SENTENCES = {
     "expect_column_pair_values_to_be_in_set": "{column_A} and {column_B} are one of the agreed pairs",
     "expect_compound_columns_to_be_unique": "no two rows have the same {column_list}",
     "expect_select_column_values_to_be_unique_within_record": "no row has the same value twice in {column_list}",
-    "expect_multicolumn_values_to_be_unique": "no row has the same value twice in {column_list}",
     "expect_multicolumn_values_to_be_equal": "every row has the same value in {column_list}",
     "expect_multicolumn_sum_to_equal": "{column_list} add up to {sum_total}",
     "expect_column_to_exist": "there is a column {column}",

@@ -12,7 +12,9 @@ import pytest
 from tests.conftest import ROOT, weir_environ
 
 Weir = Callable[..., subprocess.CompletedProcess[str]]
-COMMANDS = ("run", "check", "schema", "account", "quarantine", "rebuild", "verify", "take", "close", "sample", "setup")
+COMMANDS = (
+    "run", "check", "schema", "account", "report", "release", "set-aside", "quarantine", "rebuild", "verify", "take", "close", "sample", "setup",
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -60,6 +60,24 @@ RULES = [
             "spark_jobs.verify",
         ),
     ),
+    # A report is made where no Spark is: from the ledger and the logs.
+    Rule(
+        "spark_jobs/report",
+        (*SPARK, "spark_jobs"),
+        but=(
+            "spark_jobs.__version__",
+            "spark_jobs.config",
+            "spark_jobs.lake.counts",
+            "spark_jobs.lake.delta_log",
+            "spark_jobs.lake.layout",
+            "spark_jobs.lake.reasons",
+            "spark_jobs.lake.scan",
+            "spark_jobs.landing",
+            "spark_jobs.operations",
+            "spark_jobs.report",
+        ),
+    ),
+    Rule("spark_jobs/operations", ("pyspark", "spark_jobs.cli", "spark_jobs.report")),
     Rule("spark_jobs/lake", ("spark_jobs.landing", "spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")),
 ]
 TABLE_ACCESS = ("spark_jobs/lake", "spark_jobs/landing")  # the only packages that read and write Delta tables
