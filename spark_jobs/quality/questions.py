@@ -56,8 +56,6 @@ def _question(rows: DataFrame, rule: Rule, around: Surroundings, views: ExitStac
     """As the rule's type has it. A table that is not there, or SQL that is none, is the rule's problem and not the batch's."""
     try:
         return _translated(rows, rule, around, views)
-    except KeyError as error:
-        return Answer(False, {}, f"there is no {error.args[0]} to read")
     except SqlError as error:
         return Answer(False, {}, one_line(error.message))
 
@@ -70,7 +68,7 @@ def _translated(rows: DataFrame, rule: Rule, around: Surroundings, views: ExitSt
     if rule.type == SUM_OF_OTHER_TABLE:
         return _sums_differ(rows, rule, around.tables)
     if rule.type == ROWS_OF_OTHER_TABLE:
-        return _unexpected_rows(rows, rule, around, views, _without_a_partner(rule))
+        return _unexpected_rows(rows, rule, around, views, _without_a_partner(rule, around.tables))
     if rule.type == SQL_TYPE:
         return _unexpected_rows(rows, rule, around, views, rule.kwargs["unexpected_rows_query"])
     return Question(rows, rule.type, _gx_arguments(rule))
@@ -125,7 +123,7 @@ def _sums_differ(rows: DataFrame, rule: Rule, tables: Mapping[str, DataFrame]) -
     """The difference of the two sums as a table of one row. The sum of no rows is 0."""
     tolerance = abs(float(rule.kwargs.get("tolerance", 0)))
     own = _matching(rows, rule).agg(_sum(rule.kwargs["column"]).alias("own"))
-    other = tables[rule.kwargs["other_table"]].agg(_sum(rule.kwargs["other_column"]).alias("other"))
+    other = tables[_known(rule.kwargs["other_table"], tables)].agg(_sum(rule.kwargs["other_column"]).alias("other"))
     difference = own.join(other, how="cross").select((F.col("own") - F.col("other")).alias("difference"))
     return Question(
         difference, "expect_column_max_to_be_between", {"column": "difference", "min_value": -tolerance, "max_value": tolerance}
@@ -136,13 +134,20 @@ def _sum(column: str) -> Any:
     return F.coalesce(F.sum(F.col(check_column(column))), F.lit(0))
 
 
-def _without_a_partner(rule: Rule) -> str:
+def _without_a_partner(rule: Rule, tables: Mapping[str, DataFrame]) -> str:
     """The rows whose columns are all there and that no row of the other table equals in them."""
+    other_table = _known(rule.kwargs["other_table"], tables)
     own = _names(rule.kwargs, "column", "column_list")
     other = _names(rule.kwargs, "other_column", "other_column_list")
     equal = " AND ".join(f"judged.`{a}` = other.`{b}`" for a, b in zip(own, other, strict=True))
     present = " AND ".join(f"judged.`{a}` IS NOT NULL" for a in own)
-    return f"SELECT 1 FROM {{batch}} AS judged LEFT ANTI JOIN {rule.kwargs['other_table']} AS other ON {equal} WHERE {present}"
+    return f"SELECT 1 FROM {{batch}} AS judged LEFT ANTI JOIN {other_table} AS other ON {equal} WHERE {present}"
+
+
+def _known(table: str, tables: Mapping[str, DataFrame]) -> str:
+    if table not in tables:
+        raise SqlError(f"there is no {table} to read")
+    return table
 
 
 def _names(kwargs: Mapping[str, Any], one: str, several: str) -> list[str]:
@@ -153,15 +158,28 @@ def _unexpected_rows(rows: DataFrame, rule: Rule, around: Surroundings, views: E
     """GX counts the rows of a query. It would collect some of them too: so they carry nothing."""
     batch = _view(_matching(rows, rule), views)
     named = {name: _view(frame, views) for name, frame in around.tables.items() if name in query.lower()}
-    text = with_views(query.replace("{batch}", batch).strip().rstrip(";"), named)
-    text = f"SELECT 1 AS unexpected FROM (\n{text}\n)".replace("{", "{{").replace("}", "}}")
-    views.callback(rows.sparkSession.catalog.dropTempView, "tmp_view")  # GX binds the rows to this name, asked or not
-    return Question(rows, SQL_TYPE, {"unexpected_rows_query": text})
+    text = with_views(_with_batch(query, batch).strip().rstrip(";"), named).replace("{", "{{").replace("}", "}}")
+    views.callback(rows.sparkSession.catalog.dropTempView, "tmp_view")  # GX binds the rows to this name, whatever the query reads
+    # GX prints a warning for a query that does not name {batch}; a comment names it.
+    return Question(_as_other_plan(rows), SQL_TYPE, {"unexpected_rows_query": f"SELECT 1 AS unexpected FROM (\n{text}\n) /* {{batch}} */"})
+
+
+def _with_batch(query: str, batch: str) -> str:
+    """The query as GX reads it: {batch} is the rows, and a brace of its own is written twice."""
+    try:
+        return query.format(batch=batch)
+    except (KeyError, IndexError, ValueError) as error:
+        raise SqlError("it has a brace that is not {batch}", hint="write {{ for { and }} for }") from error
 
 
 def _view(frame: DataFrame, views: ExitStack) -> str:
     """A view with a name of its own, dropped at the end."""
     name = f"weir_judged_{uuid4().hex}"
-    frame.createOrReplaceTempView(name)
+    _as_other_plan(frame).createOrReplaceTempView(name)
     views.callback(frame.sparkSession.catalog.dropTempView, name)
     return name
+
+
+def _as_other_plan(frame: DataFrame) -> DataFrame:
+    """The same rows as another plan: to drop a view is to unpersist its plan, and the rows must stay persisted."""
+    return frame.filter(F.lit(True))
