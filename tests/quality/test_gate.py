@@ -66,6 +66,9 @@ ASKED = {
     ),
     "no_column": rule("expect_column_values_to_not_be_null", column="nowhere"),
     "no_table": rule("expect_column_sum_to_equal_other_table", column="amount", other_table="silver.x", other_column="paid"),
+    "no_path": rule("unexpected_rows_expectation", unexpected_rows_query="SELECT 1 FROM {batch}, text.`/etc/hosts`"),
+    "no_time": rule("expect_column_max_to_be_recent", column="nowhen", max_age="1 hour"),
+    "no_age": rule("expect_column_max_to_be_recent", column="ordered_at"),
     "no_query": rule("unexpected_rows_expectation", unexpected_rows_query="DROP TABLE {batch}"),
     "no_brace": rule("unexpected_rows_expectation", unexpected_rows_query="SELECT * FROM {batch} WHERE city RLIKE '^G.{3}$'"),
     "no_argument": rule("expect_column_values_to_be_in_set", column="city", values=["Bern"]),
@@ -103,7 +106,7 @@ def judgement(lenient: SparkSession) -> Iterator[Judgement]:
 
 def _held(session: SparkSession) -> dict[str, Any]:
     """What a session holds that could leak: cached data, views, settings."""
-    cached = sorted(session.sparkContext._jsc.getPersistentRDDs().keySet())  # type: ignore[union-attr]
+    cached = sorted(session.sparkContext._jsc.getPersistentRDDs().keySet())
     return {"cached": cached, "views": [table.name for table in session.catalog.listTables()], "conf": dict(session.conf.getAll)}
 
 
@@ -164,14 +167,17 @@ def test_a_query_counts_the_rows_that_it_finds(judgement: Judgement) -> None:
 def test_a_rule_that_cannot_be_judged_is_not_met_and_says_why(judgement: Judgement) -> None:
     unjudged = {name: result.problem for name, result in judgement.results.items() if result.problem}
 
-    assert unjudged.pop("no_argument") is not None
+    assert "values" in str(unjudged.pop("no_argument"))
+    assert "UNRESOLVED_COLUMN" in str(unjudged.pop("no_time"))
     assert unjudged == {
         "no_column": 'Error: The column "nowhere" in BatchData does not exist.',
+        "no_age": "it has no max_age",
+        "no_path": "there is no text./etc/hosts to read",
         "no_table": "there is no silver.x to read",
         "no_query": "it is not a SELECT",
         "no_brace": "it has a brace that is not {batch}",
     }
-    assert not any(judgement.results[name].is_met for name in unjudged)
+    assert not any(result.is_met for result in judgement.results.values() if result.problem)
 
 
 def test_a_rule_of_the_table_is_judged_on_the_table(judgement: Judgement) -> None:
