@@ -20,7 +20,9 @@ def read_bounds(arguments: Mapping[str, Any]) -> dict[str, Bound]:
 
 
 def _midnight(bound: Bound) -> Bound:
-    return datetime.combine(bound, time(), UTC) if isinstance(bound, date) and not isinstance(bound, datetime) else bound
+    if isinstance(bound, float | datetime):
+        return bound
+    return datetime.combine(bound, time(), UTC)
 
 
 def read_bound(value: object) -> Bound:

@@ -37,10 +37,9 @@ def _judge_frame(rows: DataFrame, rules: Sequence[Rule], around: Surroundings, r
 def _result(rule: Rule, question: Question | Answer, answer: Answer, row_count: int | None) -> RuleResult:
     if answer.problem:
         return RuleResult(rule, is_met=False, problem=answer.problem)
-    if "unexpected_count" in answer.found:
-        return RuleResult(rule, answer.is_met, answer.found.get("element_count"), answer.found["unexpected_count"])
-    observed = answer.found.get("observed_value")
+    if "element_count" in answer.found:
+        return RuleResult(rule, answer.is_met, answer.found["element_count"], answer.found["unexpected_count"])
     if rule.type in COUNTED_BY_SQL:
-        return RuleResult(rule, answer.is_met, row_count, observed)
+        return RuleResult(rule, answer.is_met, row_count, answer.found["observed_value"])
     is_met = answer.is_met or (isinstance(question, Question) and observes_nothing(question))
-    return RuleResult(rule, is_met, observed=observed_text(observed))
+    return RuleResult(rule, is_met, observed=observed_text(answer.found))

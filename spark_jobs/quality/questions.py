@@ -1,4 +1,4 @@
-"""Rules as questions to Great Expectations, with the values of now: Weir's own types become GX's, and SQL finds its tables as views."""
+"""Rules as questions to Great Expectations, with the values of now: Weir's own types become GX's."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,19 +7,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
 from typing import Any
-from uuid import uuid4
 
-from pyspark.sql import DataFrame
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.names import check_column, parse_duration
-from spark_jobs.config.sql import SqlError, with_views
 from spark_jobs.quality.bounds import Bound, read_bound, read_bounds
+from spark_jobs.quality.sql_rules import SQL_TYPE, known_table, matching_rows, rows_of_query, rows_without_a_partner
 from spark_jobs.quality.texts import one_line
 from spark_jobs.quality.validation import Answer, Question
 
-SQL_TYPE = "unexpected_rows_expectation"
 ROWS_OF_OTHER_TABLE = "expect_column_values_to_be_in_other_table"
 SUM_OF_OTHER_TABLE = "expect_column_sum_to_equal_other_table"
 MATCH_HISTORY = "expect_table_row_count_to_match_history"
@@ -53,13 +52,13 @@ def questions_about(rows: DataFrame, rules: Sequence[Rule], around: Surroundings
 
 
 def _question(rows: DataFrame, rule: Rule, around: Surroundings, views: ExitStack) -> Question | Answer:
-    """As the rule's type has it. A table that is not there, or SQL that is none, is the rule's problem and not the batch's."""
+    """As the rule's type has it. An argument or a table that is not there, or SQL that is none, is the rule's problem alone."""
     try:
         return _translated(rows, rule, around, views)
     except KeyError as error:
-        return Answer(False, {}, f"there is no {error.args[0]} to read")
-    except SqlError as error:
-        return Answer(False, {}, one_line(error.message))
+        return Answer(False, {}, f"it has no {error.args[0]}")
+    except (ValueError, PySparkException) as error:
+        return Answer(False, {}, one_line(str(error)))
 
 
 def _translated(rows: DataFrame, rule: Rule, around: Surroundings, views: ExitStack) -> Question | Answer:
@@ -70,9 +69,9 @@ def _translated(rows: DataFrame, rule: Rule, around: Surroundings, views: ExitSt
     if rule.type == SUM_OF_OTHER_TABLE:
         return _sums_differ(rows, rule, around.tables)
     if rule.type == ROWS_OF_OTHER_TABLE:
-        return _unexpected_rows(rows, rule, around, views, _without_a_partner(rule))
+        return rows_without_a_partner(rows, rule, around.tables, views)
     if rule.type == SQL_TYPE:
-        return _unexpected_rows(rows, rule, around, views, rule.kwargs["unexpected_rows_query"])
+        return rows_of_query(rows, rule, around.tables, views)
     return Question(rows, rule.type, _gx_arguments(rule))
 
 
@@ -96,11 +95,6 @@ def _collected(bound: Bound) -> Bound:
     return bound.astimezone().replace(tzinfo=None) if isinstance(bound, datetime) else bound
 
 
-def _matching(rows: DataFrame, rule: Rule) -> DataFrame:
-    condition = rule.kwargs.get("row_condition")
-    return rows.filter(condition) if condition else rows
-
-
 def _match_history(rows: DataFrame, rule: Rule, history: Sequence[int]) -> Question | Answer:
     last = list(history)[-int(rule.kwargs.get("batches", HISTORY_BATCHES)) :]
     usual = median(last) if last else 0
@@ -117,51 +111,20 @@ def _recent(rows: DataFrame, rule: Rule, clock: datetime | None) -> Question | A
         return NOTHING_TO_COMPARE
     least = _collected(read_bound(clock - parse_duration(rule.kwargs["max_age"])))
     column = check_column(rule.kwargs["column"])
-    newest = _matching(rows, rule).select(F.col(column).cast("timestamp").alias(column))
+    newest = matching_rows(rows, rule).select(F.col(column).cast("timestamp").alias(column))
     return Question(newest, "expect_column_max_to_be_between", {"column": column, "min_value": least})
 
 
 def _sums_differ(rows: DataFrame, rule: Rule, tables: Mapping[str, DataFrame]) -> Question:
     """The difference of the two sums as a table of one row. The sum of no rows is 0."""
     tolerance = abs(float(rule.kwargs.get("tolerance", 0)))
-    own = _matching(rows, rule).agg(_sum(rule.kwargs["column"]).alias("own"))
-    other = tables[rule.kwargs["other_table"]].agg(_sum(rule.kwargs["other_column"]).alias("other"))
+    own = matching_rows(rows, rule).agg(_sum(rule.kwargs["column"]).alias("own"))
+    other = tables[known_table(rule.kwargs["other_table"], tables)].agg(_sum(rule.kwargs["other_column"]).alias("other"))
     difference = own.join(other, how="cross").select((F.col("own") - F.col("other")).alias("difference"))
     return Question(
         difference, "expect_column_max_to_be_between", {"column": "difference", "min_value": -tolerance, "max_value": tolerance}
     )
 
 
-def _sum(column: str) -> Any:
+def _sum(column: str) -> Column:
     return F.coalesce(F.sum(F.col(check_column(column))), F.lit(0))
-
-
-def _without_a_partner(rule: Rule) -> str:
-    """The rows whose columns are all there and that no row of the other table equals in them."""
-    own = _names(rule.kwargs, "column", "column_list")
-    other = _names(rule.kwargs, "other_column", "other_column_list")
-    equal = " AND ".join(f"judged.`{a}` = other.`{b}`" for a, b in zip(own, other, strict=True))
-    present = " AND ".join(f"judged.`{a}` IS NOT NULL" for a in own)
-    return f"SELECT 1 FROM {{batch}} AS judged LEFT ANTI JOIN {rule.kwargs['other_table']} AS other ON {equal} WHERE {present}"
-
-
-def _names(kwargs: Mapping[str, Any], one: str, several: str) -> list[str]:
-    return [check_column(name) for name in (kwargs[several] if several in kwargs else [kwargs[one]])]
-
-
-def _unexpected_rows(rows: DataFrame, rule: Rule, around: Surroundings, views: ExitStack, query: str) -> Question:
-    """GX counts the rows of a query. It would collect some of them too: so they carry nothing."""
-    batch = _view(_matching(rows, rule), views)
-    named = {name: _view(frame, views) for name, frame in around.tables.items() if name in query.lower()}
-    text = with_views(query.format(batch=batch).strip().rstrip(";"), named)
-    text = f"SELECT 1 AS unexpected FROM (\n{text}\n)".replace("{", "{{").replace("}", "}}")
-    views.callback(rows.sparkSession.catalog.dropTempView, "tmp_view")  # GX binds the rows to this name, asked or not
-    return Question(rows, SQL_TYPE, {"unexpected_rows_query": text})
-
-
-def _view(frame: DataFrame, views: ExitStack) -> str:
-    """A view with a name of its own, dropped at the end."""
-    name = f"weir_judged_{uuid4().hex}"
-    frame.createOrReplaceTempView(name)
-    views.callback(frame.sparkSession.catalog.dropTempView, name)
-    return name

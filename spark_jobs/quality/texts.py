@@ -1,6 +1,8 @@
 """What Great Expectations says, as short text for the ledger: one line, no control characters, no row's value in a problem."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 LENGTH = 200
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -16,9 +18,14 @@ ABOUT_THE_RULE = (
 """Spark's errors that speak of names and types. All others may quote a value of the row that they failed on."""
 
 
-def observed_text(value: object) -> str | None:
-    """An observed value as text, cut at 200 characters."""
-    return None if value is None else _short(str(value))
+def observed_text(found: Mapping[str, Any]) -> str | None:
+    """What GX observed, as text, cut at 200 characters. Of the distinct values of a column it gives counts alone."""
+    if found.get("observed_value") is not None:
+        return _short(str(found["observed_value"]))
+    counts = [
+        f"{found[name]} {word}" for name, word in (("unexpected_count", "not expected"), ("missing_count", "missing")) if name in found
+    ]
+    return ", ".join(counts) or None
 
 
 def one_line(message: str) -> str:

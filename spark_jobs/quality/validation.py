@@ -6,6 +6,7 @@ would take whichever session is active; and nothing is persisted. One pass gives
 """
 
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +29,8 @@ from spark_jobs.quality.texts import one_line
 
 # GX logs the exceptions that it puts into its results, and with them values of rows.
 logging.getLogger("great_expectations").setLevel(logging.CRITICAL + 1)
+# GX takes the median of no rows with numpy, which warns.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module="numpy")
 COUNTS = {"result_format": "BASIC", "partial_unexpected_count": 0}
 UNANSWERABLE = (GreatExpectationsError, PySparkException, Py4JError, ValueError, TypeError, KeyError, AttributeError, AssertionError)
 """What GX lets through for a question that cannot be asked, such as a wrong argument; the rest it puts into its result."""

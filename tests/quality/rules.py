@@ -9,7 +9,7 @@ from great_expectations.validator.validator import Validator
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.config.expectations import OnFail, Rule, Scope
+from spark_jobs.config.expectations import Rule, Scope
 from spark_jobs.quality.predicates import fails
 
 COLUMNS = (
@@ -18,8 +18,8 @@ COLUMNS = (
 )
 
 
-def rule(gx_type: str, name: str = "rule", on_fail: OnFail = "block", scope: Scope = "batch", **kwargs: Any) -> Rule:
-    return Rule(name, gx_type, kwargs, on_fail, "critical", "because", scope)
+def rule(gx_type: str, scope: Scope = "batch", /, **kwargs: Any) -> Rule:
+    return Rule("rule", gx_type, kwargs, "block", "critical", "because", scope)
 
 
 def failing_ids(rows: DataFrame, rules: Sequence[Rule]) -> list[list[int]]:
