@@ -12,9 +12,8 @@ import pytest
 from tests.conftest import ROOT, weir_environ
 
 Weir = Callable[..., subprocess.CompletedProcess[str]]
-COMMANDS = (
-    "run", "check", "schema", "account", "report", "release", "set-aside", "quarantine", "rebuild", "verify", "take", "close", "sample", "setup",
-)  # fmt: skip
+COMMANDS = ("run", "check", "schema", "account", "report", "release", "set-aside", "quarantine", "rebuild", "verify", "take", "close")
+COMMANDS = (*COMMANDS, "sample", "setup")
 
 
 @pytest.fixture
