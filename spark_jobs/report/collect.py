@@ -44,7 +44,7 @@ def collect_report(project: Project, name: str, run_id: str, made_at: datetime) 
     rules = rules_of_tables(pipeline, lake, run, history)
     tables = collect_tables(pipeline, project.conf, lake, history, gates, rules)
     files, file_count = collect_files_not_taken(pipeline, lake)
-    drift, balance = collect_drift(lake, run_id), _balance(project, name, lake)
+    drift, balance = collect_drift(lake, run_id), _balance(project, name, lake, is_at_work=read_runs(lake, known[-1:])[0].status is None)
     evidence = read_where(lake.ledger("evidence"), ["message"], {"run_id": [run_id]})
     return Report(
         pipeline=name,
@@ -68,6 +68,10 @@ def collect_report(project: Project, name: str, run_id: str, made_at: datetime) 
     )
 
 
-def _balance(project: Project, name: str, lake: Lake) -> tuple[Balance, ...]:
+def _balance(project: Project, name: str, lake: Lake, *, is_at_work: bool) -> tuple[Balance, ...]:
     accounts = sum_up(project.pipelines[name], lake)
-    return tuple(Balance(row["table"], Counts.of_row(row), row["corrected"], row["missing"]) for row in accounts if row["batches"])
+    return tuple(
+        Balance(row["table"], Counts.of_row(row), row["corrected"], None if is_at_work else row["missing"])
+        for row in accounts
+        if row["batches"]
+    )

@@ -179,12 +179,15 @@ class DecisionFact:
 
 @dataclass(frozen=True)
 class Balance:
-    """Since the lake began: what the ledger says of a table's rows, and how many it cannot account for."""
+    """Since the lake began: what the ledger says of a table's rows, and how many it cannot account for.
+
+    `missing` is None while a run is at work: its rows are there before its batches are noted.
+    """
 
     table: str
     counts: Counts
     corrected: int
-    missing: int
+    missing: int | None
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,15 @@ def test_rows_that_do_not_add_up_make_the_verdict_bad(run_days: Callable[..., Re
     assert [entry.table for entry in report.balance if entry.missing] == ["silver.orders"]
 
 
+def test_while_a_run_is_at_work_no_row_is_called_missing(run_days: Callable[..., Report], shop: LakeOfRuns) -> None:
+    run_days(Day(0, quarantined=0), Day(1, None))
+    shop.set_aside("quarantine.silver.orders", [("required", "amount", None)], Day(1))  # written, and its batch not noted yet
+
+    earlier, at_work = report_of(shop, Day(0, quarantined=0)), report_of(shop, Day(1))
+    assert (earlier.verdict.outcome, at_work.verdict.outcome) == (Outcome.GOOD, Outcome.UNFINISHED)
+    assert {entry.missing for report in (earlier, at_work) for entry in report.balance} == {None}
+
+
 def test_a_table_says_what_came_what_stands_and_how_fresh_it_is(run_days: Callable[..., Report]) -> None:
     report = run_days(Day(0), Day(1, quarantined=3))
 
