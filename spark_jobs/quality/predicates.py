@@ -45,7 +45,8 @@ def _is_not_null(arguments: Arguments) -> Column:
 
 
 def _is_not_in_set(arguments: Arguments) -> Column:
-    return ~_column(arguments).isin(list(arguments["value_set"]))
+    # NULL in an empty set is NULL or false, as the session's ANSI mode has it.
+    return _column(arguments).isNotNull() & ~_column(arguments).isin(list(arguments["value_set"]))
 
 
 def _is_in_set(arguments: Arguments) -> Column:

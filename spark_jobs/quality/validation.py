@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from great_expectations.compatibility.pydantic import ValidationError
 from great_expectations.core.expectation_validation_result import ExpectationValidationResult
 from great_expectations.data_context.data_context.ephemeral_data_context import EphemeralDataContext
 from great_expectations.data_context.types.base import DataContextConfig, InMemoryStoreBackendDefaults, ProgressBarsConfig
@@ -72,32 +73,53 @@ def observes_nothing(question: Question) -> bool:
 
 
 def _ask_about(rows: DataFrame, questions: Sequence[Question]) -> list[Answer]:
+    """Wrong arguments are answered at once; the rest is asked together."""
+    faults = [_fault_in(question) for question in questions]
+    answers = iter(_ask_all(rows, [question for question, fault in zip(questions, faults, strict=True) if fault is None]))
+    return [next(answers) if fault is None else Answer(False, {}, fault) for fault in faults]
+
+
+def _ask_all(rows: DataFrame, questions: Sequence[Question]) -> list[Answer]:
     """Together; and those without an answer alone, because one that fails in Spark takes along those it shares a job with."""
     try:
         answers = _ask_together(rows, questions)
     except UNANSWERABLE as error:
         if len(questions) == 1:
             return [Answer(False, {}, one_line(str(error)))]
-        return [answer for question in questions for answer in _ask_about(rows, [question])]
+        return [answer for question in questions for answer in _ask_all(rows, [question])]
     unanswered = [place for place, answer in enumerate(answers) if answer.problem]
     if len(unanswered) > 1:
         for place in unanswered:
-            answers[place] = _ask_about(rows, [questions[place]])[0]
+            answers[place] = _ask_all(rows, [questions[place]])[0]
     return answers
 
 
+def _fault_in(question: Question) -> str | None:
+    """What is wrong with a question, by GX's own check of its arguments."""
+    try:
+        _configuration(question).to_domain_obj()
+    except ValidationError as error:
+        return one_line("; ".join(f"{' '.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()))
+    except UNANSWERABLE as error:
+        return one_line(str(error))
+    return None
+
+
 def _ask_together(rows: DataFrame, questions: Sequence[Question]) -> list[Answer]:
+    if not questions:
+        return []
     engine = SparkDFExecutionEngine(persist=False, spark=rows.sparkSession)
     engine.load_batch_data("rows", rows)
     validator = Validator(execution_engine=engine, data_context=_context())
-    asked = [
-        ExpectationConfiguration(type=question.type, kwargs=dict(question.kwargs), meta={"place": place})
-        for place, question in enumerate(questions)
-    ]
+    asked = [_configuration(question, place) for place, question in enumerate(questions)]
     results = validator.graph_validate(configurations=asked, runtime_configuration={"result_format": dict(COUNTS)})
     # Results with exceptions come first, whatever the order of the questions.
     answers = {result.expectation_config.meta["place"]: _answer(result) for result in results if result.expectation_config}
     return [answers[place] for place in range(len(questions))]
+
+
+def _configuration(question: Question, place: int = 0) -> ExpectationConfiguration:
+    return ExpectationConfiguration(type=question.type, kwargs=dict(question.kwargs), meta={"place": place})
 
 
 def _answer(result: ExpectationValidationResult) -> Answer:
