@@ -12,8 +12,8 @@ import pytest
 from tests.conftest import ROOT, weir_environ
 
 Weir = Callable[..., subprocess.CompletedProcess[str]]
-COMMANDS = ("run", "check", "schema", "account", "report", "release", "set-aside", "quarantine", "rebuild", "verify", "take", "close")
-COMMANDS = (*COMMANDS, "sample", "setup")
+OF_TABLES = ("run", "account", "report", "release", "set-aside", "quarantine", "rebuild", "verify", "take", "close")
+COMMANDS = (*OF_TABLES, "check", "schema", "sample", "setup")
 
 
 @pytest.fixture

@@ -40,6 +40,8 @@ RULES = [
     stage("bronze"),
     stage("silver"),
     stage("gold"),
+    # Rules know rows and Great Expectations; where rows come from and go to is for others to say.
+    Rule("spark_jobs/quality", ("spark_jobs",), but=("spark_jobs.config", "spark_jobs.lake", "spark_jobs.quality")),
     Rule("spark_jobs/landing", ("spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")),
     # A verification shares with the engine what decodes one row, the user's own SQL and Python, and the reading of tables: no more.
     Rule(
@@ -53,6 +55,7 @@ RULES = [
             "spark_jobs.lake.lease",
             "spark_jobs.lake.ledger.Ledger",
             "spark_jobs.lake.tables.read",
+            "spark_jobs.lake.verdicts",
             "spark_jobs.session",
             "spark_jobs.silver.decode",
             "spark_jobs.gold.functions",
@@ -74,6 +77,7 @@ RULES = [
             "spark_jobs.lake.scan",
             "spark_jobs.landing",
             "spark_jobs.operations",
+            "spark_jobs.quality.masking",
             "spark_jobs.report",
         ),
     ),

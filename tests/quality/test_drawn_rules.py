@@ -5,11 +5,14 @@ from decimal import Decimal
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.quality.gate import Surroundings, judge
 from tests.quality.rules import failing_ids, rule
+
+pytestmark = pytest.mark.spark
 
 COLUMNS = "id int, n bigint, m bigint, price decimal(12,2), ratio double, word string, other string, at timestamp"
 START = datetime(2024, 1, 1, tzinfo=UTC)

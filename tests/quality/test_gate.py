@@ -17,6 +17,8 @@ from spark_jobs.quality.gate import Surroundings, judge
 from spark_jobs.quality.result import RuleResult
 from tests.quality.rules import rule
 
+pytestmark = pytest.mark.spark
+
 ORDERS = "order_id bigint, customer_id bigint, city string, amount decimal(12,2), ordered_at timestamp"
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 ROWS = [

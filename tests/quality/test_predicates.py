@@ -10,6 +10,8 @@ from spark_jobs.config.expectations import Rule
 from spark_jobs.quality.predicates import COMPILED, shown_value
 from tests.quality.rules import failing_ids, rule, unexpected_counts
 
+pytestmark = pytest.mark.spark
+
 COLUMN_NAMES = ("n", "k", "price", "ratio", "weight", "word", "day", "at", "flag")
 CONDITIONS: list[dict[str, Any]] = [{}, {"row_condition": "m > 5 AND word LIKE 'a%'", "condition_parser": "spark"}]
 PAIRS = [("n", "m"), ("n", "price"), ("word", "other"), ("day", "at"), ("ratio", "weight")]
