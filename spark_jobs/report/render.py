@@ -89,9 +89,7 @@ def as_json(report: Report) -> dict[str, Any]:
 
 def _render(template: str, made_at: datetime, made_by: str, **values: Any) -> str:
     style, style_hash = _style()
-    environment = _environment().overlay()
-    environment.filters["age"] = lambda at: figures.age(at, made_at)
-    return environment.get_template(template).render(style=style, style_hash=style_hash, made_at=made_at, made_by=made_by, **values)
+    return _environment().get_template(template).render(style=style, style_hash=style_hash, made_at=made_at, made_by=made_by, **values)
 
 
 @cache
@@ -102,11 +100,13 @@ def _style() -> tuple[Markup, str]:
     return Markup(text), f"sha256-{digest}"
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
+        "age": figures.age,
         "number": figures.number,
         "moment": figures.moment,
         "duration": figures.duration,

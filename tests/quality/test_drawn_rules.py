@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.config.expectations import Rule

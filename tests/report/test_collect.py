@@ -146,7 +146,12 @@ def test_trends_look_back_from_the_run_and_no_further_than_the_history(
 
 def test_sensitive_values_reach_neither_page_nor_json(run_days: Callable[..., Report], shop: LakeOfRuns) -> None:
     secret = "ada@example.org"
-    found = [("has_email", "email", secret), ("decodable", None, "not one JSON object"), ("set aside", None, secret), ("type bigint", "customer_id", "x7")]
+    found = [
+        ("has_email", "email", secret),
+        ("decodable", None, "not one JSON object"),
+        ("set aside", None, secret),
+        ("type bigint", "customer_id", "x7"),
+    ]
     day = Day(0, quarantined=0, judged={"has_email": Judged(3, rows=60, observed=secret, problem=f"cannot cast {secret}")})
     shop.set_aside("quarantine.dimension.customers", found, day)
     report = run_days(day)
