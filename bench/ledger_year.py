@@ -1,4 +1,4 @@
-"""A year of results in the ledger: 96 runs a day with 15 rules each. How long does it take to ask for the last runs, and for a year's trend?
+"""A year of results in the ledger, 96 runs a day with 15 rules each: how long it takes to ask for the last runs, and for the trend.
 
 Run alone: python -m bench.ledger_year
 """
