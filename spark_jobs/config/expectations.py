@@ -18,6 +18,8 @@ from spark_jobs.config.pipeline import Model
 OnFail = Literal["quarantine", "warn", "block"]
 Severity = Literal["critical", "warning", "info"]
 Scope = Literal["batch", "table"]
+SET_ASIDE = "set aside"
+"""The rule in the reasons of rows that a person put into quarantine with their whole batch; its value names what the batch was held for."""
 COLUMN_KEYS = ("column", "column_A", "column_B", "column_list", "column_set")
 """The arguments of GX's expectations that name columns."""
 

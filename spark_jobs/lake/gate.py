@@ -8,9 +8,6 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.config.expectations import Rule
 
-SET_ASIDE = "set aside"
-"""The rule in the reasons of rows that a person put into quarantine with their whole batch; its value names what the batch was held for."""
-
 
 @dataclass(frozen=True)
 class Candidate:

@@ -8,12 +8,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from spark_jobs.config.expectations import SET_ASIDE
 from spark_jobs.config.sensitive import MASK
 from spark_jobs.config.sensitive_fields import FieldPath
 
 NUMBER = "\ue000"
 """Before a number while a record is taken apart: so it comes out digit by digit as it went in."""
-OF_THE_RECORD = ("readable", "decodable")
+OF_THE_RECORD = ("readable", "decodable", SET_ASIDE)
 """Rules that speak of the record as a whole, in words of their own: their value is none of the record's."""
 
 

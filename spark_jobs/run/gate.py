@@ -50,6 +50,7 @@ class BatchGate:
     verdicts: Verdicts
     decision: Decision | None
     judge_rows: Judge
+    warn: Callable[[str], None]
 
     @property
     def held_for(self) -> tuple[str, ...]:
@@ -60,10 +61,10 @@ class BatchGate:
         known = self.verdicts.of(self.batch_id, self.begun_at)
         if known is not None and known.verdict != BLOCKED:
             return
-        results = self._results(candidate)
-        judged_at = datetime.now(UTC)
-        version = rules_version(self.rules)
+        results, judged_at, version = self._results(candidate), datetime.now(UTC), rules_version(self.rules)
         self.verdicts.write_findings(self.run_id, self.batch_id, [_row(result, judged_at, version) for result in results])
+        for result in (found for found in results if found.rule.on_fail == "warn" and not found.is_met):
+            self.warn(f"{self.batch_id[0]}: {result.rule.name} is not met ({say_finding(result)}): {result.rule.reason}")
         blocking = [result for result in results if result.rule.on_fail == "block" and not result.is_met]
         released = self.decision.failed if self.decision and self.decision.action == RELEASE else ()
         held = [result for result in blocking if result.rule.name not in released]

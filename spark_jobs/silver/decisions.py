@@ -7,8 +7,8 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.expectations import SET_ASIDE
 from spark_jobs.lake import delta_log, tables
-from spark_jobs.lake.gate import SET_ASIDE
 from spark_jobs.lake.selection import DISCARDED, OPEN
 from spark_jobs.lake.tables import Batch
 from spark_jobs.silver.fact_table import FactTable

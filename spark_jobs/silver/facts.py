@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.config.expectations import SET_ASIDE
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.gate import SET_ASIDE, Candidate, row_rules
+from spark_jobs.lake.gate import Candidate, row_rules
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing, kept
 from spark_jobs.silver.decisions import needs_texts, with_decisions

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.config.expectations import Rule
+from spark_jobs.config.expectations import SET_ASIDE, Rule
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.verify.rows import QUARANTINED
 
-STREAM, RULES, SET_ASIDE = "stream", "rules", "set aside"
+STREAM, RULES = "stream", "rules"
 PLACE = ("_file_id", "_line", "_element")
 
 Build = Callable[[DataFrame, tuple[Rule, ...]], DataFrame]

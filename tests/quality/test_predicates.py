@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config import expectation_types
 from spark_jobs.config.expectations import Rule
 from spark_jobs.quality.predicates import COMPILED, shown_value
 from tests.quality.rules import failing_ids, rule, unexpected_counts
@@ -172,3 +173,7 @@ def test_the_value_of_a_reason_is_the_column_or_the_columns(edges: DataFrame) ->
     shown = edges.filter(F.col("id") < 2).orderBy("id").select(shown_value(one), shown_value(pair)).collect()
 
     assert [tuple(row) for row in shown] == [("5", "5, abc"), (None, "NULL, abc")]
+
+
+def test_the_types_that_may_set_rows_aside_are_those_that_are_compiled() -> None:
+    assert set(COMPILED) == set(expectation_types.COMPILED)

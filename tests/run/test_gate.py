@@ -7,11 +7,13 @@ from contextlib import contextmanager
 
 import pytest
 
+from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.operations.account import sum_up
 from spark_jobs.run.decide import decide
+from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import RunResult, Status
 from tests.conftest import PROFILE, Workshop
 
@@ -121,6 +123,7 @@ def test_rows_that_fail_a_rule_are_set_aside_with_all_their_reasons(workshop: Wo
     assert found["cents_not_negative"] == (False, 4, 1)
     assert found["person_known"] == (False, 2, 1)
     assert found["usual_mean"][0] is True
+    assert result.warnings == ("silver.orders: person_known is not met (1 of 2 rows, 50.0%): Most orders name a person.",)
     assert missing(workshop) == {}
 
 
@@ -187,3 +190,57 @@ def test_a_batch_that_is_set_aside_goes_into_quarantine_and_later_ones_are_publi
     ]  # fmt: skip
     assert missing(workshop) == {}
     assert decided(workshop, "set_aside").status is Status.NOTHING_TO_DO
+
+
+GOLD = """
+expectations:
+  few_orders_an_hour:
+    type: expect_column_max_to_be_between
+    kwargs: {column: order_count, max_value: 1}
+    on_fail: block
+    scope: table
+    reason: There is one till.
+"""
+
+
+def test_a_gold_table_is_held_while_its_silver_table_is_published_and_can_only_be_released(workshop: Workshop) -> None:
+    workshop.write("conf/pipelines/shop.yml", PIPELINE)
+    workshop.write("expectations/shop/gold.per_hour.yml", GOLD)
+    workshop.land("orders/1.json", order(1) + order(2))
+    assert workshop.run("shop").exit_code == 0
+    workshop.land("orders/2.json", order(11))
+
+    held = workshop.run("shop")
+    with pytest.raises(ConfigError, match="there are none of its own to set aside"):
+        decided(workshop, "set_aside", "gold.per_hour")
+    shown = [row[0] for row in workshop.rows("shop.gold.per_hour", "order_count")]
+    rebuilt = rebuild_tables(workshop.project, "shop", PROFILE, ["gold.per_hour"], start=workshop._start)
+    released = decided(workshop, "release", "gold.per_hour")
+
+    assert held.status is Status.BLOCKED
+    assert "set-aside" not in held.message
+    assert ids(workshop) == [1, 2, 11]
+    assert shown == [1, 1]
+    assert (rebuilt.status, rebuilt.exit_code) == (Status.BLOCKED, 4)
+    assert released.exit_code == 0, released.message
+    assert sorted(row[0] for row in workshop.rows("shop.gold.per_hour", "order_count")) == [1, 2]
+
+
+def test_a_correction_by_a_dimension_passes_the_gate_as_well(workshop: Workshop) -> None:
+    workshop.write("conf/pipelines/shop.yml", PIPELINE)
+    only_ulm = RULES.replace("column: cents, max_value: MEAN", "column: city, value_set: [Ulm]")
+    only_ulm = only_ulm.replace("expect_column_mean_to_be_between", "expect_column_distinct_values_to_be_in_set")
+    workshop.write("expectations/shop/silver.orders.yml", only_ulm)
+    workshop.land("people/1.csv", "id,city,at\n1,Ulm,2024-01-01\n")
+    workshop.land("orders/1.json", order(1))
+    assert workshop.run("shop").exit_code == 0
+    workshop.land("people/2.csv", "id,city,at\n1,Bonn,2024-02-01\n")
+
+    held = workshop.run("shop")
+    shown = workshop.rows("shop.silver.orders", "id", "city")
+    released = decided(workshop, "release")
+
+    assert held.status is Status.BLOCKED
+    assert shown == [(1, "Ulm")]
+    assert released.exit_code == 0, released.message
+    assert workshop.rows("shop.silver.orders", "id", "city") == [(1, "Bonn")]
