@@ -13,7 +13,8 @@ from spark_jobs.config.expectations import Rule
 class Candidate:
     """The rows that are about to be published, their number, and the table as it will be with them: built only where a rule asks for it.
 
-    `asked` are the rows that the rules for single rows were asked about, and `failed` how many of them each rule has set aside.
+    `asked` are the rows that the rules for single rows were asked about, and `failed` how many of them each rule has set aside. With
+    `has_older`, some rows were there before and need not meet the rules for single rows of today.
     """
 
     rows: DataFrame
@@ -21,6 +22,7 @@ class Candidate:
     whole: Callable[[], DataFrame]
     asked: int = 0
     failed: Mapping[str, int] = field(default_factory=dict)
+    has_older: bool = False
 
 
 class Gate(Protocol):

@@ -86,7 +86,8 @@ class Verdicts:
 
     def write_findings(self, run_id: str, batch_id: BatchId, rows: Iterable[Mapping[str, Any]]) -> None:
         """What each rule found in a batch."""
-        self.ledger.append("expectations", [{**batch_columns(run_id, batch_id), **row} for row in rows])
+        if found := [{**batch_columns(run_id, batch_id), **row} for row in rows]:
+            self.ledger.append("expectations", found)
 
     def decision(self, batch_id: BatchId) -> Decision | None:
         """The newest one about this batch."""

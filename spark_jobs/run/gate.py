@@ -76,14 +76,15 @@ class BatchGate:
 
     def _results(self, candidate: Candidate) -> list[RuleResult]:
         """One per rule. Where nothing is about to be published there is nothing to judge but what was set aside."""
-        found = self.judge_rows(candidate.rows, self.rules, candidate.whole, candidate.count) if candidate.count else []
+        asked = [rule for rule in self.rules if not (candidate.has_older and rule.on_fail == "quarantine")]
+        found = self.judge_rows(candidate.rows, asked, candidate.whole, candidate.count) if candidate.count and asked else []
         missed = [result for result in found if result.rule.on_fail == "quarantine" and not result.is_met]
         if missed:
             raise SplitDisagrees(self.batch_id[0], missed)
         by_name = {result.rule.name: result for result in found}
         results = []
         for rule in self.rules:
-            if rule.on_fail == "quarantine":
+            if rule.on_fail == "quarantine" and candidate.asked:
                 failed = candidate.failed.get(rule.name, 0)
                 results.append(RuleResult(rule, is_met=failed == 0, rows=candidate.asked, failed=failed))
             elif rule.name in by_name:

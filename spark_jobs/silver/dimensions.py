@@ -95,7 +95,7 @@ def _candidate(rebuilt: _Rebuilt, tally: Tally, batch: Batch, table: FactTable) 
         return without(standing, changes, [*table.key, "_valid_from"]).unionByName(rows)
 
     count = sum(number for action, number in rebuilt.actions.items() if action != "delete")
-    return Candidate(rows, count, whole, tally.asked, tally.by_rule)
+    return Candidate(rows, count, whole, tally.asked, tally.by_rule, has_older=True)
 
 
 def _classes(ranked: DataFrame, marked: DataFrame) -> dict[str, int]:

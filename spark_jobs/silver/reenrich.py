@@ -41,8 +41,9 @@ def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch
 
 
 def _candidate(rows: DataFrame, count: int, identity: Sequence[str], batch: Batch, table: FactTable) -> Candidate:
-    """The corrected facts, and the table as it will be with them. Rules for single rows name nothing that a correction changes."""
-    return Candidate(rows, count, lambda: without(batch.read(rows.sparkSession, table.name), rows, identity).unionByName(rows), count)
+    """The corrected facts, and the table as it will be with them."""
+    standing = batch.read(rows.sparkSession, table.name)
+    return Candidate(rows, count, lambda: without(standing, rows, identity).unionByName(rows), has_older=True)
 
 
 def _identity(table: FactTable, name: str) -> tuple[str, ...]:

@@ -235,6 +235,8 @@ def test_a_correction_by_a_dimension_passes_the_gate_as_well(workshop: Workshop)
     workshop.land("orders/1.json", order(1))
     assert workshop.run("shop").exit_code == 0
     workshop.land("people/2.csv", "id,city,at\n1,Bonn,2024-02-01\n")
+    stricter = only_ulm.replace("min_value: 0", "min_value: 101")  # the row that is there would not meet it, but nobody asks it
+    workshop.write("expectations/shop/silver.orders.yml", stricter)
 
     held = workshop.run("shop")
     shown = workshop.rows("shop.silver.orders", "id", "city")
