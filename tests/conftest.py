@@ -94,7 +94,7 @@ def new_workshop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
 def _empty_workshop(root: Path, spark: SparkSession | None) -> Workshop:
     shutil.copytree(ROOT / "conf" / "profiles", root / "conf" / "profiles")
     workshop = Workshop(root, spark)
-    workshop.write("conf/lakehouse.yml", "landing: landing\nlake: lake\nprofile: local\n")
+    workshop.write("conf/lakehouse.yml", "landing: landing\nlake: lake\nprofile: local\nkeep_reports: 0\n")  # a second for each run
     return workshop
 
 

@@ -70,7 +70,9 @@ class Lakehouse(Strict):
     lake: str = Field(min_length=1, description="root of the tables: a path (relative to the project) or a URI")
     profile: Name = Field("local", description="a file of conf/profiles, without .yml")
     reports: LocalFolder = Field("reports", description="folder of the data-quality reports (relative to the project)")
-    keep_reports: int = Field(100, ge=1, le=10_000, description="reports of runs that are kept per pipeline; older ones are removed")
+    keep_reports: int = Field(
+        100, ge=0, le=100_000, description="how many reports are kept per pipeline; 0: runs write none, `weir report` still does"
+    )
 
 
 class Profile(Strict):

@@ -23,7 +23,7 @@ def try_run(airflow: Airflow) -> bool:
     except AirflowFailed as failed:
         if BLOCKED not in failed.reason:
             raise
-        print("  the DAG run failed, as it should: its silver task ended with 4, blocked by quality, and is not tried again", flush=True)
+        print("  the DAG run failed, as it should: its task ended with 4, blocked by quality, and is not tried again", flush=True)
         return False
     return True
 

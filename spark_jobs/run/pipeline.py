@@ -94,6 +94,8 @@ def _note_rules(project: Project, plan: Plan) -> list[str]:
 
 def _report(order: RunOrder) -> list[str]:
     """Write the page about this run. A run does not fail because of it."""
+    if not order.project.lakehouse.keep_reports:
+        return []
     from spark_jobs.report.write import write_report
 
     try:

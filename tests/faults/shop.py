@@ -70,12 +70,11 @@ expectations:
     kwargs: {column: cents, max_value: 5000}
     on_fail: quarantine
     reason: Nothing costs more.
-  unique_orders:
-    type: expect_column_values_to_be_unique
-    kwargs: {column: id}
+  usual_order:
+    type: expect_column_max_to_be_between
+    kwargs: {column: cents, max_value: 5000}
     on_fail: block
-    scope: table
-    reason: An order stands once.
+    reason: Nobody buys for more.
 """,
     "silver.lines": """
 expectations:
