@@ -30,6 +30,15 @@ class Blocked(Exception):
         super().__init__(f"{self.table}: {rows:,} rows are held and none is published, because of {found}")
 
 
+class NotJudged(Exception):
+    """Great Expectations could not answer for rules without which nothing may be published. Nothing of the batch was."""
+
+    def __init__(self, table: str, unanswered: Sequence[RuleResult]) -> None:
+        self.table, self.unanswered = table, tuple(unanswered)
+        named = "; ".join(f"{result.rule.name}: {result.problem}" for result in unanswered)
+        super().__init__(f"{table}: nothing is published, because rules could not be judged: {named}")
+
+
 class SplitDisagrees(Exception):
     """Great Expectations found rows that the rules for single rows had let pass. Nothing of the batch was published."""
 
@@ -57,7 +66,7 @@ class BatchGate:
         return self.decision.failed if self.decision and self.decision.action == ASIDE else ()
 
     def judge(self, candidate: Candidate) -> None:
-        """Blocked unless every rule that blocks holds for the rows, or a person has let them pass."""
+        """Blocked unless every rule that blocks holds for the rows, or a person has let them pass; NotJudged where that cannot be said."""
         known = self.verdicts.of(self.batch_id, self.begun_at)
         if known is not None and known.verdict != BLOCKED:
             return
@@ -66,6 +75,8 @@ class BatchGate:
         for result in (found for found in results if found.rule.on_fail == "warn" and not found.is_met):
             self.warn(f"{self.batch_id[0]}: {result.rule.name} is not met ({say_finding(result)}): {result.rule.reason}")
         blocking = [result for result in results if result.rule.on_fail == "block" and not result.is_met]
+        if unanswered := [result for result in blocking if result.problem is not None]:
+            raise NotJudged(self.batch_id[0], unanswered)
         released = self.decision.failed if self.decision and self.decision.action == RELEASE else ()
         held = [result for result in blocking if result.rule.name not in released]
         verdict = BLOCKED if held else RELEASED if blocking else SET_ASIDE if self.held_for else PASSED
@@ -79,6 +90,8 @@ class BatchGate:
         asked = [rule for rule in self.rules if not (candidate.has_older and rule.on_fail == "quarantine")]
         found = self.judge_rows(candidate.rows, asked, candidate.whole, candidate.count) if candidate.count and asked else []
         missed = [result for result in found if result.rule.on_fail == "quarantine" and not result.is_met]
+        if unanswered := [result for result in missed if result.problem is not None]:
+            raise NotJudged(self.batch_id[0], unanswered)
         if missed:
             raise SplitDisagrees(self.batch_id[0], missed)
         by_name = {result.rule.name: result for result in found}
