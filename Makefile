@@ -19,7 +19,7 @@ demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a deli
 	@$(SPARK)/python -m spark_jobs.demo
 
 test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev ## the whole test suite
-	@$(SPARK)/python -m pytest -n 2 --dist loadfile
+	@$(SPARK)/python -m pytest
 
 check: lint ## the quick round: lint, types, and the tests that start neither Spark nor Airflow
 	@$(SPARK)/python -m pytest -q -m "not spark and not airflow and not soak"
