@@ -10,6 +10,8 @@ from spark_jobs.config.text import plain, plain_lines
 CALLED_INTO_JAVA = "An error occurred while calling"
 """How errors begin that came through from the JVM as they were; the error is on the second line, what it came from further below."""
 CAUSED_BY = "Caused by: "
+BECAUSE = re.compile(r"^(?:\x1b\[\d*m)?↳(?:\x1b\[\d*m)? *")
+"""Before each line in which an error of delta-rs says what it came from, in colours."""
 DATA_ERROR = re.compile(r"\[(?P<condition>[A-Z][A-Z0-9_.]+)\] (?P<said>.*) ?SQLSTATE: (?P<state>22\w{3})", re.DOTALL)
 """Spark's errors about a value bear the class 22 of the SQL standard. As far as the last of them: a value may say SQLSTATE itself.
 
@@ -30,6 +32,8 @@ def first_line(error: BaseException) -> str:
     if len(lines) > 1 and lines[0].startswith(CALLED_INTO_JAVA):
         causes = [line for line in lines if line.startswith(CAUSED_BY)]
         lines = ["; ".join([lines[1].removeprefix(": ")[:300], *causes[-1:]])]
+    elif deeper := [BECAUSE.sub("", line) for line in lines[1:] if BECAUSE.match(line)]:
+        lines = [": ".join([lines[0], *deeper])]
     return f"{type(error).__name__}: {plain(lines[0][:500]) if lines else 'no further word'}"
 
 

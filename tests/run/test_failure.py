@@ -66,3 +66,12 @@ def test_a_failure_cannot_forge_lines_or_colours(tmp_path: Path) -> None:
 
     assert first_line(error) == "ValueError: bad \\x1b[31mred"
     assert "bad \\x1b[31mred\\rover\\u202e" in (tmp_path / "run.log").read_text(encoding="utf-8")
+
+
+def test_an_error_of_delta_rs_is_told_with_what_it_came_from() -> None:
+    arrow = "\x1b[31m↳\x1b[0m"
+    said = f"Generic LocalFileSystem error\n  {arrow} Unable to copy data to file\n    {arrow} No space left on device (os error 28)\n"
+
+    told = first_line(OSError(said))
+
+    assert told == "OSError: Generic LocalFileSystem error: Unable to copy data to file: No space left on device (os error 28)"
