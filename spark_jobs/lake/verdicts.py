@@ -68,9 +68,9 @@ class Verdicts:
         found = self.of(batch_id, intent.begun_at) if intent else None
         return found is not None and found.verdict == BLOCKED
 
-    def held(self, table: str) -> Verdict | None:
-        """The verdict on the batch of this table that is held now."""
-        mine = [row for row in self.all() if row.batch_id[0] == table]
+    def held(self, table: str, generation: int) -> Verdict | None:
+        """The verdict on the batch of this table that is held now. A rebuild that was held is of another generation, and is over."""
+        mine = [row for row in self.all() if (row.batch_id[0], row.batch_id[2]) == (table, generation)]
         return mine[-1] if mine and mine[-1].verdict == BLOCKED and not self.ledger.has_batch(mine[-1].batch_id) else None
 
     def write(self, verdict: Verdict, rules: str, rows: int) -> None:

@@ -38,7 +38,7 @@ def decide(
         with hold_lease(lake.lease(), name, f"weir {action.replace('_', '-')}") as lease:
             plan.ledger.guard = lease.check
             verdicts = Verdicts(plan.ledger)
-            held = verdicts.held(table)
+            held = verdicts.held(table, plan.generation(table))
             if held is None:
                 return RunResult(name, Status.NOTHING_TO_DO, f"nothing of {table} is held{_others(plan, verdicts)}")
             _check_action(name, held, action)
@@ -63,5 +63,5 @@ def _check_action(name: str, held: Verdict, action: str) -> None:
 
 
 def _others(plan: Plan, verdicts: Verdicts) -> str:
-    held = [table for table in plan.tables if verdicts.held(table)]
+    held = [table for table in plan.tables if verdicts.held(table, plan.generation(table))]
     return f"; held is {', '.join(held)}" if held else ", and of no other table"
