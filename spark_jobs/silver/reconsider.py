@@ -9,13 +9,13 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import row_rules
 from spark_jobs.lake.selection import OPEN
 from spark_jobs.lake.tables import Batch, kept
+from spark_jobs.silver.decisions import PLACE
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.facts import candidate, classify, judge, publish, rank
 from spark_jobs.silver.set_aside import as_records, move_set_aside
 from spark_jobs.silver.tally import count_classes, tally_rows
 
-PLACE = ("_file_id", "_line", "_element")
 LATER_COLUMNS = {"first_seen_at": "timestamp", "attempts": "int", "state": "string"}
 """Columns that tables of an earlier version may lack."""
 

@@ -13,9 +13,10 @@ from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.selection import DISCARDED, Selection
 from spark_jobs.lake.tables import Batch
+from spark_jobs.silver.decisions import PLACE
 from spark_jobs.silver.dimensions import settle_history
 from spark_jobs.silver.fact_table import FactTable
-from spark_jobs.silver.reconsider import PLACE, judge_again, open_rows, settle_facts
+from spark_jobs.silver.reconsider import judge_again, open_rows, settle_facts
 from spark_jobs.silver.set_aside import SAME_ROW
 from spark_jobs.silver.tally import count_classes
 
