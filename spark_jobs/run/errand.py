@@ -20,8 +20,10 @@ def run_errands(run: RunContext, table: FactTable, settings: dict[str, str]) -> 
     """End what a crash has cut, then do what is asked for now."""
     generation, errand = run.plan.generation(table.name), run.order.errand
     for step in WORK:
-        if run.order.ledger.open_batch(table.name, step, generation) is not None:
-            _run(run, table, step, {}, settings)
+        number = run.order.ledger.open_batch(table.name, step, generation)
+        begun = run.order.ledger.intent((table.name, step, generation, number)) if number is not None else None
+        if begun is not None:
+            _run(run, table, step, {SELECTION: begun.inputs[SELECTION]}, settings)
     if errand is not None and errand.table == table.name:
         number = run.next_number(table.name, errand.action)
         if errand.action == DISCARD:
@@ -32,7 +34,7 @@ def run_errands(run: RunContext, table: FactTable, settings: dict[str, str]) -> 
 
 
 def _run(run: RunContext, table: FactTable, step: str, extra: dict[str, Any], settings: dict[str, str]) -> None:
-    """A batch that was begun before has its selection in its intent."""
+    """The batch of this step that is open, or the next one. One that was held begins anew, with the same selection."""
     tables.create(run.lake.table(table.quarantine), SET_ASIDE_DDL, tables.CHANGEABLE)
     spark = run.new_session(**settings)
 
