@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from deltalake import DeltaTable, Schema
@@ -99,11 +100,27 @@ def create_table(path: str, schema_json: str, properties: dict[str, str]) -> Non
     schema = Schema.from_json(schema_json)
     if not DeltaTable.is_deltatable(path):
         DeltaTable.create(path, schema=schema, configuration=dict(properties))
+        _write_first_checksum(path)
         return
     table = DeltaTable(path)
     known = {field.name for field in table.schema().fields}
     if lacking := [field for field in schema.fields if field.name not in known]:
         table.alter.add_columns(lacking)
+
+
+def _write_first_checksum(path: str) -> None:
+    """Delta's own summary of a version, beside it in the log. Without one, Spark's first write to the table starts two jobs to find it;
+    on other storage than a file system it does.
+    """
+    if "://" in path:
+        return
+    version = Path(path) / "_delta_log" / f"{0:020}"
+    actions = {name: action for line in version.with_suffix(".json").read_text().splitlines() for name, action in json.loads(line).items()}
+    is_empty: dict[str, Any] = {"tableSizeBytes": 0, "numFiles": 0, "setTransactions": [], "domainMetadata": [], "allFiles": []}
+    described = {"numMetadata": 1, "numProtocol": 1, "metadata": actions["metaData"], "protocol": actions["protocol"]}
+    new = version.with_suffix(".crc.new")
+    new.write_text(json.dumps(is_empty | described))
+    new.rename(version.with_suffix(".crc"))
 
 
 def newest(path: str, column: str) -> datetime | None:

@@ -26,6 +26,9 @@ from spark_jobs.run.plan import Plan
 STREAM, RULES = "stream", "rules"
 """A step of a table, and among a batch's inputs the version of the rules that it is judged by."""
 
+COMPACT, COMPACT_EVERY = "spark.databricks.delta.autoCompact.enabled", 10
+"""Of a table's batches, one in so many puts small files together: to look for them costs a tenth of a small batch."""
+
 Done = tuple[Counts, Seen]
 Work = Callable[[DataFrame, Batch], Done]
 
@@ -75,7 +78,8 @@ class RunContext:
         """Take the table's input, batch by batch, to its end. A batch may be empty: an OPTIMIZE of the input gives one."""
 
         def handle(frame: DataFrame, number: int) -> None:
-            self.tune(frame.sparkSession, settings)
+            is_compacting = number % COMPACT_EVERY == COMPACT_EVERY - 1
+            self.tune(frame.sparkSession, {**settings, COMPACT: str(is_compacting).lower()})
             self.batch(table, STREAM, number, partial(work, frame), reads, extra)
 
         generation = self.plan.generation(table)

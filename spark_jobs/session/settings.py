@@ -14,6 +14,7 @@ class Workload(StrEnum):
     BIG = "big"
 
 
+CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing"
 ALWAYS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -23,17 +24,24 @@ ALWAYS = {
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",  # readers outside Spark do not all know them
-    # Small files are put together; those of a load, each a span of event time, are left as they are: a late row then reads only its own.
-    "spark.databricks.delta.autoCompact.enabled": "true",
+    # Small files are put together, now and then (run/context.py); those of a load, each a span of event time, are left as they are: a late
+    # row then reads only its own.
     "spark.databricks.delta.autoCompact.minFileSize": str(1024 * 1024),
     "spark.databricks.delta.autoCompact.maxFileSize": str(16 * 1024 * 1024),
+    "spark.databricks.delta.autoCompact.minNumFiles": "2",
     # A batch that a crash cut is done again from the versions it began with, however long ago that was.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+LOCAL = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Spark's choice for folders starts `readlink` and `chmod` for every file of a checkpoint: 300 processes in a small run. What it is
+    # better at, keeping a second writer out, the lease does.
+    "spark.sql.streaming.checkpointFileManagerClass": f"{CHECKPOINTING}.FileSystemBasedCheckpointFileManager",
+}
 SMALL = {
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
@@ -42,7 +50,8 @@ SMALL = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 BIG = {"spark.sql.adaptive.enabled": "true", "spark.databricks.delta.snapshotPartitions": "2"}
-SMALL_JVM = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+# The quick compiler alone gets 48 MB for its code, and a twelfth of a run's CPU time goes into sweeping them.
+SMALL_JVM = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:-UseCodeCacheFlushing", "-XX:+UseSerialGC"]
 BIG_JVM = ["-XX:+UseParallelGC"]
 
 PER_BATCH = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
@@ -55,6 +64,7 @@ def spark_settings(
     """The settings of one run; those of the profile win."""
     small = workload is Workload.SMALL
     jvm = [*(SMALL_JVM if small else BIG_JVM), f"-Dlog4j2.configurationFile={log4j}", f"-Dweir.log={log_file}", "-Duser.timezone=UTC"]
+    jvm += ["-Djdk.lang.Process.launchMechanism=VFORK"]  # Hadoop starts a process for each file that it makes in a folder
     if record:
         jvm += [f"-XX:ArchiveClassesAtExit={record}"]
     elif archive.is_file():

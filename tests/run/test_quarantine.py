@@ -91,6 +91,27 @@ def test_a_replay_that_dies_is_ended_by_the_next_run(workshop: Workshop) -> None
     assert workshop.run("shop").status is Status.NOTHING_TO_DO
 
 
+def test_a_replay_that_a_rule_holds_waits_with_its_rows_until_a_person_decides(workshop: Workshop) -> None:
+    prepare(workshop)
+    workshop.land("orders/1.json", order(1) + order(2, kind="fax", cents=50_000) + order(3, kind="post", cents=50_000))
+    workshop.run("shop")
+    allow_fax(workshop)
+
+    held = replayed(workshop, "silver.orders", rules=("known_kind",))
+    again = workshop.run("shop")
+    while_held = ids(workshop), states(workshop, "silver.orders")
+    released = decided(workshop, "release")
+
+    assert (held.status, again.status) == (Status.BLOCKED, Status.BLOCKED), again.message
+    assert "usual_mean" in held.message
+    assert while_held == ([1], [(2, "open", 0), (3, "open", 0)])
+    assert released.exit_code == 0, released.message
+    assert ids(workshop) == [1, 2]
+    assert states(workshop, "silver.orders") == [(2, "replayed", 1), (3, "open", 1)]
+    assert missing(workshop) == {}
+    assert workshop.run("shop").status is Status.NOTHING_TO_DO
+
+
 def test_versions_of_a_dimension_are_replayed_into_their_history(workshop: Workshop) -> None:
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     workshop.write("expectations/shop/dimension.people.yml", PEOPLE.replace("LEAST", "4"))
