@@ -19,7 +19,7 @@ demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a deli
 	@$(SPARK)/python -m spark_jobs.demo
 
 test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev ## the whole test suite, in two processes: each takes a core and 3 GB
-	@$(SPARK)/python -m pytest --numprocesses 2 --dist loadfile
+	@$(SPARK)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 check: lint ## the quick round: lint, types, and the tests that start neither Spark nor Airflow
 	@$(SPARK)/python -m pytest -q -m "not spark and not airflow and not soak"

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,16 @@ from spark_jobs.session.start import spark_session
 
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, spark={})
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In a worker of xdist, a `python -c`: GX imports Spark Connect, which takes that for its own doctests and ends the process."""
+    if hasattr(config, "workerinput"):
+        main = sys.modules["__main__"]
+        main.__file__ = "-c"
+        import great_expectations  # noqa: F401
+
+        del main.__file__  # else the processes that tests start would run it
 
 
 @pytest.fixture(scope="session")

@@ -269,14 +269,6 @@ def test_a_project_without_rules_is_checked_without_great_expectations(shop: Wor
     assert done.stdout == "[] False\n"
 
 
-def test_a_script_on_the_command_line_may_import_the_check() -> None:
-    code = "import spark_jobs.quality.check; print('still there')"
-
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-
-    assert done.stdout == "still there\n"
-
-
 def weir_check(shop: Workshop) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "spark_jobs.cli", "check", "--json"],
