@@ -1,23 +1,34 @@
-"""Turns a pipeline file into a DAG: its tasks are the whole pipeline, its layers or its tables, as the file's `tasks:` says."""
+"""Turns a pipeline file into a DAG: is there work, the tables by pipeline, layer or table, what is held, the report."""
 
 import os
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-from airflow.sdk import DAG
+from airflow.sdk import DAG, AssetAny, DeadlineAlert, DeadlineReference, SyncCallback
 from airflow.sdk.exceptions import AirflowException
+from airflow.utils.types import DagRunType
+from weir_assets import table_asset, table_assets
+from weir_form import LAYERS, form
+from weir_notices import WeirNotifier
 from weir_operator import WeirOperator
+from weir_pools import pool_of
+from weir_tasks import CarryOut, Decide, HasWork, RebuildOrReplay, Report, RunTables
 
 from spark_jobs.config import ConfigError, load_pipeline
+from spark_jobs.config.names import parse_duration
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.rule_files import survey_rules
 
-# One stage: tasks that may run once all tasks of the stage before are done. A task: its id and the arguments of `weir run`.
+# One stage: tasks that may run once all tasks of the stage before are done. A task: its id and the tables it covers.
 Stage = dict[str, list[str]]
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 RETRY_DELAY = timedelta(minutes=1)
+PLAN_TIMEOUT = timedelta(minutes=10)
+# No backfill: an increment takes what has landed, whatever interval it is started for.
+RUN_TYPES = [kind for kind in DagRunType if kind is not DagRunType.BACKFILL_JOB]
 
 
 def build_dags(root: Path) -> tuple[dict[str, DAG], list[str]]:
@@ -46,54 +57,106 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
     dag = DAG(
         pipeline.name,
         description=pipeline.description,
-        doc_md=f"{pipeline.description}\n\nDefined in `conf/pipelines/{pipeline.name}.yml`.",
-        schedule=pipeline.schedule,
+        doc_md=_doc(pipeline),
+        schedule=_schedule(pipeline),
         start_date=START,
         catchup=False,
         max_active_runs=1,
-        max_active_tasks=1,  # the tasks of a pipeline share its lease
-        tags=["weir"],
+        allowed_run_types=RUN_TYPES,
+        tags=["weir", *pipeline.tags],
+        params=form(pipeline),
+        deadline=_deadline(pipeline),
         default_args={
             "owner": pipeline.owner,
-            "retries": int(os.environ.get("WEIR_TASK_RETRIES", "2")),
+            "pool": pool_of(pipeline.name),
+            "retries": int(os.environ.get("WEIR_TASK_RETRIES") or pipeline.retries),
             "retry_delay": RETRY_DELAY,
+            "execution_timeout": parse_duration(pipeline.timeout),
+            "on_failure_callback": _notifier(pipeline, "a task failed"),
         },
     )
-    upstream: list[WeirOperator] = []
+    tables = [f"{layer}.{name}" for layer, name, _ in pipeline.tables()]
+    common: dict[str, Any] = {"pipeline": pipeline.name, "root": str(root), "dag": dag}
+    has_work = HasWork(task_id="has_work", **{**common, "execution_timeout": PLAN_TIMEOUT})
+    upstream: list[WeirOperator] = [RebuildOrReplay(task_id="rebuild_or_replay", **common)]
+    has_work.set_downstream(upstream)
+    runs: list[str] = []
     for stage in stages(pipeline):
         tasks = [
-            WeirOperator(task_id=name, pipeline=pipeline.name, root=str(root), arguments=arguments, dag=dag)
-            for name, arguments in stage.items()
+            RunTables(task_id=name, tables=covered, is_whole=covered == tables, trigger_rule="none_failed", **common)
+            for name, covered in stage.items()
         ]
         for task in tasks:
             task.set_upstream(upstream)
-        upstream = tasks
+        upstream = [*tasks]
+        runs += stage
+    decide = Decide(
+        task_id="decide",
+        pipeline=pipeline.name,
+        run_tasks=runs,
+        response_timeout=parse_duration(pipeline.decide_within),
+        notifiers=_notifier(pipeline, "a batch is held and waits for a decision"),
+        trigger_rule="none_failed_min_one_success",
+        retries=0,
+        execution_timeout=None,
+        dag=dag,
+    )
+    carry_out = CarryOut(task_id="carry_out", tables=tables, decide_task="decide", **common)
+    report = Report(task_id="report", inlets=table_assets(pipeline.name, tables), trigger_rule="none_failed", **common)
+    decide.set_upstream(upstream)
+    decide.set_downstream(carry_out)
+    carry_out.set_downstream(report)
     dag.validate()  # type: ignore[no-untyped-call]  # Airflow leaves it without annotations
     return dag
 
 
 def stages(pipeline: Pipeline) -> list[Stage]:
     """The tasks in the order of the data."""
+    tables = [f"{layer}.{name}" for layer, name, _ in pipeline.tables()]
     if pipeline.tasks == "pipeline":
-        return [{"run": []}]
+        return [{"run": tables}]
     if pipeline.tasks == "layer":
-        filled = {"silver" if layer == "dimension" else layer for layer, _, _ in pipeline.tables()}
-        return [{layer: ["--layer", layer]} for layer in ("bronze", "silver", "gold") if layer in filled]
+        layers = {layer: [table for table in tables if table.partition(".")[0] in parts] for layer, parts in LAYERS.items()}
+        return [{layer: covered} for layer, covered in layers.items() if covered]
     return [stage for stage in _table_stages(pipeline) if stage]
 
 
 def _table_stages(pipeline: Pipeline) -> list[Stage]:
     """One task per table. Gold tables by SQL or Python may read one another, and only the engine knows their order: one task for all."""
     windows = [name for name, table in pipeline.gold.items() if table.from_]
-    derived = [name for name, table in pipeline.gold.items() if not table.from_]
+    derived = [f"gold.{name}" for name, table in pipeline.gold.items() if not table.from_]
     return [
         _one_each("bronze", pipeline.sources),
         _one_each("dimension", pipeline.dimensions),
         _one_each("silver", pipeline.silver),
         _one_each("gold", windows),
-        {"gold": [argument for name in derived for argument in ("--select", f"gold.{name}")]} if derived else {},
+        {"gold": derived} if derived else {},
     ]
 
 
 def _one_each(layer: str, names: Iterable[str]) -> Stage:
-    return {f"{layer}.{name}": ["--select", f"{layer}.{name}"] for name in names}
+    return {f"{layer}.{name}": [f"{layer}.{name}"] for name in names}
+
+
+def _doc(pipeline: Pipeline) -> str:
+    return "\n\n".join(filter(None, [pipeline.description, pipeline.doc, f"Defined in `conf/pipelines/{pipeline.name}.yml`."]))
+
+
+def _schedule(pipeline: Pipeline) -> Any:
+    """Cron, any of the tables that the file names, or nothing."""
+    on = getattr(pipeline.schedule, "on", None)
+    return AssetAny(*(table_asset(name) for name in on)) if on else pipeline.schedule
+
+
+def _notifier(pipeline: Pipeline, what: str) -> WeirNotifier:
+    return WeirNotifier(pipeline=pipeline.name, what=what, webhook=pipeline.notify.webhook, email=pipeline.notify.email)
+
+
+def _deadline(pipeline: Pipeline) -> DeadlineAlert | None:
+    """A run that is not done in time is told of while it still runs."""
+    if pipeline.deadline is None:
+        return None
+    told = {"pipeline": pipeline.name, "what": f"a run is not done after {pipeline.deadline}"}
+    channels = {"webhook": pipeline.notify.webhook, "email": list(pipeline.notify.email)}
+    callback = SyncCallback(WeirNotifier, kwargs={**told, **channels})
+    return DeadlineAlert(DeadlineReference.DAGRUN_QUEUED_AT, parse_duration(pipeline.deadline), callback)

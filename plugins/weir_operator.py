@@ -1,13 +1,15 @@
-"""The Airflow task that runs `weir run` in the Spark environment and returns its small JSON result.
+"""The base of Weir's Airflow tasks: runs one `weir` command in the Spark environment, shows its progress and returns its JSON result.
 
-Exit codes decide what Airflow does next: 0 and 3 (nothing to do) succeed; 2 (configuration) and 4 (blocked by quality) fail at once,
-because a retry would meet the same files; every other end is worth a retry.
+Exit codes decide what Airflow does next. 0 (done), 3 (nothing to do) and, for runs, 4 (a batch is held) are results. 2 (configuration),
+4 and 6 (stopped) fail at once, because a retry would meet the same files, or go against the person who stopped it. 1 (engine failure) and
+5 (another run holds the pipeline) are worth a retry.
 """
 
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,39 +17,73 @@ from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from weir_process import Finished, end_group, follow, start
 
-SUCCESS = {0, 3}
-FINAL = {2: "configuration error", 4: "data blocked by quality"}
-PASSING = {1: "engine failure", 5: "another run holds the lease"}
-GRACE_SECONDS = 20.0
+Result = dict[str, Any]
+
+DONE, HELD, LEASED = (0, 3), 4, 5
+FINAL = {2: "configuration error", HELD: "data blocked by quality", 6: "stopped"}
+PASSING = {1: "engine failure", LEASED: "another run holds the lease"}
+GRACE_SECONDS = 4.0  # Airflow kills a task that it has asked to end after 5: what is left by then is ended before, and the next run goes on
+LEASE_WAIT_SECONDS = 300.0
+LEASE_POLL_SECONDS = 5.0
+
+
+class WeirFailed(AirflowException):
+    """A command failed in a way that a later try may mend. `result` is what it said of itself."""
+
+    def __init__(self, message: str, result: Result | None = None) -> None:
+        super().__init__(message)
+        self.result = result or {}
+
+
+class WeirFailedForGood(AirflowFailException, WeirFailed):
+    """A command failed, and would fail again: Airflow does not retry."""
 
 
 class WeirOperator(BaseOperator):
-    """Runs one pipeline, or a part of it. `arguments` follow the pipeline's name: ["--layer", "silver"]."""
+    """One task of a pipeline. What a person typed into the form reaches the command as single arguments, never through a shell."""
 
     ui_color = "#cfe8ef"
 
     def __init__(
-        self, *, pipeline: str, root: str, arguments: Sequence[str] = (), grace_seconds: float = GRACE_SECONDS, **kwargs: Any
+        self,
+        *,
+        pipeline: str,
+        root: str,
+        grace_seconds: float = GRACE_SECONDS,
+        lease_wait_seconds: float = LEASE_WAIT_SECONDS,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.pipeline = pipeline
         self.root = root
-        self.arguments = list(arguments)
         self.grace_seconds = grace_seconds
+        self.lease_wait_seconds = lease_wait_seconds
         self._child: subprocess.Popen[str] | None = None
 
-    def execute(self, context: Context) -> dict[str, Any]:
-        argv = [weir_command(Path(self.root)), "run", self.pipeline, *self.arguments, "--json"]
+    def weir(self, context: Context, arguments: Sequence[str], also: Collection[int] = ()) -> Result:
+        """The result of the command; WeirFailed where it failed. `also` are exit codes that are results here beside 0 and 3.
+
+        A pipeline that another process holds is waited for: what a killed task has left behind ends by itself, when its batch is done.
+        """
+        argv = [weir_command(Path(self.root)), *arguments, "--json"]
+        waited_until = time.monotonic() + self.lease_wait_seconds
+        while True:
+            finished = self._call(context, argv)
+            if finished.exit_code != LEASED or time.monotonic() >= waited_until:
+                return judge(argv, finished, also)
+            self.log.info("%s; trying again in %.0f s", _said(finished), LEASE_POLL_SECONDS)
+            time.sleep(min(LEASE_POLL_SECONDS, max(0.0, waited_until - time.monotonic())))
+
+    def _call(self, context: Context, argv: Sequence[str]) -> Finished:
         try:
-            self._child = start(argv, Path(self.root))
+            self._child = start(argv, Path(self.root), {"WEIR_ORIGIN": origin(context)})
         except OSError as error:
             message = f"cannot start {argv[0]}: {error}. Run `make setup`, or name the command in WEIR_COMMAND."
-            raise AirflowFailException(message) from error
+            raise WeirFailedForGood(message) from error
         try:
-            finished = follow(self._child, self.log.info, self.grace_seconds)
+            return follow(self._child, self.log.info, self.grace_seconds)
         finally:
             end_group(self._child, self.grace_seconds)
-        return judge(argv, finished)
 
     def on_kill(self) -> None:
         """Says nothing: Airflow calls it in a signal handler, and the line being logged at that moment holds the logger's lock."""
@@ -60,20 +96,34 @@ def weir_command(root: Path) -> str:
     return os.environ.get("WEIR_COMMAND") or str(root / ".envs" / "spark" / "bin" / "weir")
 
 
-def judge(argv: Sequence[str], finished: Finished) -> dict[str, Any]:
-    """The result of a run that went well; otherwise the exception that tells Airflow whether to try again."""
-    result = _read_result(finished.last_line)
-    if finished.exit_code in SUCCESS and result is not None:
-        return result
+def origin(context: Context) -> str:
+    """By what a run was started, for the ledger and the quality tab."""
+    instance: Any = context.get("ti")
+    if instance is None:
+        return ""
+    return json.dumps(
+        {"dag": instance.dag_id, "run": instance.run_id, "task": instance.task_id, "try": instance.try_number}, separators=(",", ":")
+    )
+
+
+def judge(argv: Sequence[str], finished: Finished, also: Collection[int] = ()) -> Result:
+    """The result of a command that went well; otherwise the exception that tells Airflow whether to try again."""
+    result = read_result(finished.last_line)
     code = finished.exit_code
+    if result is not None and (code in DONE or code in also):
+        return result
     reason = f"was ended by signal {-code}" if code < 0 else f"ended with {code} ({FINAL.get(code) or PASSING.get(code) or 'no result'})"
-    message = f"{' '.join(argv[1:])} {reason}: {(result or {}).get('message') or 'see the lines above'}"
-    raise AirflowFailException(message) if code in FINAL else AirflowException(message)
+    message = f"{' '.join(argv[1:])} {reason}: {_said(finished)}"
+    raise WeirFailedForGood(message, result) if code in FINAL else WeirFailed(message, result)
 
 
-def _read_result(line: str) -> dict[str, Any] | None:
+def read_result(line: str) -> Result | None:
     try:
         result = json.loads(line)
     except ValueError:
         return None
     return result if isinstance(result, dict) else None
+
+
+def _said(finished: Finished) -> str:
+    return (read_result(finished.last_line) or {}).get("message") or "see the lines above"

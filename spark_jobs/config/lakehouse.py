@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from spark_jobs.config.cron import Cron
 from spark_jobs.config.names import Name, shorten
 
 MASTER = r"^(local(\[(\*|\d+)(,\s*\d+)?\])?|yarn|spark://.+|k8s://.+)$"
@@ -73,6 +74,7 @@ class Lakehouse(Strict):
     keep_reports: int = Field(
         100, ge=0, le=100_000, description="how many reports are kept per pipeline; 0: runs write none, `weir report` still does"
     )
+    maintenance: Cron | None = Field("17 3 * * *", description="when Airflow looks after the tables; null: only when somebody starts it")
 
 
 class Profile(Strict):

@@ -18,6 +18,11 @@ description: Readings.
 owner: somebody
 schedule: "{schedule}"
 tasks: {tasks}
+doc: Read *daily*.
+tags: [meters]
+timeout: 2 hours
+deadline: 1 hour
+retries: 1
 sources:
   readings: {{format: csv, path: readings}}
   places: {{format: csv, path: places}}
@@ -31,6 +36,12 @@ gold:
   newest: {{sql: sql/newest.sql}}
 """
 
+AFTER = """
+pipeline: after
+schedule: {on: [by_pipeline.silver.readings, by_layer.gold.newest]}
+gold:
+  per_day: {from: by_pipeline.silver.readings, window: {size: 1 day}, measures: {readings: count(*)}}
+"""
 
 PIPELINES = [
     ("by_pipeline", "pipeline", "*/5 * * * *"),
@@ -51,15 +62,17 @@ def fake_weir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with this repository's DAGs: one pipeline for each kind of tasks, one with a typing error, one with a bad schedule;
-    and an expectation file with a typing error."""
+    """A project with this repository's DAGs: one pipeline for each kind of tasks, one that follows others, one with a typing error, one
+    with a bad schedule; and an expectation file with a typing error."""
     root = tmp_path_factory.mktemp("project")
     for folder in ("dags", "plugins", ".envs"):
         (root / folder).symlink_to(ROOT / folder)
     pipelines = root / "conf" / "pipelines"
     pipelines.mkdir(parents=True)
+    (root / "conf" / "lakehouse.yml").write_text("landing: landing\nlake: lake\n", encoding="utf-8")
     for name, tasks, schedule in PIPELINES:
         (pipelines / f"{name}.yml").write_text(PIPELINE.format(name=name, tasks=tasks, schedule=schedule), encoding="utf-8")
+    (pipelines / "after.yml").write_text(AFTER, encoding="utf-8")
     expectations = root / "expectations" / "by_layer" / "silver.readings.yml"
     expectations.parent.mkdir(parents=True)
     expectations.write_text("expectations:\n  kwh_is_there: {kind: expect_column_values_to_not_be_null}\n", encoding="utf-8")

@@ -10,6 +10,14 @@ from tests.airflow.conftest import run_inside
 
 pytestmark = pytest.mark.airflow
 
+TABLES = ["bronze.readings", "bronze.places", "dimension.places", "silver.readings", "gold.per_hour", "gold.all_time", "gold.newest"]
+AROUND = {
+    "has_work": [None, []],
+    "rebuild_or_replay": [None, ["has_work"]],
+    "carry_out": [None, ["decide"]],
+    "report": [None, ["carry_out"]],
+}
+
 
 @pytest.fixture(scope="module")
 def told(airflow: Airflow) -> dict[str, Any]:
@@ -18,44 +26,81 @@ def told(airflow: Airflow) -> dict[str, Any]:
 
 
 def test_each_pipeline_file_is_a_dag_with_what_the_file_says(told: dict[str, Any]) -> None:
-    dag = {key: value for key, value in told["dags"]["by_pipeline"].items() if key != "tasks"}
+    dag = {key: value for key, value in told["dags"]["by_pipeline"].items() if key not in ("tasks", "form", "retries", "rules")}
 
     assert dag == {
         "owner": "somebody",
-        "tags": ["weir"],
+        "tags": ["meters", "weir"],
         "catchup": False,
         "max_active_runs": 1,
+        "run_types": ["asset_materialization", "asset_triggered", "manual", "operator_triggered", "scheduled"],
         "schedule": "*/5 * * * *",
-        "doc_md": "Readings.\n\nDefined in `conf/pipelines/by_pipeline.yml`.",
-        "retries": [0],
+        "doc_md": "Readings.\n\nRead *daily*.\n\nDefined in `conf/pipelines/by_pipeline.yml`.",
+        "deadline": [3600.0],
+        "pools": ["weir_by_pipeline"],
+        "timeouts": ["0:10:00", "2:00:00", "None"],
     }
 
 
 def test_a_pipeline_can_be_one_task(told: dict[str, Any]) -> None:
-    assert told["dags"]["by_pipeline"]["tasks"] == {"run": [[], []]}
+    assert told["dags"]["by_pipeline"]["tasks"] == {
+        **AROUND,
+        "run": [TABLES, ["rebuild_or_replay"]],
+        "decide": [None, ["run"]],
+    }
 
 
 def test_layers_follow_one_another(told: dict[str, Any]) -> None:
     assert told["dags"]["by_layer"]["tasks"] == {
-        "bronze": [["--layer", "bronze"], []],
-        "silver": [["--layer", "silver"], ["bronze"]],
-        "gold": [["--layer", "gold"], ["silver"]],
+        **AROUND,
+        "bronze": [["bronze.readings", "bronze.places"], ["rebuild_or_replay"]],
+        "silver": [["dimension.places", "silver.readings"], ["bronze"]],
+        "gold": [["gold.per_hour", "gold.all_time", "gold.newest"], ["silver"]],
+        "decide": [None, ["gold"]],
     }
 
 
 def test_tables_wait_for_the_whole_layer_before_them(told: dict[str, Any]) -> None:
     assert told["dags"]["by_table"]["tasks"] == {
-        "bronze.readings": [["--select", "bronze.readings"], []],
-        "bronze.places": [["--select", "bronze.places"], []],
-        "dimension.places": [["--select", "dimension.places"], ["bronze.places", "bronze.readings"]],
-        "silver.readings": [["--select", "silver.readings"], ["dimension.places"]],
-        "gold.per_hour": [["--select", "gold.per_hour"], ["silver.readings"]],
-        "gold": [["--select", "gold.all_time", "--select", "gold.newest"], ["gold.per_hour"]],
+        **AROUND,
+        "bronze.readings": [["bronze.readings"], ["rebuild_or_replay"]],
+        "bronze.places": [["bronze.places"], ["rebuild_or_replay"]],
+        "dimension.places": [["dimension.places"], ["bronze.places", "bronze.readings"]],
+        "silver.readings": [["silver.readings"], ["dimension.places"]],
+        "gold.per_hour": [["gold.per_hour"], ["silver.readings"]],
+        "gold": [["gold.all_time", "gold.newest"], ["gold.per_hour"]],
+        "decide": [None, ["gold"]],
     }
 
 
+def test_a_question_to_a_person_is_asked_once(told: dict[str, Any]) -> None:
+    retries = told["dags"]["by_pipeline"]["retries"]
+
+    assert retries == {"has_work": 1, "rebuild_or_replay": 1, "run": 1, "decide": 0, "carry_out": 1, "report": 1}
+
+
+def test_the_form_offers_what_the_pipeline_has_and_bounds_it(told: dict[str, Any]) -> None:
+    form = told["dags"]["by_pipeline"]["form"]
+
+    assert form["tables"]["enum"] == ["all tables", "bronze", "silver", "gold", *TABLES]
+    assert form["rebuild"]["enum"] == ["no table", "tables whose definition changed", *TABLES[2:]]
+    assert form["replay"]["enum"] == ["no table", "dimension.places", "silver.readings"]
+    assert form["when_held"]["enum"] == ["ask", "fail"]
+    assert {name: form[name]["type"] for name in ("full_refresh", "dry_run")} == {"full_refresh": "boolean", "dry_run": "boolean"}
+    assert {key: form["files_per_batch"][key] for key in ("type", "minimum", "maximum")} == {
+        "type": ["null", "integer"],
+        "minimum": 1,
+        "maximum": 100_000,
+    }
+
+
+def test_every_table_is_an_asset_and_a_dag_can_be_scheduled_on_one_of_another(told: dict[str, Any]) -> None:
+    assert {f"by_pipeline.{table}" for table in TABLES} <= set(told["assets"])
+    assert told["dags"]["after"]["schedule"] == ["by_pipeline.silver.readings", "by_layer.gold.newest"]
+
+
 def test_a_broken_file_is_an_import_error_with_its_place_and_leaves_the_other_dags_in_service(told: dict[str, Any]) -> None:
-    assert told["in_service"] == ["by_layer", "by_pipeline", "by_table"]
+    assert told["in_service"] == ["after", "by_layer", "by_pipeline", "by_table", "weir_maintenance"]
     assert list(told["import_errors"]) == ["broken_pipelines.py"]
     shown = told["import_errors"]["broken_pipelines.py"]
     assert "conf/pipelines/mistyped.yml:6: tasks" in shown
@@ -65,6 +110,13 @@ def test_a_broken_file_is_an_import_error_with_its_place_and_leaves_the_other_da
 def test_a_broken_expectation_file_is_shown_and_its_pipeline_keeps_its_dag(told: dict[str, Any]) -> None:
     assert "expectations/by_layer/silver.readings.yml:2: expectations.kwh_is_there.kind" in told["import_errors"]["broken_pipelines.py"]
     assert "by_layer" in told["in_service"]
+
+
+def test_the_code_that_the_ui_shows_of_a_dag_tells_nothing_of_other_pipelines(told: dict[str, Any]) -> None:
+    names = {"by_layer", "by_pipeline", "by_table", "after"}
+
+    assert set(told["code"]) >= names
+    assert [name for name in names if any(other in told["code"][name] for other in names - {"after"})] == []
 
 
 def test_airflow_loads_nothing_of_spark(told: dict[str, Any]) -> None:

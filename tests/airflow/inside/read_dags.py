@@ -8,7 +8,9 @@ from typing import Any
 
 from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
+from airflow.models.asset import AssetActive
 from airflow.models.dag import DagModel
+from airflow.models.dagcode import DagCode
 from airflow.models.errors import ParseImportError
 from airflow.sdk import DAG
 from airflow.utils.session import create_session
@@ -26,6 +28,8 @@ def main() -> None:
             "dags": {dag_id: describe(dag) for dag_id, dag in bag.dags.items()},
             "in_service": sorted(model.dag_id for model in models if not model.is_stale and not model.has_import_errors),
             "import_errors": {str(error.filename): error.stacktrace for error in session.scalars(select(ParseImportError)).all()},
+            "assets": sorted(active.name for active in session.scalars(select(AssetActive)).all()),
+            "code": {code.dag_id: code.source_code for code in session.scalars(select(DagCode)).all()},
             "loaded": sorted({"pyspark", "delta", "deltalake", "great_expectations", "sqlglot"} & sys.modules.keys()),
         }
     print(json.dumps(told))
@@ -37,10 +41,16 @@ def describe(dag: DAG) -> dict[str, Any]:
         "tags": sorted(dag.tags),
         "catchup": dag.catchup,
         "max_active_runs": dag.max_active_runs,
-        "schedule": dag.schedule,
+        "run_types": sorted(dag.allowed_run_types or []),
+        "schedule": dag.schedule if isinstance(dag.schedule, str | None) else [asset.name for _, asset in dag.timetable.asset_condition.iter_assets()],
         "doc_md": dag.doc_md,
-        "retries": sorted({task.retries for task in dag.tasks}),
-        "tasks": {task.task_id: [getattr(task, "arguments", None), sorted(task.upstream_task_ids)] for task in dag.tasks},
+        "deadline": [alert.interval.total_seconds() for alert in dag.deadline or []],
+        "form": {name: param.schema for name, param in ((name, dag.params.get_param(name)) for name in dag.params)},
+        "retries": {task.task_id: task.retries for task in dag.tasks},
+        "pools": sorted({task.pool for task in dag.tasks}),
+        "timeouts": sorted({str(task.execution_timeout) for task in dag.tasks}),
+        "rules": {task.task_id: str(task.trigger_rule) for task in dag.tasks},
+        "tasks": {task.task_id: [getattr(task, "tables", None), sorted(task.upstream_task_ids)] for task in dag.tasks},
     }
 
 

@@ -1,0 +1,44 @@
+"""The DAG of upkeep: one `weir maintain` per pipeline, in the pool of that pipeline, so that it never meets a run of it."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from airflow.sdk import DAG, Context
+from weir_dag import RUN_TYPES, START
+from weir_operator import Result, WeirOperator
+from weir_pools import pool_of
+
+from spark_jobs.config.loading import load_lakehouse
+from spark_jobs.config.names import NAME
+
+NAME_OF_DAG = "weir_maintenance"
+DOC = """Compacts small files, removes files that no reader and no run needs any more, and keeps reports and logs to their number.
+
+`maintenance:` in `conf/lakehouse.yml` says when. The log of each task has the figures of every table, before and after.
+"""
+
+
+class Maintain(WeirOperator):
+    """The upkeep of one pipeline."""
+
+    def execute(self, context: Context) -> Result:
+        return self.weir(context, ["maintain", self.pipeline])
+
+
+def maintenance_dag(root: Path) -> DAG:
+    names = sorted(path.stem for path in (root / "conf" / "pipelines").glob("*.yml") if NAME.fullmatch(path.stem))
+    dag = DAG(
+        NAME_OF_DAG,
+        description="Upkeep of all tables.",
+        doc_md=DOC,
+        schedule=load_lakehouse(root).maintenance,
+        start_date=START,
+        catchup=False,
+        max_active_runs=1,
+        allowed_run_types=RUN_TYPES,
+        tags=["weir", "upkeep"],
+        default_args={"owner": "weir", "retries": 1, "execution_timeout": timedelta(hours=6)},
+    )
+    for name in names:
+        Maintain(task_id=name, pipeline=name, root=str(root), pool=pool_of(name), dag=dag)
+    return dag

@@ -1,0 +1,74 @@
+"""Notices about a run that failed, waits for a person or is late: to the log, to a webhook and by e-mail, through Airflow's own notifiers.
+
+They name pipeline, task, tables, rules and counts, and where to look. No value of any row is in them.
+"""
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+from airflow.sdk import BaseNotifier, Context
+
+LONGEST = 2_000
+
+
+class WeirNotifier(BaseNotifier):
+    """`what` happened, told to every channel that the pipeline file names."""
+
+    def __init__(
+        self, *, pipeline: str, what: str, webhook: str | None = None, email: Sequence[str] = (), context: Context | None = None
+    ) -> None:
+        super().__init__(context=context)
+        self.pipeline, self.what, self.webhook, self.email = pipeline, what, webhook, list(email)
+
+    def notify(self, context: Context) -> None:
+        notice = make_notice(self.pipeline, self.what, context)
+        self.log.error("%s", notice["text"])
+        problems = []
+        for channel in (self._to_webhook, self._to_email):
+            try:
+                channel(notice, context)
+            except Exception as error:  # noqa: BLE001 - a mail server that is down must not keep the webhook from being told
+                problems.append(f"{channel.__name__.removeprefix('_to_')}: {type(error).__name__}: {error}")
+        for problem in problems:
+            self.log.error("the notice could not be sent: %s", problem)
+
+    def _to_webhook(self, notice: dict[str, Any], context: Context) -> None:
+        if self.webhook:
+            from airflow.providers.http.notifications.http import HttpNotifier
+
+            HttpNotifier(http_conn_id=self.webhook, json=notice, headers={"Content-Type": "application/json"}).notify(context)
+
+    def _to_email(self, notice: dict[str, Any], context: Context) -> None:
+        if self.email:
+            from airflow.providers.smtp.notifications.smtp import SmtpNotifier
+
+            text = f"<pre>{html.escape(notice['text'])}</pre>"
+            SmtpNotifier(to=self.email, subject=notice["subject"], html_content=text).notify(context)
+
+
+def make_notice(pipeline: str, what: str, context: Context) -> dict[str, Any]:
+    """The notice as data, `text` for a person."""
+    instance: Any = context.get("ti")
+    exception: Any = context.get("exception")
+    result = getattr(exception, "result", None) or {}
+    failed = [table for table in result.get("tables", []) if table.get("state") == "failed"]
+    held = result.get("held", [])
+    facts = {
+        "pipeline": pipeline,
+        "what": what,
+        "task": instance.task_id if instance else None,
+        "run": instance.run_id if instance else (context.get("dag_run") or {}).get("dag_run_id"),
+        "tables": [entry["table"] for entry in [*held, *failed]],
+        "rules": [rule for entry in held for rule in entry["rules"]],
+        "rows_held": sum(entry["rows"] for entry in held),
+        "message": str(exception)[:LONGEST] if exception else "",
+        "link": getattr(instance, "log_url", None),
+        "report": result.get("report"),
+    }
+    lines = [f"{pipeline}: {what}", *(f"{name}: {_text(value)}" for name, value in facts.items() if value and name not in ("pipeline", "what"))]
+    return {"subject": lines[0], **facts, "text": "\n".join(lines)}
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
