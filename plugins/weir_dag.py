@@ -14,7 +14,7 @@ from weir_form import LAYERS, form
 from weir_notices import WeirNotifier
 from weir_operator import WeirOperator
 from weir_pools import pool_of
-from weir_tasks import CarryOut, Decide, HasWork, RebuildOrReplay, Report, RunTables
+from weir_tasks import REASON, CarryOut, Decide, HasWork, RebuildOrReplay, Report, RunTables
 
 from spark_jobs.config import ConfigError, load_pipeline
 from spark_jobs.config.names import parse_duration
@@ -80,7 +80,7 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
     has_work = HasWork(task_id="has_work", **{**common, "execution_timeout": PLAN_TIMEOUT})
     upstream: list[WeirOperator] = [RebuildOrReplay(task_id="rebuild_or_replay", **common)]
     has_work.set_downstream(upstream)
-    runs: list[str] = []
+    runs: list[RunTables] = []
     for stage in stages(pipeline):
         tasks = [
             RunTables(task_id=name, tables=covered, is_whole=covered == tables, trigger_rule="none_failed", **common)
@@ -89,11 +89,12 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
         for task in tasks:
             task.set_upstream(upstream)
         upstream = [*tasks]
-        runs += stage
+        runs += tasks
     decide = Decide(
         task_id="decide",
         pipeline=pipeline.name,
-        run_tasks=runs,
+        run_tasks=[task.task_id for task in runs],
+        params={"reason": REASON},
         response_timeout=parse_duration(pipeline.decide_within),
         notifiers=_notifier(pipeline, "a batch is held and waits for a decision"),
         trigger_rule="none_failed_min_one_success",
@@ -103,7 +104,7 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
     )
     carry_out = CarryOut(task_id="carry_out", tables=tables, decide_task="decide", **common)
     report = Report(task_id="report", inlets=table_assets(pipeline.name, tables), trigger_rule="none_failed", **common)
-    decide.set_upstream(upstream)
+    decide.set_upstream(runs)
     decide.set_downstream(carry_out)
     carry_out.set_downstream(report)
     dag.validate()  # type: ignore[no-untyped-call]  # Airflow leaves it without annotations

@@ -94,7 +94,7 @@ def form(pipeline: Pipeline) -> dict[str, Param]:
             False,
             type="boolean",
             title="Full refresh",
-            description="Make every dimension, silver and gold table anew from bronze. Readers keep the old tables until the new ones are there.",
+            description="Make every dimension, silver and gold table anew from bronze. Readers keep the old ones until then.",
         ),
         "replay": _select(
             NO_TABLE,

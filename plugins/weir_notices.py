@@ -66,7 +66,10 @@ def make_notice(pipeline: str, what: str, context: Context) -> dict[str, Any]:
         "link": getattr(instance, "log_url", None),
         "report": result.get("report"),
     }
-    lines = [f"{pipeline}: {what}", *(f"{name}: {_text(value)}" for name, value in facts.items() if value and name not in ("pipeline", "what"))]
+    lines = [
+        f"{pipeline}: {what}",
+        *(f"{name}: {_text(value)}" for name, value in facts.items() if value and name not in ("pipeline", "what")),
+    ]
     return {"subject": lines[0], **facts, "text": "\n".join(lines)}
 
 

@@ -1,6 +1,6 @@
 """A pool with one slot for each pipeline, made when a run of its DAG begins: two of its tasks never run at once, whatever started them."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.listeners import hookimpl
 from airflow.plugins_manager import AirflowPlugin
@@ -29,9 +29,11 @@ class PoolMaker:
             return
         for name in {task.pool for task in dag.tasks if task.pool.startswith(PREFIX)}:
             if Pool.get_pool(name, session=session) is None:
-                Pool.create_or_update_pool(name, 1, f"one task of the pipeline {name.removeprefix(PREFIX)} at a time", False, session=session)
+                Pool.create_or_update_pool(
+                    name, 1, f"one task of the pipeline {name.removeprefix(PREFIX)} at a time", False, session=session
+                )
 
 
 class WeirPools(AirflowPlugin):
     name = "weir_pools"
-    listeners = [PoolMaker()]
+    listeners: ClassVar[list[Any]] = [PoolMaker()]

@@ -16,7 +16,7 @@ from weir_operator import HELD, Result, WeirFailedForGood, WeirOperator
 
 RELEASE, SET_ASIDE, STOP = "Release", "Set aside", "Stop"
 COMMANDS = {RELEASE: "release", SET_ASIDE: "set-aside"}
-REASON_LENGTH = 500
+REASON = Param(None, type="string", minLength=1, maxLength=500, title="Why", description="For those who read it later.")
 
 
 class HasWork(WeirOperator, SkipMixin):
@@ -70,11 +70,6 @@ class Decide(HITLOperator):
         super().__init__(
             subject=f"{pipeline}: a batch is held",
             options=[RELEASE, SET_ASIDE, STOP],
-            params={
-                "reason": Param(
-                    "", type="string", minLength=1, maxLength=REASON_LENGTH, title="Why", description="For those who read it later."
-                )
-            },
             **kwargs,
         )
         self.pipeline = pipeline
@@ -141,8 +136,8 @@ def body(pipeline: str, held: Sequence[Result]) -> str:
         rules = ", ".join(f"`{rule}`" for rule in entry["rules"])
         lines += [f"* `{entry['table']}`: {entry['rows']:,} rows, because of {rules}", ""]
     lines += [
-        f"**{RELEASE}** publishes them all the same. **{SET_ASIDE}** puts the rows into quarantine (not for gold tables). **{STOP}** leaves them",
-        "held and fails this run: mend the data or the rule, and run again.",
+        f"**{RELEASE}** publishes them all the same. **{SET_ASIDE}** puts the rows into quarantine (not for gold tables).",
+        f"**{STOP}** leaves them held and fails this run: mend the data or the rule, and run again.",
         "",
         f"The whole story is in the *Data quality* tab of this run, or `weir report {pipeline} --open`.",
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-SHOWN_LOGGER = "weir_operator"
+SHOWN_LOGGERS = ("weir_operator", "weir_tasks", "weir_maintenance")
 LAST_LINES = 15
 
 
@@ -57,9 +57,9 @@ def prepare_database(airflow: Airflow) -> None:
         _call(airflow, ["db", "migrate"], lambda line: None)
 
 
-def run_dag(airflow: Airflow, dag: str, show: Callable[[str], None]) -> None:
-    """One run of the DAG, in the foreground; `show` gets Weir's progress lines as they come."""
-    _call(airflow, ["dags", "test", dag], show)
+def run_dag(airflow: Airflow, dag: str, show: Callable[[str], None], form: Mapping[str, object] | None = None) -> None:
+    """One run of the DAG, in the foreground, with these values of its form; `show` gets Weir's progress lines as they come."""
+    _call(airflow, ["dags", "test", dag, *(["--conf", json.dumps(form)] if form else [])], show)
 
 
 def _call(airflow: Airflow, arguments: list[str], show: Callable[[str], None]) -> None:
@@ -89,7 +89,7 @@ def _copy(lines: Iterable[str], log: IO[str], show: Callable[[str], None]) -> No
         log.write(line)
         log.flush()
         record = _record(line)
-        if SHOWN_LOGGER in str(record.get("logger")):
+        if any(name in str(record.get("logger")) for name in SHOWN_LOGGERS):
             show(str(record["event"]))
 
 

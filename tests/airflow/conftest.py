@@ -47,6 +47,8 @@ PIPELINES = [
     ("by_pipeline", "pipeline", "*/5 * * * *"),
     ("by_layer", "layer", "*/5 * * * *"),
     ("by_table", "table", "*/5 * * * *"),
+    ("idle", "pipeline", "@daily"),
+    ("holding", "pipeline", "@daily"),
     ("mistyped", "tabel", "@daily"),
     ("whenever", "layer", "now and then"),
 ]
@@ -92,5 +94,5 @@ def run_inside(airflow: Airflow, script: str, *arguments: str) -> str:
     command = [str(AIRFLOW_PYTHON), str(Path(__file__).with_name("inside") / script), *arguments]
     environ = airflow_environ(airflow.root, airflow.environ)
     ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120, check=False)
-    assert ended.returncode == 0, ended.stderr[-3000:]
+    assert ended.returncode == 0, (ended.stdout + ended.stderr)[-3000:]
     return ended.stdout.splitlines()[-1]

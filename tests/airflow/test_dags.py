@@ -56,7 +56,7 @@ def test_layers_follow_one_another(told: dict[str, Any]) -> None:
         "bronze": [["bronze.readings", "bronze.places"], ["rebuild_or_replay"]],
         "silver": [["dimension.places", "silver.readings"], ["bronze"]],
         "gold": [["gold.per_hour", "gold.all_time", "gold.newest"], ["silver"]],
-        "decide": [None, ["gold"]],
+        "decide": [None, ["bronze", "gold", "silver"]],
     }
 
 
@@ -69,7 +69,7 @@ def test_tables_wait_for_the_whole_layer_before_them(told: dict[str, Any]) -> No
         "silver.readings": [["silver.readings"], ["dimension.places"]],
         "gold.per_hour": [["gold.per_hour"], ["silver.readings"]],
         "gold": [["gold.all_time", "gold.newest"], ["gold.per_hour"]],
-        "decide": [None, ["gold"]],
+        "decide": [None, ["bronze.places", "bronze.readings", "dimension.places", "gold", "gold.per_hour", "silver.readings"]],
     }
 
 
@@ -100,7 +100,7 @@ def test_every_table_is_an_asset_and_a_dag_can_be_scheduled_on_one_of_another(to
 
 
 def test_a_broken_file_is_an_import_error_with_its_place_and_leaves_the_other_dags_in_service(told: dict[str, Any]) -> None:
-    assert told["in_service"] == ["after", "by_layer", "by_pipeline", "by_table", "weir_maintenance"]
+    assert told["in_service"] == ["after", "by_layer", "by_pipeline", "by_table", "holding", "idle", "weir_maintenance"]
     assert list(told["import_errors"]) == ["broken_pipelines.py"]
     shown = told["import_errors"]["broken_pipelines.py"]
     assert "conf/pipelines/mistyped.yml:6: tasks" in shown

@@ -27,48 +27,90 @@ WeirOperator(task_id="hang", pipeline="hang", root="{root}", grace_seconds=0.2, 
 
 
 @pytest.fixture(scope="module")
-def ends(airflow: Airflow) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(run_inside(airflow, "end_tasks.py", *(f"exit_{code}" for code in range(6))))
+def ends(airflow: Airflow, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    marked = replace(airflow, environ={**airflow.environ, "FAKE_WEIR_PIDS": str(tmp_path_factory.mktemp("marked") / "busy")})
+    answer: dict[str, Any] = json.loads(run_inside(marked, "end_tasks.py", *(f"exit_{code}" for code in range(7)), "busy_once"))
     return answer
 
 
 @pytest.mark.parametrize("code", [0, 3])
 def test_done_and_nothing_to_do_succeed_with_the_commands_result(ends: dict[str, Any], code: int) -> None:
-    result = {"pipeline": f"exit_{code}", "exit_code": code, "message": f"this is {code}", "arguments": ["--layer", "silver", "--json"]}
+    result = ends[f"exit_{code}"]["result"]
 
-    assert ends[f"exit_{code}"] == {"result": result}
+    assert (result["exit_code"], result["arguments"]) == (code, ["--layer", "silver", "--json"])
 
 
-@pytest.mark.parametrize(("code", "reason"), [(2, "configuration error"), (4, "data blocked by quality")])
+@pytest.mark.parametrize(("code", "reason"), [(2, "configuration error"), (4, "data blocked by quality"), (6, "stopped")])
 def test_what_a_retry_cannot_mend_fails_at_once(ends: dict[str, Any], code: int, reason: str) -> None:
     text = f"run exit_{code} --layer silver --json ended with {code} ({reason}): this is {code}"
 
-    assert ends[f"exit_{code}"] == {"raised": "AirflowFailException", "text": text}
+    assert ends[f"exit_{code}"] == {"raised": "WeirFailedForGood", "retried": False, "text": text}
 
 
 @pytest.mark.parametrize(("code", "reason"), [(1, "engine failure"), (5, "another run holds the lease")])
 def test_what_may_pass_is_left_to_a_retry(ends: dict[str, Any], code: int, reason: str) -> None:
     text = f"run exit_{code} --layer silver --json ended with {code} ({reason}): this is {code}"
 
-    assert ends[f"exit_{code}"] == {"raised": "AirflowException", "text": text}
+    assert ends[f"exit_{code}"] == {"raised": "WeirFailed", "retried": True, "text": text}
+
+
+def test_a_batch_that_is_held_is_a_result_where_a_decision_follows(ends: dict[str, Any]) -> None:
+    assert ends["held"]["result"]["exit_code"] == 4
+
+
+def test_a_pipeline_that_is_held_by_what_a_killed_task_left_is_waited_for(ends: dict[str, Any]) -> None:
+    assert ends["busy_once"]["result"]["exit_code"] == 0
 
 
 def test_a_missing_command_says_what_to_do(ends: dict[str, Any]) -> None:
-    assert ends["no command"]["raised"] == "AirflowFailException"
+    assert ends["no command"]["raised"] == "WeirFailedForGood"
     assert "make setup" in ends["no command"]["text"]
 
 
-def test_a_dag_run_shows_progress_keeps_results_and_says_why_it_failed(airflow: Airflow) -> None:
+def test_a_dag_run_shows_progress_says_where_it_comes_from_and_keeps_results(airflow: Airflow) -> None:
     shown: list[str] = []
 
-    with pytest.raises(AirflowFailed) as raised:
-        run_dag(airflow, "by_layer", shown.append)
+    run_dag(airflow, "by_layer", shown.append, {"tables": "silver", "files_per_batch": 7, "replay": "silver.readings"})
 
-    assert shown[:3] == ["by_layer --layer bronze --json", "by_layer --layer silver --json", "by_layer --layer gold --json"]
-    assert "AirflowFailException: run by_layer --layer gold --json ended with 4 (data blocked by quality): this is 4" in str(raised.value)
+    assert [line for line in shown if line.startswith(("plan", "replay", "run", "report"))] == [
+        "plan by_layer --json",
+        "replay by_layer silver.readings --json",
+        "run by_layer --select dimension.places --select silver.readings --files-per-batch 7 --json",
+        "report by_layer --json",
+    ]
+    results = xcoms(airflow, "by_layer")
+    assert sorted(results) == ["has_work", "rebuild_or_replay", "report", "silver"]
+    origin = json.loads(results["silver"]["WEIR_ORIGIN"])
+    assert (origin["dag"], origin["task"], origin["try"]) == ("by_layer", "silver", 1)
+
+
+def test_a_dag_run_without_work_ends_with_the_question(airflow: Airflow) -> None:
+    shown: list[str] = []
+
+    run_dag(airflow, "idle", shown.append)
+
+    assert [line for line in shown if line.endswith("--json")] == ["plan idle --json"]
+
+
+def test_a_batch_that_is_held_fails_the_run_where_nobody_is_to_be_asked(airflow: Airflow) -> None:
+    with pytest.raises(AirflowFailed) as raised:
+        run_dag(airflow, "holding", print, {"when_held": "fail"})
+
+    assert "holding ended with 4 (data blocked by quality): silver.readings: 3 rows are held" in str(raised.value)
+
+
+def test_a_form_that_contradicts_itself_is_refused_before_anything_runs(airflow: Airflow) -> None:
+    with pytest.raises(AirflowFailed) as raised:
+        run_dag(airflow, "by_pipeline", print, {"full_refresh": True, "rebuild": "silver.readings"})
+
+    assert "choose one of the two" in str(raised.value)
+
+
+def xcoms(airflow: Airflow, dag: str) -> dict[str, Any]:
+    """What the tasks of the DAG's runs returned."""
     with sqlite3.connect(airflow.home / "airflow.db") as database:
-        results = dict(database.execute("SELECT task_id, value FROM xcom WHERE key = 'return_value'").fetchall())
-    assert {task: json.loads(value)["exit_code"] for task, value in results.items()} == {"bronze": 0, "silver": 0}
+        rows = database.execute("SELECT task_id, value FROM xcom WHERE key = 'return_value' AND dag_id = ?", (dag,)).fetchall()
+    return {task: json.loads(value) for task, value in rows}
 
 
 def test_a_terminated_task_ends_the_command_and_what_it_started(airflow: Airflow, tmp_path: Path) -> None:

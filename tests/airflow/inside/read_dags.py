@@ -12,7 +12,7 @@ from airflow.models.asset import AssetActive
 from airflow.models.dag import DagModel
 from airflow.models.dagcode import DagCode
 from airflow.models.errors import ParseImportError
-from airflow.sdk import DAG
+from airflow.sdk import DAG, AssetAny
 from airflow.utils.session import create_session
 from sqlalchemy import select
 
@@ -42,7 +42,7 @@ def describe(dag: DAG) -> dict[str, Any]:
         "catchup": dag.catchup,
         "max_active_runs": dag.max_active_runs,
         "run_types": sorted(dag.allowed_run_types or []),
-        "schedule": dag.schedule if isinstance(dag.schedule, str | None) else [asset.name for _, asset in dag.timetable.asset_condition.iter_assets()],
+        "schedule": [asset.name for asset in dag.schedule.objects] if isinstance(dag.schedule, AssetAny) else dag.schedule,
         "doc_md": dag.doc_md,
         "deadline": [alert.interval.total_seconds() for alert in dag.deadline or []],
         "form": {name: param.schema for name, param in ((name, dag.params.get_param(name)) for name in dag.params)},
