@@ -14,7 +14,7 @@ from spark_jobs.config.text import plain_lines
 
 EXIT_CODES = (
     "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by quality · "
-    "5 another run holds the pipeline"
+    "5 another run holds the pipeline · 6 stopped, run again to go on"
 )
 VERIFY_CODES = (
     "Exit codes: 0 all equal · 1 tables differ, or engine failure · 2 configuration or usage · 3 nothing there to verify · "
