@@ -1,20 +1,26 @@
-"""Runs the `weir` command as a child with a process group of its own, so that it can be ended with everything it started (the JVM).
+"""Runs the `weir` command as a child with a session of its own, so that it can be ended with everything it started.
+
+Asked to end, `weir` finishes the batch at work. Its JVM has a process group of its own within the session, and is not asked.
 
 Its stderr is the progress, handed on line by line; the last line of its stdout is the result.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 POLL_SECONDS = 0.05
+PARENT = "WEIR_PARENT_PID"
+"""By it `weir` knows whom it works for: without that process, killed perhaps, it stops by itself."""
+PROCESSES = Path("/proc")
 
 
 @dataclass(frozen=True)
@@ -25,10 +31,12 @@ class Finished:
     last_line: str
 
 
-def start(argv: Sequence[str], folder: Path) -> subprocess.Popen[str]:
+def start(argv: Sequence[str], folder: Path, environ: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """Starts the command in the folder, with these variables on top of this process's own."""
     return subprocess.Popen(
         argv,
         cwd=folder,
+        env={**os.environ, **(environ or {}), PARENT: str(os.getpid())},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -39,7 +47,7 @@ def start(argv: Sequence[str], folder: Path) -> subprocess.Popen[str]:
 
 
 def follow(child: subprocess.Popen[str], say: Callable[[str], None], grace_seconds: float) -> Finished:
-    """Hands every line of progress to `say` while the child runs, and returns how it ended. Leaves nothing of its group behind."""
+    """Hands every line of progress to `say` while the child runs, and returns how it ended. Leaves nothing of its session behind."""
     assert child.stdout is not None
     assert child.stderr is not None
     last_lines: deque[str] = deque(maxlen=1)
@@ -66,16 +74,27 @@ def _keep_last(lines: IO[str], kept: deque[str]) -> None:
 
 
 def end_group(child: subprocess.Popen[str], grace_seconds: float) -> None:
-    """Asks the child's whole group to end, and kills what is left of it after the grace. Does nothing when all have ended."""
-    if not _signal_group(child, signal.SIGTERM):
+    """Asks the child's group to end, and kills what is left of its session after the grace. Does nothing when all have ended."""
+    if not _is_alive(child):
         return
+    _signal_group(child, signal.SIGTERM)
     deadline = time.monotonic() + grace_seconds
     while time.monotonic() < deadline:
-        child.poll()  # a child that has ended and was not waited for would keep its group alive
-        if not _signal_group(child, 0):
+        if not _is_alive(child):
             return
         time.sleep(POLL_SECONDS)
-    _signal_group(child, signal.SIGKILL)
+    while _is_alive(child):  # again for what was being started meanwhile
+        _signal_group(child, signal.SIGKILL)
+        for process in _session(child):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(POLL_SECONDS)
+
+
+def _is_alive(child: subprocess.Popen[str]) -> bool:
+    """Whether anything is left of what the child started, or of itself."""
+    child.poll()  # a child that has ended and was not waited for would keep its group alive
+    return _signal_group(child, 0) or bool(_session(child))
 
 
 def _signal_group(child: subprocess.Popen[str], number: int) -> bool:
@@ -85,3 +104,16 @@ def _signal_group(child: subprocess.Popen[str], number: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def _session(child: subprocess.Popen[str]) -> list[int]:
+    """The processes of the child's session, in whatever group. Where there is no /proc, none: a JVM without parent ends by itself."""
+    found = []
+    for entry in PROCESSES.iterdir() if PROCESSES.is_dir() else ():
+        if entry.name.isdecimal():
+            with contextlib.suppress(OSError):  # it has just ended
+                # pid (name) state parent group session …; the name may be anything
+                state, _, _, session = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:4]
+                if int(session) == child.pid and state not in "ZX":
+                    found.append(int(entry.name))
+    return found

@@ -14,10 +14,14 @@ from spark_jobs.config.text import plain_lines
 
 EXIT_CODES = (
     "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by quality · "
-    "5 another run holds the pipeline"
+    "5 another run holds the pipeline · 6 stopped, run again to go on"
 )
 VERIFY_CODES = (
     "Exit codes: 0 all equal · 1 tables differ, or engine failure · 2 configuration or usage · 3 nothing there to verify · "
+    "5 another run holds the pipeline"
+)
+MAINTAIN_CODES = (
+    "Exit codes: 0 done · 1 engine failure · 2 configuration or usage, or a table whose retention is too short · 3 nothing to do · "
     "5 another run holds the pipeline"
 )
 ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
@@ -167,6 +171,20 @@ def verify(
     from spark_jobs.cli.verify import verify_command
 
     raise typer.Exit(verify_command(pipeline, tuple(select or ()), rows, profile, as_json))
+
+
+@app.command(epilog=f"Example: weir maintain retail --dry-run\n\n{MAINTAIN_CODES}")
+def maintain(
+    pipeline: Annotated[
+        str | None, typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what there is to do, and do nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Put small files together and delete what nobody needs any more: old files, checkpoints, reports and logs. Rows stay as they are."""
+    from spark_jobs.cli.maintain import maintain_command
+
+    raise typer.Exit(maintain_command(pipeline, dry_run, as_json))
 
 
 @app.command(epilog=f"Example: weir take retail orders retail/orders/2024-05-01.json\n\n{EXIT_CODES}")

@@ -2,18 +2,17 @@
 
 from typing import Literal
 
-from spark_jobs.cli.run import known_profile, load_checked, print_result
+from spark_jobs.cli.run import known_profile, load_checked, print_result, until_stopped
 from spark_jobs.cli.whoami import whoami
-from spark_jobs.config.errors import ConfigError
 from spark_jobs.run.decide import decide
-from spark_jobs.run.result import RunResult, Status
+from spark_jobs.run.result import RunResult
 
 
 def decide_command(name: str, table: str, action: Literal["release", "set_aside"], reason: str, profile: str | None, as_json: bool) -> int:
-    try:
+    def run() -> RunResult:
         project = load_checked(name)
-        result = decide(project, name, known_profile(project, profile), table, action, whoami(), reason)
-    except ConfigError as error:
-        result = RunResult(name, Status.CONFIG_ERROR, str(error))
+        return decide(project, name, known_profile(project, profile), table, action, whoami(), reason)
+
+    result = until_stopped(name, run)
     print_result(result, as_json)
     return result.exit_code

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from spark_jobs.cli.quarantine_files import discard_files_command
-from spark_jobs.cli.run import known_profile, load_checked, print_result
+from spark_jobs.cli.run import known_profile, load_checked, print_result, until_stopped
 from spark_jobs.cli.selecting import check_rules, check_table, make_selection, row_tables
 from spark_jobs.cli.take import take_command
 from spark_jobs.cli.whoami import whoami
@@ -42,12 +42,12 @@ def _take_files(name: str, table: str, paths: Sequence[str], as_json: bool) -> i
 
 
 def _run(name: str, table: str, filters: Filters, action: str, reason: str, is_dry: bool, profile: str | None, as_json: bool) -> int:
-    try:
+    def run() -> RunResult:
         project = load_checked(name)
         check_table(project.pipelines[name], table, row_tables(project.pipelines[name]))
-        result = _do(project, name, table, filters, action, reason, is_dry, profile)
-    except ConfigError as error:
-        result = RunResult(name, Status.CONFIG_ERROR, str(error))
+        return _do(project, name, table, filters, action, reason, is_dry, profile)
+
+    result = until_stopped(name, run)
     print_result(result, as_json)
     return result.exit_code
 

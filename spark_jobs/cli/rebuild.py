@@ -6,18 +6,22 @@ import sys
 from spark_jobs.cli.run import known_profile, load_checked
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.text import plain_lines
+from spark_jobs.run import stopping
 from spark_jobs.run.rebuild import Rebuild, rebuild_tables
 from spark_jobs.run.result import Status
 
 
 def rebuild_command(name: str, tables: tuple[str, ...], is_dry: bool, profile: str | None, as_json: bool) -> int:
-    try:
-        project = load_checked(name)
-        result = rebuild_tables(project, name, known_profile(project, profile), tables, is_dry)
-    except ConfigError as error:
-        result = Rebuild(name, Status.CONFIG_ERROR, str(error))
+    with stopping.listening():
+        try:
+            project = load_checked(name)
+            result = rebuild_tables(project, name, known_profile(project, profile), tables, is_dry)
+        except ConfigError as error:
+            result = Rebuild(name, Status.CONFIG_ERROR, str(error))
+        except KeyboardInterrupt:
+            result = Rebuild(name, Status.STOPPED, stopping.say_stopped(str(stopping.asked_by())))
     is_error = result.exit_code not in (0, 3)
-    said = "error: " if is_error else f"{name}: "
+    said = "error: " if is_error and result.status is not Status.STOPPED else f"{name}: "
     print(plain_lines(f"{said}{result.message} ({result.seconds:.1f} s)"), file=sys.stderr if as_json or is_error else sys.stdout)
     if as_json:
         print(json.dumps(result.as_dict()))

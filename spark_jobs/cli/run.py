@@ -1,9 +1,8 @@
 """`weir run`: the result as lines for a person, or as one JSON object on standard output."""
 
 import json
-import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from spark_jobs.config.checks import check_pipeline
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
@@ -11,22 +10,32 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.text import plain, plain_lines
+from spark_jobs.run import stopping
 from spark_jobs.run.pipeline import run_pipeline
 from spark_jobs.run.plan import LAYERS
 from spark_jobs.run.result import RunResult, Status
+from spark_jobs.run.stopping import say_stopped
 
 
 def run_command(name: str, select: tuple[str, ...], layer: str | None, profile: str | None, as_json: bool) -> int:
-    try:
+    def run() -> RunResult:
         project = load_checked(name)
-        result = run_pipeline(project, name, known_profile(project, profile), select, _known_layer(project.pipelines[name], layer))
-    except ConfigError as error:
-        result = RunResult(name, Status.CONFIG_ERROR, str(error))
-    except KeyboardInterrupt:
-        print("interrupted: what is published stays, run again to go on", file=sys.stderr, flush=True)
-        os._exit(130)  # the tables' threads wait for Spark; its JVM ends with this process, and a batch that was cut is done again
+        return run_pipeline(project, name, known_profile(project, profile), select, _known_layer(project.pipelines[name], layer))
+
+    result = until_stopped(name, run)
     print_result(result, as_json)
     return result.exit_code
+
+
+def until_stopped(name: str, run: Callable[[], RunResult]) -> RunResult:
+    """What the command ends with: also where the configuration cannot be used, or where it was stopped before the work had begun."""
+    with stopping.listening():
+        try:
+            return run()
+        except ConfigError as error:
+            return RunResult(name, Status.CONFIG_ERROR, str(error))
+        except KeyboardInterrupt:
+            return RunResult(name, Status.STOPPED, say_stopped(str(stopping.asked_by())))
 
 
 def load_checked(name: str) -> Project:
@@ -68,6 +77,8 @@ def _last_line(result: RunResult) -> str:
         return f"error: the configuration cannot be used\n{result.message}"
     if result.status in (Status.LEASED, Status.FAILED, Status.BLOCKED):
         return f"error: {result.message}"
+    if result.status is Status.STOPPED:
+        return f"{result.pipeline}: {result.message}"
     if result.status is Status.NOTHING_TO_DO:
         warnings = [plain(f"warning: {warning}") for warning in result.warnings]
         return "\n".join([*warnings, f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"])

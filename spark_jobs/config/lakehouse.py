@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from spark_jobs.config.cron import Cron
-from spark_jobs.config.names import Name, shorten
+from spark_jobs.config.names import Duration, Name, shorten
 
 MASTER = r"^(local(\[(\*|\d+)(,\s*\d+)?\])?|yarn|spark://.+|k8s://.+)$"
 # Settings that would take away a guarantee or that Weir sets from other keys: part of the name, and why.
@@ -75,6 +75,7 @@ class Lakehouse(Strict):
         100, ge=0, le=100_000, description="how many reports are kept per pipeline; 0: runs write none, `weir report` still does"
     )
     maintenance: Cron | None = Field("17 3 * * *", description="when Airflow looks after the tables; null: only when somebody starts it")
+    keep_logs: Duration = Field("30 days", description="run logs that are older are removed by `weir maintain`")
 
 
 class Profile(Strict):

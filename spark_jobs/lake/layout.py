@@ -31,6 +31,14 @@ class Lake:
     def checkpoint(self, name: str, generation: int) -> str:
         return f"{self._system}/checkpoints/{name}/g{generation}"
 
+    @property
+    def ledgers(self) -> str:
+        return f"{self._system}/ledger"
+
+    @property
+    def checkpoints(self) -> str:
+        return f"{self._system}/checkpoints"
+
     def lease(self) -> str:
         return f"{self._system}/lease"
 

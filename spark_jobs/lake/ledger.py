@@ -142,6 +142,10 @@ class Ledger:
         begun = [known for known in list(self._known_intents()) if known[:3] == (table, step, generation)]
         return next((known[3] for known in begun if not self.has_batch(known)), None)
 
+    def open_intents(self) -> dict[BatchId, Intent]:
+        """Every batch that was begun and not ended, whatever its generation."""
+        return {batch_id: intent for batch_id, intent in list(self._known_intents().items()) if not self.has_batch(batch_id)}
+
     def intents(self, table: str, step: str, generation: int) -> list[Intent]:
         known = list(self._known_intents().items())  # other tables' threads add to it meanwhile
         return [intent for batch_id, intent in known if batch_id[:3] == (table, step, generation)]

@@ -21,6 +21,7 @@ class TableState(StrEnum):
     DONE = "done"
     HELD_BACK = "held_back"
     FAILED = "failed"
+    STOPPED = "stopped"
     NOT_REACHED = "not_reached"
     NOT_IN_RUN = "not_in_run"
 

@@ -15,7 +15,7 @@ from spark_jobs.report.rules import state_of
 from spark_jobs.report.runs import read_runs
 from spark_jobs.report.table_facts import COUNTS, sum_counts
 
-ENDED = {"failed": Outcome.FAILED, "blocked": Outcome.HELD_BACK, None: Outcome.UNFINISHED}
+ENDED = {"failed": Outcome.FAILED, "blocked": Outcome.HELD_BACK, "stopped": Outcome.UNFINISHED, None: Outcome.UNFINISHED}
 Row = Mapping[str, Any]
 
 

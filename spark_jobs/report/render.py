@@ -29,6 +29,7 @@ TITLES = {
     "failed": ("Failed", "bad", "✗"),
     "unfinished": ("Not ended", "warn", "…"),
     "done": ("Up to date", "good", "✓"),
+    "stopped": ("Stopped", "warn", "…"),
     "not_reached": ("Not reached", "warn", "…"),
     "not_in_run": ("Not in this run", "", "·"),
     "met": ("Met", "good", "✓"),

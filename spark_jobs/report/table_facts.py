@@ -88,8 +88,8 @@ def _table(
 
 
 def _mark_not_reached(tables: Sequence[TableFact]) -> Iterator[TableFact]:
-    """A table with nothing done to it, below one that failed or was held back, was not reached."""
-    stopped = {table.name for table in tables if table.state in (TableState.FAILED, TableState.HELD_BACK)}
+    """A table with nothing done to it, below one that failed, was held back or stopped, was not reached."""
+    stopped = {table.name for table in tables if table.state in (TableState.FAILED, TableState.HELD_BACK, TableState.STOPPED)}
     for table in tables:
         if table.state is TableState.NOT_IN_RUN and stopped.intersection(table.inputs):
             stopped.add(table.name)
@@ -112,6 +112,8 @@ def _state(table: str, run: Run, gates: Sequence[GateFact], *, has_batches: bool
         return TableState.HELD_BACK
     if has_ended or (has_batches and run.status == "ok"):
         return TableState.DONE
+    if has_batches and run.status == "stopped":
+        return TableState.STOPPED
     if has_batches or (run.status == "failed" and run.message.startswith(f"{table} failed")):
         return TableState.FAILED
     return TableState.NOT_IN_RUN

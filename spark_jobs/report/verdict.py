@@ -45,6 +45,9 @@ def judge_run(
             Step("See the sums", f"weir account {pipeline}"),
         )
         return Verdict(Outcome.FAILED, why, notes, steps)
+    if run.status == "stopped":
+        why = cut(f"The run was {run.message}" if run.message.startswith("stopped") else "The run was stopped.", WHY_LENGTH)
+        return Verdict(Outcome.UNFINISHED, why, notes, (Step("Run again to go on", f"weir run {pipeline}"),))
     if run.status is None:
         why = "The run has not said how it ended: it is still at work, or it was killed. What is published stays."
         return Verdict(Outcome.UNFINISHED, why, notes, (Step("If it is no longer at work, run again to go on", f"weir run {pipeline}"),))

@@ -18,6 +18,7 @@ from spark_jobs.lake.ledger import BatchId, Intent
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.run import stopping
 from spark_jobs.run.gate import BatchGate
 from spark_jobs.run.judging import judge_rows
 from spark_jobs.run.order import RunOrder
@@ -102,6 +103,7 @@ class RunContext:
         batch_id = (table, step, self.plan.generation(table), number)
         if ledger.has_batch(batch_id):
             return
+        stopping.check()
         if self.verdicts.was_held(batch_id):
             ledger.forget_intent(batch_id)
         inputs = {name: delta_log.table_version(self.lake.table(name)) for name in reads or ()} | (extra or {}) | self._rules_of(table)

@@ -12,6 +12,7 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.tables import Batch
 from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.run import stopping
 from spark_jobs.run.context import RunContext
 from spark_jobs.run.failure import first_line, keep_trace
 from spark_jobs.run.gate import Blocked
@@ -21,6 +22,7 @@ from spark_jobs.run.progress import Progress
 from spark_jobs.run.reconcile import reconcile
 from spark_jobs.run.result import State, TableRun
 from spark_jobs.run.steps import create_dimensions, run_table
+from spark_jobs.run.stopping import NotBegun
 from spark_jobs.session.settings import PER_BATCH
 
 
@@ -30,6 +32,7 @@ class Execution:
     def __init__(self, plan: Plan, consumed: dict[str, dict[str, Any]], progress: Progress) -> None:
         self.plan, self.consumed, self.progress = plan, consumed, progress
         self.notes: list[str] = []
+        self.is_cut = False
         self.runs = {table: TableRun(table) for table in plan.tables}
         self.started: dict[str, float] = {}
         self.lock = threading.Lock()
@@ -70,11 +73,16 @@ class Execution:
                         future.result()
         return list(self.runs.values())
 
+    def leave(self) -> None:
+        """Nothing of it was begun, and the next run does it."""
+        for table in self.runs:
+            self._change(table, state=State.NOT_REACHED)
+
     def _is_open(self, inputs: tuple[str, ...]) -> bool:
         return any(self.runs[source].state in (State.WAITING, State.RUNNING) for source in inputs if source in self.runs)
 
     def _failed(self, table: str) -> bool:
-        return table in self.runs and self.runs[table].state in (State.FAILED, State.BLOCKED, State.NOT_REACHED)
+        return table in self.runs and self.runs[table].state in (State.FAILED, State.BLOCKED, State.STOPPED, State.NOT_REACHED)
 
     def _run_one(self, context: RunContext, table: str) -> None:
         consumed = self.consumed.get(table)
@@ -82,12 +90,19 @@ class Execution:
         if not self.plan.is_due(table, consumed) and (errand is None or errand.table != table):
             self._change(table, state=State.UP_TO_DATE)
             return
+        if stopping.asked_by():
+            self.is_cut = True
+            self._change(table, state=State.NOT_REACHED)
+            return
         self.started[table] = time.monotonic()
         self._change(table, state=State.RUNNING)
         try:
             inputs = self.plan.current_inputs(table)
             run_table(context, table, inputs, consumed)
             self._finish(context, table, inputs)
+        except NotBegun:
+            self.is_cut = True
+            self._change(table, state=State.STOPPED)
         except Blocked as held:
             self._change(table, state=State.BLOCKED, error=str(held))
         except Exception as error:  # noqa: BLE001 - one table's failure must not take the others with it; it fails the run with its cause

@@ -14,6 +14,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
+from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import Errand, RunOrder, new_order, note_run
 from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, note_definitions
@@ -21,6 +22,7 @@ from spark_jobs.run.progress import make_progress
 from spark_jobs.run.rebuild import finish_swap
 from spark_jobs.run.result import RunResult, Start, State, Status, TableRun
 from spark_jobs.run.rules import check_rules, note_rules
+from spark_jobs.run.stopping import NotBegun, say_stopped
 
 if TYPE_CHECKING:
     from spark_jobs.run.execute import Execution
@@ -46,9 +48,12 @@ def run_pipeline(
     try:
         with hold_lease(lake.lease(), name, "weir run") as lease:
             cut = _finish_rebuild(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
+            stopping.check()
             return cut or _run_held(project, profile, make_plan(pipeline, project.conf, lake, select, layer), lease, start, errand)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
+    except NotBegun as stopped:
+        return RunResult(name, Status.STOPPED, say_stopped(stopped.why))
     except ConfigError:
         raise
     except Exception as error:  # noqa: BLE001 - outside of any table, as on a full disk: the run fails with the cause
@@ -77,6 +82,7 @@ def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, star
     plan, notes = note_definitions(plan, order.run_id)
     notes += _note_rules(project, plan)
     order = replace(order, plan=plan)
+    stopping.begin_work()
     note_run(order, "started")
     warnings = (*warnings, *notes)
     status, message, execution = _execute(order, consumed, warnings, start)
@@ -138,26 +144,32 @@ def _execute(
     from spark_jobs.run.spark import start_session
 
     with make_progress(order.plan.tables) as progress:
+        stopping.tell_by(progress.say)
         for warning in warnings:
             progress.say(f"warning: {warning}")
         execution = Execution(order.plan, consumed, progress)
         try:
             with (start or start_session)(order, consumed) as spark:
                 tables = execution.run(order, spark)
+        except NotBegun as stopped:
+            execution.leave()
+            return Status.STOPPED, say_stopped(stopped.why), execution
         except Exception as error:  # noqa: BLE001 - Spark did not start, or ended: the run fails with the cause, and the ledger says so
             keep_trace(order.log_file, "the run", error)
             return Status.FAILED, _go_on(f"{first_line(error)}; log: {order.log_file}"), execution
-    return *_verdict(order.plan.pipeline.name, tables, order.log_file), execution
+    return *_verdict(order.plan.pipeline.name, tables, order.log_file, execution.is_cut), execution
 
 
-def _verdict(name: str, tables: list[TableRun], log_file: Path) -> tuple[Status, str]:
+def _verdict(name: str, tables: list[TableRun], log_file: Path, is_cut: bool) -> tuple[Status, str]:
     failed = [run for run in tables if run.state is State.FAILED]
     if failed:
         more = f" (and {len(failed) - 1} more tables)" if len(failed) > 1 else ""
         return Status.FAILED, _go_on(f"{failed[0].table} failed{more}: {failed[0].error}; log: {log_file}")
+    done = [run for run in tables if run.state is State.DONE]
+    if is_cut:
+        return Status.STOPPED, say_stopped(str(stopping.asked_by()), f"{len(done)} tables brought up to date, others wait")
     if held := [run for run in tables if run.state is State.BLOCKED]:
         return Status.BLOCKED, "\n".join([*(str(run.error) for run in held), *_ways_on(name, held)])
-    done = [run for run in tables if run.state is State.DONE]
     return Status.OK, f"{len(done)} tables brought up to date"
 
 

@@ -13,8 +13,10 @@ from rich.table import Table
 from spark_jobs.config.text import plain
 from spark_jobs.run.result import State, TableRun
 
-MARKS = {State.DONE: "✓", State.UP_TO_DATE: "=", State.FAILED: "✗", State.BLOCKED: "⊘", State.NOT_REACHED: "-", State.RUNNING: "…"}
+MARKS = {State.DONE: "✓", State.UP_TO_DATE: "=", State.FAILED: "✗", State.BLOCKED: "⊘", State.STOPPED: "■", State.NOT_REACHED: "-"}
+MARKS |= {State.RUNNING: "…"}
 COLOURS = {State.DONE: "green", State.FAILED: "bold red", State.BLOCKED: "bold yellow", State.RUNNING: "cyan", State.NOT_REACHED: "yellow"}
+COLOURS |= {State.STOPPED: "yellow"}
 
 
 class Progress(Protocol):

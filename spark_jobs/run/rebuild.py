@@ -18,12 +18,14 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import SWAPPING, Definition
+from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
 from spark_jobs.run.plan import Plan, make_plan, redefined_tables, with_below
 from spark_jobs.run.progress import Progress, make_progress
 from spark_jobs.run.result import EXIT_CODES, Start, State, Status
 from spark_jobs.run.rules import check_rules, note_rules
+from spark_jobs.run.stopping import NotBegun, say_stopped
 
 if TYPE_CHECKING:
     from spark_jobs.verify.result import TableCheck
@@ -66,6 +68,7 @@ def rebuild_tables(
     try:
         with hold_lease(lake.lease(), name, "weir rebuild") as lease:
             finish_swap(project, profile, make_plan(project.pipelines[name], project.conf, lake), lease, start)
+            stopping.check()
             plan = make_plan(project.pipelines[name], project.conf, lake)
             chosen = tables_to_rebuild(plan, tables)
             if not chosen:
@@ -73,6 +76,8 @@ def rebuild_tables(
             return _rebuild_held(new_order(project, profile, _staged(plan, chosen), lease), plan, is_dry, start)
     except LeaseHeld as held:
         return Rebuild(name, Status.LEASED, str(held))
+    except NotBegun as stopped:
+        return Rebuild(name, Status.STOPPED, say_stopped(stopped.why))
     except ConfigError:
         raise
     except Exception as error:  # noqa: BLE001 - before or after the rebuild itself, as on a full disk: it fails with the cause
@@ -124,12 +129,16 @@ def _rebuild_held(order: RunOrder, live: Plan, is_dry: bool, start: Start | None
     check_rules(order.project, name)
     note_rules(order.project, order.plan)
     _discard_stage(live.lake)
+    stopping.begin_work()
     note_run(order, "rebuild started")
     found: list[TableCheck] = []
     try:
         with make_progress(chosen) as progress:
+            stopping.tell_by(progress.say)
             _build_and_swap(order, live, is_dry, start, progress, found)
         status, message = Status.OK, f"{len(chosen)} tables {'built and compared, none replaced' if is_dry else 'rebuilt'}"
+    except NotBegun as stopped:
+        status, message = Status.STOPPED, f"stopped by {stopped.why}; nothing was replaced: run it again, it starts over"
     except Exception as error:  # noqa: BLE001 - the rebuild fails with its cause, and the ledger says so
         keep_trace(order.log_file, "the rebuild", error)
         is_held = isinstance(error, RebuildFailed) and error.state is State.BLOCKED
@@ -148,10 +157,13 @@ def _build_and_swap(order: RunOrder, live: Plan, is_dry: bool, start: Start | No
         runs = Execution(order.plan, {}, progress).run(order, spark)
         for failed in (run for run in runs if run.state in (State.FAILED, State.BLOCKED)):
             raise RebuildFailed(failed.table, str(failed.error), failed.state)
+        stopping.check()
         for difference in compare_tables(spark, order.plan, live):
+            stopping.check()
             found.append(difference)
             progress.say(_describe(difference))
         if not is_dry:
+            stopping.check()
             begun = {table: replace(order.plan.definitions[table], state=SWAPPING) for table in order.plan.tables}
             order.ledger.write_definitions(order.run_id, begun)
             swap_tables(spark, order, live)

@@ -24,9 +24,18 @@ class Status(StrEnum):
     CONFIG_ERROR = "config_error"
     LEASED = "leased"
     FAILED = "failed"
+    STOPPED = "stopped"
 
 
-EXIT_CODES = {Status.OK: 0, Status.FAILED: 1, Status.CONFIG_ERROR: 2, Status.NOTHING_TO_DO: 3, Status.BLOCKED: 4, Status.LEASED: 5}
+EXIT_CODES = {
+    Status.OK: 0,
+    Status.FAILED: 1,
+    Status.CONFIG_ERROR: 2,
+    Status.NOTHING_TO_DO: 3,
+    Status.BLOCKED: 4,
+    Status.LEASED: 5,
+    Status.STOPPED: 6,
+}
 
 
 class State(StrEnum):
@@ -36,6 +45,7 @@ class State(StrEnum):
     UP_TO_DATE = "up_to_date"
     FAILED = "failed"
     BLOCKED = "blocked"
+    STOPPED = "stopped"
     NOT_REACHED = "not_reached"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.run import stopping
 from spark_jobs.run.order import RunOrder
 from spark_jobs.session.archive import RECORD
 from spark_jobs.session.install import Installation
@@ -21,6 +22,8 @@ def start_session(order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Itera
     """A session of the run's own, which holds the run's lease."""
     installed = Installation(order.project.root)
     installed.check()
+    stopping.begin_work()
+    stopping.check()
     is_big = order.plan.due_bytes(consumed) > order.profile.big_load_from_mb * MEGABYTE
     settings = spark_settings(
         order.profile,

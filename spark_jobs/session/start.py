@@ -1,7 +1,9 @@
 """Starts and stops the one Spark session of a run."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,14 +23,27 @@ def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Pat
     conf = SparkConf(loadDefaults=False).setAppName(name).setAll(list(settings.items()))
     log_file.parent.mkdir(parents=True, exist_ok=True)
     with open(log_file, "ab") as log:
-        inherited = {"pass_fds": (lease,)} if lease is not None else {}
-        gateway = launch_gateway(conf, {"stdout": log, "stderr": log, **inherited})  # type: ignore[no-untyped-call]
-    context = SparkContext(gateway=gateway, conf=conf)
+        # A process group of its own, in the same session: Ctrl-C, or a signal to the group, must not end it in the middle of a batch.
+        # It ends when its standard input closes, and so with this process, however that ends.
+        options = {"stdout": log, "stderr": log, "process_group": 0, **({"pass_fds": (lease,)} if lease is not None else {})}
+        gateway = launch_gateway(conf, options)  # type: ignore[no-untyped-call]
+    with _own_interrupt():
+        context = SparkContext(gateway=gateway, conf=conf)
     try:
         yield SparkSession(context)
     finally:
         context.stop()
         _end_jvm(gateway)
+
+
+@contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """SparkContext takes SIGINT for itself, and cancels all jobs by it: it is given back."""
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT)
+    yield
+    if is_main:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _end_jvm(gateway: object) -> None:

@@ -1,5 +1,6 @@
 """The child process itself, without Airflow."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -61,3 +62,31 @@ def test_a_child_that_does_not_hear_is_killed_after_the_grace(tmp_path: Path) ->
     finished = follow(child, lambda line: end_group(child, grace_seconds=0.1), grace_seconds=30)
 
     assert finished == Finished(-signal.SIGKILL, "")
+
+
+def test_the_command_knows_its_parent_and_what_else_it_is_told(tmp_path: Path) -> None:
+    source = "import os; print(os.environ['WEIR_PARENT_PID'], os.getppid(), os.environ['WEIR_ORIGIN'])"
+
+    finished = follow(start([sys.executable, "-c", source], tmp_path, {"WEIR_ORIGIN": "here"}), print, grace_seconds=5)
+
+    assert finished == Finished(0, f"{os.getpid()} {os.getpid()} here")
+
+
+def test_a_process_with_a_group_of_its_own_is_not_asked_but_does_not_outlive_the_grace(tmp_path: Path) -> None:
+    """As the JVM: asked to end it would cut the batch that the command is about to finish."""
+    other = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(9)); print('up', flush=True); signal.pause()"
+    source = f"""
+import os, signal, subprocess, sys
+other = subprocess.Popen([sys.executable, "-c", {other!r}], stdout=subprocess.PIPE, text=True, process_group=0)
+other.stdout.readline()
+signal.signal(signal.SIGTERM, lambda *_: (print(other.pid, other.poll()), sys.exit(6)))
+{READY}
+signal.pause()
+"""
+    child = python(source, tmp_path)
+
+    finished = follow(child, lambda line: end_group(child, grace_seconds=0.5), grace_seconds=0.5)
+
+    pid, ended_with = finished.last_line.split()
+    assert (finished.exit_code, ended_with) == (6, "None")
+    assert not Path("/proc", pid, "exe").exists()  # nor is it there as one that nobody has waited for

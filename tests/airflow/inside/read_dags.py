@@ -19,6 +19,7 @@ from sqlalchemy import select
 
 def main() -> None:
     folder = Path(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
+    os.environ.pop("WEIR_TASK_RETRIES")  # as where nobody waits for a failure
     DagBundlesManager().sync_bundles_to_db()  # type: ignore[no-untyped-call]
     bag = BundleDagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder")
     sync_bag_to_db(bag, "dags-folder", None)

@@ -1,0 +1,94 @@
+"""Upkeep of a Delta table without a JVM: small files are put together, files that no version needs any more are deleted.
+
+Both leave the rows and the transaction ids of the table as they are; both move its version.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from deltalake import DeltaTable
+
+SMALL_BYTES, TARGET_BYTES = 1024 * 1024, 16 * 1024 * 1024
+"""As in the compaction of a run's batches (session/settings.py): files of a load, each a span of event time, are about so big."""
+RETENTION = "delta.deletedFileRetentionDuration"
+SHORTEST = timedelta(days=7)
+UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
+
+
+class RetentionTooShort(Exception):
+    """A VACUUM by this property would delete files that readers and batches still need."""
+
+    def __init__(self, table: str, value: str) -> None:
+        self.table, self.value = table, value
+        super().__init__(
+            f"{table}: its property {RETENTION} is {value!r}, and readers need {SHORTEST.days} days at least; "
+            f"remove it, or set it to 'interval {SHORTEST.days} days' or more"
+        )
+
+
+@dataclass(frozen=True)
+class Files:
+    """The data files of a table's newest version."""
+
+    count: int
+    bytes: int
+    small: int
+
+    @property
+    def mean_bytes(self) -> int:
+        return self.bytes // self.count if self.count else 0
+
+    def as_dict(self) -> dict[str, int]:
+        return {"files": self.count, "bytes": self.bytes, "mean_bytes": self.mean_bytes, "small_files": self.small}
+
+
+def measure_files(path: str) -> Files:
+    sizes = DeltaTable(path).get_add_actions(flatten=True).column("size_bytes").to_pylist()
+    return Files(len(sizes), sum(sizes), sum(size < SMALL_BYTES for size in sizes))
+
+
+def compact_files(path: str) -> None:
+    """Put neighbouring small files together. Commits nothing where none fit."""
+    DeltaTable(path).optimize.compact(target_size=TARGET_BYTES)
+
+
+def shorten_log(path: str) -> None:
+    """For tables that delta-rs alone writes: a checkpoint of the log, and what the log's own retention (30 days) no longer keeps goes."""
+    table = DeltaTable(path)
+    table.create_checkpoint()
+    table.cleanup_metadata()
+
+
+def expired_files(path: str, table: str) -> list[str]:
+    """What a VACUUM would delete: files that left the table, and changes that were noted, longer ago than its property says."""
+    check_retention(path, table)
+    return DeltaTable(path).vacuum(dry_run=True, full=True)
+
+
+def delete_expired(path: str, table: str) -> int:
+    """VACUUM, by the table's property. Spark's checksums go with their files."""
+    check_retention(path, table)
+    deleted = DeltaTable(path).vacuum(dry_run=False, full=True)
+    if "://" not in path:
+        for name in deleted:
+            file = Path(path, name)
+            file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    return len(deleted)
+
+
+def check_retention(path: str, table: str) -> None:
+    """RetentionTooShort unless the property is missing, or says as much as Delta's own default."""
+    value = DeltaTable(path).metadata().configuration.get(RETENTION)
+    if value is not None and _interval(value) < SHORTEST:
+        raise RetentionTooShort(table, value)
+
+
+def _interval(text: str) -> timedelta:
+    """As Delta writes it: interval 1 week, interval 2 days 12 hours. What cannot be read counts as nothing."""
+    parts = re.fullmatch(r"(?:interval )?((?:\d{1,6} [a-z]+ ?)+)", text.strip().lower())
+    pairs = re.findall(r"(\d+) ([a-z]+?)s?\b", parts[1]) if parts else []
+    if any(unit not in UNITS for _, unit in pairs):
+        return timedelta()
+    return timedelta(seconds=sum(int(number) * UNITS[unit] for number, unit in pairs))
