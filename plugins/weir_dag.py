@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from airflow.sdk import DAG
+from airflow.sdk import DAG, Asset, AssetAny
 from airflow.sdk.exceptions import AirflowException
 from weir_operator import WeirOperator
 
 from spark_jobs.config import ConfigError, load_pipeline
-from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.pipeline import Pipeline, TableSchedule
 from spark_jobs.config.rule_files import survey_rules
 
 # One stage: tasks that may run once all tasks of the stage before are done. A task: its id and the arguments of `weir run`.
@@ -47,7 +47,7 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
         pipeline.name,
         description=pipeline.description,
         doc_md=f"{pipeline.description}\n\nDefined in `conf/pipelines/{pipeline.name}.yml`.",
-        schedule=pipeline.schedule,
+        schedule=_schedule(pipeline),
         start_date=START,
         catchup=False,
         max_active_runs=1,
@@ -70,6 +70,13 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
         upstream = tasks
     dag.validate()  # type: ignore[no-untyped-call]  # Airflow leaves it without annotations
     return dag
+
+
+def _schedule(pipeline: Pipeline) -> str | AssetAny | None:
+    """A cron expression, or any of the tables of other pipelines."""
+    if isinstance(pipeline.schedule, TableSchedule):
+        return AssetAny(*(Asset(table) for table in pipeline.schedule.on))
+    return pipeline.schedule
 
 
 def stages(pipeline: Pipeline) -> list[Stage]:
