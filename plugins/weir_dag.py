@@ -18,7 +18,7 @@ from weir_tasks import REASON, CarryOut, Decide, HasWork, RebuildOrReplay, Repor
 
 from spark_jobs.config import ConfigError, load_pipeline
 from spark_jobs.config.names import parse_duration
-from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.pipeline import Pipeline, TableSchedule
 from spark_jobs.config.rule_files import survey_rules
 
 # One stage: tasks that may run once all tasks of the stage before are done. A task: its id and the tables it covers.
@@ -143,10 +143,11 @@ def _doc(pipeline: Pipeline) -> str:
     return "\n\n".join(filter(None, [pipeline.description, pipeline.doc, f"Defined in `conf/pipelines/{pipeline.name}.yml`."]))
 
 
-def _schedule(pipeline: Pipeline) -> Any:
+def _schedule(pipeline: Pipeline) -> str | AssetAny | None:
     """Cron, any of the tables that the file names, or nothing."""
-    on = getattr(pipeline.schedule, "on", None)
-    return AssetAny(*(table_asset(name) for name in on)) if on else pipeline.schedule
+    if isinstance(pipeline.schedule, TableSchedule):
+        return AssetAny(*(table_asset(name) for name in pipeline.schedule.on))
+    return pipeline.schedule
 
 
 def _notifier(pipeline: Pipeline, what: str) -> WeirNotifier:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from spark_jobs.config.checks_expectations import check_expectations
 from spark_jobs.config.checks_gold import check_gold
+from spark_jobs.config.checks_others import check_between, is_unloaded, tables_of_others
 from spark_jobs.config.checks_silver import check_dimension, check_silver
 from spark_jobs.config.checks_sources import check_sources
 from spark_jobs.config.checks_sql import Columns, check_sql_table
@@ -23,7 +24,8 @@ def check_project(project: Project) -> list[Problem]:
     """Every problem of a loaded project, by file and line."""
     problems = _check_roots(project)
     for pipeline in project.pipelines.values():
-        problems += check_pipeline(pipeline, project.conf, project.rules[pipeline.name])
+        problems += check_pipeline(pipeline, project.conf, project.rules[pipeline.name], project.pipelines)
+    problems += [problem for report in check_between(project.pipelines, project.conf) for problem in report.problems]
     return sorted(set_aside_repeats(problems), key=lambda problem: (problem.file, problem.line))
 
 
@@ -34,8 +36,12 @@ def check_folder(root: Path | None = None, environ: Mapping[str, str] = os.envir
     return sorted(set_aside_repeats(found), key=lambda problem: (problem.file, problem.line))
 
 
-def check_pipeline(pipeline: Pipeline, conf: Path, rules: PipelineRules) -> list[Problem]:
-    """Every problem of one loaded pipeline and of what is expected of its tables, as far as can be told without Great Expectations."""
+def check_pipeline(pipeline: Pipeline, conf: Path, rules: PipelineRules, pipelines: Mapping[str, Pipeline] | None = None) -> list[Problem]:
+    """Every problem of one loaded pipeline and of what is expected of its tables, as far as can be told without Great Expectations.
+
+    `pipelines` are those whose tables may be read; without them the ones that were loaded for it.
+    """
+    others = tables_of_others(pipeline, (pipeline.upstream if pipelines is None else pipelines).values())
     report = Report(pipeline_file(conf.parent, pipeline.name), conf.parent)
     check_sources(pipeline, report)
     for name, dimension in pipeline.dimensions.items():
@@ -43,8 +49,8 @@ def check_pipeline(pipeline: Pipeline, conf: Path, rules: PipelineRules) -> list
     for name, silver in pipeline.silver.items():
         check_silver(pipeline, name, silver, report)
     for name, gold in pipeline.gold.items():
-        check_gold(pipeline, name, gold, conf, report)
-    tables = _check_sql_tables(pipeline, conf, report)
+        check_gold(pipeline, name, gold, list(others), conf, report)
+    tables = _check_sql_tables(pipeline, others, conf, report)
     return report.problems + check_expectations(pipeline, rules, tables, conf)
 
 
@@ -60,16 +66,21 @@ def _check_roots(project: Project) -> list[Problem]:
     return report.problems
 
 
-def _check_sql_tables(pipeline: Pipeline, conf: Path, report: Report) -> dict[str, Columns | None]:
-    """The SQL of gold tables, inputs first, so that the columns of one are known to the next: the columns of every table, where known."""
+def _check_sql_tables(pipeline: Pipeline, others: Mapping[str, Columns | None], conf: Path, report: Report) -> dict[str, Columns | None]:
+    """The SQL of gold tables, inputs first, so that the columns of one are known to the next: the columns of every table, where known,
+    also of those of other pipelines that one of them reads.
+    """
     tables: dict[str, Columns | None] = {f"bronze.{name}": None for name in pipeline.sources}
     tables |= {f"dimension.{name}": dimension_columns(dimension) for name, dimension in pipeline.dimensions.items()}
     tables |= {f"silver.{name}": silver_columns(pipeline, name) for name in pipeline.silver}
     tables |= {f"gold.{name}": aggregate_columns(pipeline, gold) if gold.from_ else None for name, gold in pipeline.gold.items()}
     for name in _gold_in_order(pipeline, conf, report):
         if pipeline.gold[name].sql is not None:
-            tables[f"gold.{name}"] = check_sql_table(name, pipeline.gold[name], tables, conf, report)
-    return tables
+            read = _readable_inputs(pipeline.gold[name], conf)
+            readable = {**tables, **others, **{table: None for table in read if is_unloaded(table, pipeline, conf)}}
+            tables[f"gold.{name}"] = check_sql_table(name, pipeline.gold[name], readable, conf, report)
+    read_of_others = {table for gold in pipeline.gold.values() for table in _readable_inputs(gold, conf)} & others.keys()
+    return tables | {table: others[table] for table in sorted(read_of_others)}
 
 
 def _gold_in_order(pipeline: Pipeline, conf: Path, report: Report) -> list[str]:

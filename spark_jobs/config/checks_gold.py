@@ -1,16 +1,18 @@
 """Checks of gold tables: one origin, compatible keys, windows, groups, measures and Python functions."""
 
 import ast
+from collections.abc import Collection
 from pathlib import Path as FilePath
 
 from spark_jobs.config.checks_columns import Path
 from spark_jobs.config.checks_exact import judge_sums
-from spark_jobs.config.checks_late import check_emit, check_watermark
+from spark_jobs.config.checks_late import check_emit, check_others_watermark, check_watermark
+from spark_jobs.config.checks_others import is_unloaded
 from spark_jobs.config.columns import ANY, OF_PROCESSING, WINDOW, silver_columns
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import judge_measure, judge_row_expression
 from spark_jobs.config.graph import table_names
-from spark_jobs.config.names import parse_duration, shorten
+from spark_jobs.config.names import name_at_home, parse_duration, shorten
 from spark_jobs.config.pipeline import Gold, Pipeline, Silver
 from spark_jobs.config.report import Report
 from spark_jobs.config.types import is_complex
@@ -20,8 +22,8 @@ ORIGINS = ("from", "sql", "python")
 ONLY_FOR = dict.fromkeys(("window", "group_by", "measures", "where", "watermark", "late"), "from") | {"inputs": "python"}
 
 
-def check_gold(pipeline: Pipeline, name: str, gold: Gold, conf: FilePath, report: Report) -> None:
-    """All but the SQL file, which checks_sql.py reads."""
+def check_gold(pipeline: Pipeline, name: str, gold: Gold, others: Collection[str], conf: FilePath, report: Report) -> None:
+    """All but the SQL file, which checks_sql.py reads. `others` are the tables of other pipelines, by their whole names."""
     path: Path = ("gold", name)
     given = [origin for origin in ORIGINS if _value(gold, origin) is not None]
     if len(given) != 1:
@@ -30,9 +32,9 @@ def check_gold(pipeline: Pipeline, name: str, gold: Gold, conf: FilePath, report
         return
     _check_combination(gold, given[0], path, report)
     if gold.from_ is not None:
-        _check_aggregate(pipeline, gold, path, report)
+        _check_aggregate(pipeline, gold, others, conf, path, report)
     if gold.python is not None:
-        _check_inputs(pipeline, name, gold, path, report)
+        _check_inputs(pipeline, name, gold, others, conf, path, report)
         _check_function(gold, gold.python, conf, path, report)
 
 
@@ -53,14 +55,20 @@ def _check_combination(gold: Gold, origin: str, path: Path, report: Report) -> N
         report.add((*path, "python"), gold.python, "'inputs' is missing: a function takes tables", "add inputs, as in [silver.orders]")
 
 
-def _check_aggregate(pipeline: Pipeline, gold: Gold, path: Path, report: Report) -> None:
-    if not report.require((*path, "from"), gold.from_ or "", [f"silver.{name}" for name in pipeline.silver], "silver table"):
+def _check_aggregate(pipeline: Pipeline, gold: Gold, others: Collection[str], conf: FilePath, path: Path, report: Report) -> None:
+    table = gold.from_ or ""
+    there = [*(f"silver.{name}" for name in pipeline.silver), *(name for name in others if ".silver." in name)]
+    if is_unloaded(table, pipeline, conf) or not report.require((*path, "from"), table, there, "silver table"):
         return
-    source = (gold.from_ or "").removeprefix("silver.")
-    known = silver_columns(pipeline, source)
+    home, silver, name = pipeline.home_of(table), pipeline.silver_named(table), name_at_home(table).removeprefix("silver.")
+    assert home is not None
+    assert silver is not None
+    known = silver_columns(home, name)
     if gold.window is not None:
-        _check_window(gold, pipeline.silver[source], known, path, report)
-        check_watermark(gold, pipeline.silver[source], known, path, report)
+        _check_window(gold, silver, known, path, report)
+        check_watermark(gold, silver, known, path, report)
+        if home is not pipeline:
+            check_others_watermark(gold, is_kept=home.is_watermarked(name), path=path, report=report)
     stable = {name: spark_type for name, spark_type in known.items() if name not in OF_PROCESSING}
     for index, name in enumerate(gold.group_by):
         place = (*path, "group_by", index)
@@ -107,10 +115,11 @@ def _check_window(gold: Gold, silver: Silver, known: dict[str, str], path: Path,
         report.add(place, window.column, message, "use a timestamp column")
 
 
-def _check_inputs(pipeline: Pipeline, name: str, gold: Gold, path: Path, report: Report) -> None:
+def _check_inputs(pipeline: Pipeline, name: str, gold: Gold, others: Collection[str], conf: FilePath, path: Path, report: Report) -> None:
     readable = [table for table in table_names(pipeline) if not table.startswith("bronze.") and table != f"gold.{name}"]
     for index, table in enumerate(gold.inputs):
-        report.require((*path, "inputs", index), table, readable, "table to read called")
+        if not is_unloaded(table, pipeline, conf):
+            report.require((*path, "inputs", index), table, [*readable, *others], "table to read called")
 
 
 def _check_function(gold: Gold, python: str, conf: FilePath, path: Path, report: Report) -> None:

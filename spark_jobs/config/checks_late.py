@@ -45,6 +45,14 @@ def check_watermark(gold: Gold, silver: Silver, known: Mapping[str, str], path: 
         report.add(place, gold.watermark, message, f"remove column: {column} from the window, {remove}")
 
 
+def check_others_watermark(gold: Gold, *, is_kept: bool, path: Path, report: Report) -> None:
+    """A silver table keeps what its feed had seen only where a gold table of its own pipeline closes windows over it."""
+    if gold.watermark is not None and not is_kept:
+        message = f"'watermark' is incompatible with {gold.from_}, which does not keep what its feed had seen when a row came"
+        hint = "give a gold table of that pipeline a watermark on it, or remove watermark"
+        report.add((*path, "watermark"), gold.watermark, message, hint)
+
+
 def _closing(gold: Gold) -> dict[str, str]:
     """The keys about closed windows that are given."""
     return {key: value for key, value in (("watermark", gold.watermark), ("late", gold.late)) if value is not None}

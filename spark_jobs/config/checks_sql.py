@@ -94,18 +94,27 @@ def resolve_columns(tree: exp.Query, known: Mapping[str, Columns], file: Path, w
     """Resolves every column against the tables. Only what is surely missing is a problem; what sqlglot cannot follow passes."""
     if tree.find(exp.Values) or not known:
         return None
-    layers = {table.partition(".")[0] for table in known}
-    schema: dict[str, object] = {
-        layer: {table.removeprefix(f"{layer}."): dict(columns) for table, columns in known.items() if table.startswith(f"{layer}.")}
-        for layer in layers
-    }
+    schema: dict[str, dict[str, Columns]] = {}
+    for table, columns in known.items():
+        layer, _, name = table.rpartition(".")
+        schema.setdefault(layer, {})[name] = dict(columns)
     try:
-        resolved = qualify(tree.copy(), schema=schema, dialect=DIALECT, quote_identifiers=False, identify=False)
+        resolved = qualify(_in_two_words(tree), schema=dict[str, object](schema), dialect=DIALECT, quote_identifiers=False, identify=False)
     except SqlglotError as error:
         _explain(str(error), tree, known, file, where, report)
         return None
     _check_sums(resolved, known, file, where, report)
     return dict.fromkeys(resolved.named_selects, ANY) | {"_processed_at": "timestamp"}
+
+
+def _in_two_words(tree: exp.Query) -> exp.Query:
+    """A copy in which retail.silver.orders is the table `orders` of the layer `retail.silver`: a schema has one depth for all tables."""
+    tree = tree.copy()
+    for node in tree.find_all(exp.Table, exp.Column):
+        if catalog := node.args.get("catalog"):
+            node.set("db", exp.to_identifier(f"{catalog.name}.{node.args['db'].name}".lower(), quoted=True))
+            node.set("catalog", None)
+    return tree
 
 
 def _check_sums(resolved: exp.Expr, known: Mapping[str, Columns], file: Path, where: str, report: Report) -> None:

@@ -1,5 +1,6 @@
 """The columns of a table with their types, as its definition gives them: what expressions, keys and SQL may name."""
 
+from spark_jobs.config.names import name_at_home
 from spark_jobs.config.pipeline import Dimension, Gold, Pipeline, Silver
 
 ROW_ORIGIN = {
@@ -49,8 +50,8 @@ def silver_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
 
 def aggregate_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
     """The columns of a gold table made by `from` and measures."""
-    silver = (gold.from_ or "").removeprefix("silver.")
-    known = silver_columns(pipeline, silver) if silver in pipeline.silver else {}
+    home, name = pipeline.home_of(gold.from_ or ""), name_at_home(gold.from_ or "").removeprefix("silver.")
+    known = silver_columns(home, name) if home and name in home.silver else {}
     groups = {name: known.get(name, ANY) for name in gold.group_by}
     system = {"_row_count": "bigint"} | ({"_revision": "int"} if gold.watermark else {}) | {"_processed_at": "timestamp"}
     return (WINDOW if gold.window else {}) | groups | dict.fromkeys(gold.measures, ANY) | system

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 
 HARMLESS = {
@@ -31,6 +32,9 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
         parts["(a gold table has a watermark on it)"] = pipeline.is_watermarked(name)
     if layer == "gold" and (file := definition.sql or (definition.python or "").partition(":")[0]):
         parts["(content of its file)"] = hashlib.sha256((conf / file).read_bytes()).hexdigest()
+    if layer == "gold" and other_pipeline(definition.from_ or "") and definition.window and not definition.window.column:
+        silver = pipeline.silver_named(definition.from_)
+        parts["(event time of its table)"] = silver.event_time.column if silver and silver.event_time else None
     return parts
 
 

@@ -4,18 +4,20 @@ Reads SQL files by their words alone (comments and quoted text aside), so that D
 """
 
 import re
+from collections.abc import Collection
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from spark_jobs.config.document import name_in_project
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.expectations import Rule
-from spark_jobs.config.loading import pipeline_file
+from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Gold, Pipeline
 
 _WORDS = re.compile(
     r"""--[^\n]* | /\*.*?\*/ | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*"
-    | (?<![\w.`]) `?(?P<layer>bronze|dimension|silver|gold)`? \s*\.\s* `?(?P<name>[A-Za-z]\w*)`?""",
+    | (?<![\w.`]) (?:`?(?P<pipeline>[A-Za-z]\w*)`? \s*\.\s*)?
+      `?(?P<layer>bronze|dimension|silver|gold)`? \s*\.\s* `?(?P<name>[A-Za-z]\w*)`?""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
 
@@ -39,16 +41,20 @@ def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
 
 
 def order_tables(pipeline: Pipeline, conf: Path) -> dict[str, tuple[str, ...]]:
-    """Every table with its direct inputs, each after its inputs. ConfigError where a table is not there or the tables form a ring."""
+    """Every table with its direct inputs, each after its inputs. ConfigError where a table is not there or the tables form a ring.
+
+    Tables of other pipelines stand among the inputs, as in retail.silver.orders; whether they are there is for checks.py to say.
+    """
     names = table_names(pipeline)
     inputs = {table: tuple(inputs_of(pipeline, table, conf)) for table in names}
-    file = name_in_project(pipeline_file(conf.parent, pipeline.name), conf.parent)
-    missing = [(table, name) for table, needed in inputs.items() for name in needed if name not in inputs]
+    file = name_in_project(conf / "pipelines" / f"{pipeline.name}.yml", conf.parent)
+    own = {table: tuple(name for name in needed if other_pipeline(name) is None) for table, needed in inputs.items()}
+    missing = [(table, name) for table, needed in own.items() for name in needed if name not in inputs]
     if missing:
         found = [Problem(file, 1, table, name, f"there is no table {name!r}", did_you_mean(name, names)) for table, name in missing]
         raise ConfigError(found)
     try:
-        return {table: inputs[table] for table in TopologicalSorter(inputs).static_order()}
+        return {table: inputs[table] for table in TopologicalSorter(own).static_order()}
     except CycleError as error:
         ring = " -> ".join(error.args[1])
         problem = Problem(file, 1, "gold", ring, f"the tables form a ring: {ring}", "let one of them read another table")
@@ -58,17 +64,33 @@ def order_tables(pipeline: Pipeline, conf: Path) -> dict[str, tuple[str, ...]]:
 def gold_inputs(gold: Gold, conf: Path) -> list[str]:
     named = [*([gold.from_] if gold.from_ else []), *gold.inputs]
     if gold.sql is not None:
-        named += tables_named_in((conf / gold.sql).read_text(encoding="utf-8"))
+        named += tables_named_in((conf / gold.sql).read_text(encoding="utf-8"), pipeline_names(conf))
     return list(dict.fromkeys(named))
 
 
-def tables_read_by(rule: Rule) -> list[str]:
-    """The other tables that judging a rule reads, by full name, each once."""
+def pipelines_read(pipeline: Pipeline, conf: Path) -> list[str]:
+    """The other pipelines whose tables this one reads, each once; a SQL file that cannot be read is a problem of its own."""
+    found: list[str] = []
+    for gold in pipeline.gold.values():
+        try:
+            found += [other for table in gold_inputs(gold, conf) if (other := other_pipeline(table))]
+        except (OSError, UnicodeDecodeError):
+            continue
+    return [name for name in dict.fromkeys(found) if name != pipeline.name]
+
+
+def pipeline_names(conf: Path) -> list[str]:
+    return sorted(path.stem for path in (conf / "pipelines").glob("*.yml"))
+
+
+def tables_read_by(rule: Rule, pipelines: Collection[str] = ()) -> list[str]:
+    """The other tables that judging a rule reads, by full name, each once; those of these other pipelines, too."""
     other, query = rule.kwargs.get("other_table"), rule.kwargs.get("unexpected_rows_query")
-    return [other] if isinstance(other, str) else tables_named_in(query) if isinstance(query, str) else []
+    return [other] if isinstance(other, str) else tables_named_in(query, pipelines) if isinstance(query, str) else []
 
 
-def tables_named_in(sql: str) -> list[str]:
-    """The words <layer>.<table> of a SQL text, each once."""
-    found = (match for match in _WORDS.finditer(sql) if match["layer"])
-    return list(dict.fromkeys(f"{match['layer']}.{match['name']}".lower() for match in found))
+def tables_named_in(sql: str, pipelines: Collection[str] = ()) -> list[str]:
+    """The words <layer>.<table> of a SQL text, each once, and <pipeline>.<layer>.<table> where it is one of these pipelines."""
+    found = [match for match in _WORDS.finditer(sql) if match["layer"]]
+    parts = [[match[part].lower() for part in ("pipeline", "layer", "name") if match[part]] for match in found]
+    return list(dict.fromkeys(".".join(words) for words in parts if len(words) == 2 or words[0] in pipelines))

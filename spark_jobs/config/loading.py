@@ -13,6 +13,7 @@ from typing import TypeVar
 from spark_jobs.config.document import name_in_project, read_document
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.expectations import Rule
+from spark_jobs.config.graph import pipelines_read
 from spark_jobs.config.lakehouse import Lakehouse, Profile
 from spark_jobs.config.names import check_name
 from spark_jobs.config.pipeline import Pipeline
@@ -53,7 +54,10 @@ def find_root(environ: Mapping[str, str] = os.environ, start: Path | None = None
 
 
 def load_project(root: Path | None = None, environ: Mapping[str, str] = os.environ, *, only: str | None = None) -> Project:
-    """The project, or ConfigError with every problem of its files. `only` names the one pipeline to load, whatever the others are like."""
+    """The project, or ConfigError with every problem of its files.
+
+    `only` names the one pipeline to load, whatever the others are like, but for those whose tables it reads.
+    """
     project, problems = survey_project(root, environ, only=only)
     if problems or project is None:
         raise ConfigError(problems)
@@ -69,6 +73,7 @@ def survey_project(
     lakehouse = _attempt(problems, lambda: load_lakehouse(root))
     profiles = _load_folder(root, "profiles", load_profile, problems, None)
     pipelines = _load_folder(root, "pipelines", load_pipeline, problems, only)
+    _link(root, pipelines, problems, has_all=only is None)
     rules, mistakes = survey_rules(root, pipelines, only)
     problems += mistakes
     if lakehouse is None:
@@ -120,6 +125,22 @@ def _load_folder(root: Path, folder: str, load: Callable[[Path, Path], T], probl
         paths = {only: paths[only]} if only in paths else {}
     loaded = {name: _attempt(problems, lambda path=path: _load_file(path, root, load)) for name, path in paths.items()}  # type: ignore[misc]
     return {name: value for name, value in loaded.items() if value is not None}
+
+
+def _link(root: Path, pipelines: dict[str, Pipeline], problems: list[Problem], *, has_all: bool) -> None:
+    """Let every pipeline know those whose tables it reads. Where not all are loaded they are read for this alone."""
+    known, waiting = dict(pipelines), list(pipelines.values())
+    while waiting:
+        pipeline = waiting.pop()
+        for name in pipelines_read(pipeline, root / "conf"):
+            path = pipeline_file(root, name)
+            if name not in known and not has_all and path.is_file():
+                loaded = _attempt(problems, lambda path=path: _load_file(path, root, load_pipeline))  # type: ignore[misc]
+                if loaded is not None:
+                    known[name] = loaded
+                    waiting.append(loaded)
+            if name in known:
+                pipeline.link({name: known[name]})
 
 
 def _load_file(path: Path, root: Path, load: Callable[[Path, Path], T]) -> T:

@@ -10,6 +10,9 @@ from pydantic import AfterValidator, WithJsonSchema
 NAME_RULE = "lower-case letters, digits and _, starting with a letter, at most 63 characters"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 COLUMN_RULE = "letters, digits and _, starting with a letter, at most 63 characters"
+SIDES = ("quarantine", "parked", "deleted", "late")
+"""Tables beside a table: quarantine.silver.orders stands beside silver.orders, and belongs to no pipeline of that name."""
+READABLE = ("dimension", "silver", "gold")
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 
 
@@ -22,6 +25,26 @@ def check_name(value: str) -> str:
 def check_column(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", value):
         raise ValueError(f"{shorten(value)} is not a legal column name; allowed are {COLUMN_RULE}")
+    return value
+
+
+def other_pipeline(table: str) -> str | None:
+    """The pipeline that a table is named with, as in retail.silver.orders; None of a pipeline's own tables, as in silver.orders."""
+    parts = table.split(".")
+    return parts[0] if len(parts) == 3 and parts[0] not in SIDES else None
+
+
+def name_at_home(table: str) -> str:
+    """What a table is called in its own pipeline: silver.orders for retail.silver.orders."""
+    return table.partition(".")[2] if other_pipeline(table) else table
+
+
+def check_other_table(value: str) -> str:
+    """A table of another pipeline, by its name alone: whether it is there is not known here."""
+    parts = value.split(".")
+    if len(parts) != 3 or not all(NAME.fullmatch(part) for part in parts) or parts[1] not in READABLE:
+        form = "write <pipeline>.<layer>.<table>, as in retail.silver.orders"
+        raise ValueError(f"{shorten(value)} is not a table of another pipeline; {form}")
     return value
 
 
@@ -56,3 +79,4 @@ Name = Annotated[str, AfterValidator(check_name), WithJsonSchema({"type": "strin
 ColumnName = Annotated[str, AfterValidator(check_column), WithJsonSchema({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]{0,62}$"})]
 RelativePath = Annotated[str, AfterValidator(check_relative_path)]
 Duration = Annotated[str, AfterValidator(check_duration)]
+OtherTable = Annotated[str, AfterValidator(check_other_table)]

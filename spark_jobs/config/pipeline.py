@@ -6,10 +6,10 @@ The models hold what one file can say about itself. What needs several keys, SQL
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from spark_jobs.config.cron import Cron
-from spark_jobs.config.names import ColumnName, Duration, Name, RelativePath
+from spark_jobs.config.names import ColumnName, Duration, Name, OtherTable, RelativePath, name_at_home, other_pipeline
 from spark_jobs.config.types import SparkType
 
 Layer = Literal["bronze", "dimension", "silver", "gold"]
@@ -72,6 +72,11 @@ class Column(Model):
 Columns = dict[ColumnName, Annotated[Column, BeforeValidator(_as_column, json_schema_input_type=str | Column)]]
 Names = Annotated[list[ColumnName], BeforeValidator(_as_list, json_schema_input_type=ColumnName | list[ColumnName])]
 Tables = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
+OtherTables = Annotated[list[OtherTable], BeforeValidator(_as_list, json_schema_input_type=OtherTable | list[OtherTable])]
+Word = Annotated[str, Field(min_length=1, max_length=100)]
+Tags = Annotated[list[Word], BeforeValidator(_as_list, json_schema_input_type=Word | list[Word])]
+Address = Annotated[str, Field(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$", max_length=254)]
+Addresses = Annotated[list[Address], BeforeValidator(_as_list, json_schema_input_type=Address | list[Address])]
 
 
 class Dimension(Model):
@@ -142,12 +147,16 @@ class Window(Model):
 class Gold(Model):
     """A table computed from others: windows over a silver table, a SQL file, or a Python function."""
 
-    from_: str | None = Field(None, alias="from", description="silver.<table>, with window, group_by and measures")
+    from_: str | None = Field(
+        None, alias="from", description="silver.<table>, or <pipeline>.silver.<table> of another one, with window, group_by and measures"
+    )
     window: Window | None = None
     group_by: Names = Field(default_factory=list)
     measures: dict[ColumnName, str] = Field(default_factory=dict, description="name: SQL aggregate, as in revenue: sum(amount)")
     where: str | None = Field(None, min_length=1, description="SQL condition on the silver rows")
-    sql: RelativePath | None = Field(None, description="a SELECT in a file below conf/, reading silver.x, dimension.x or gold.x")
+    sql: RelativePath | None = Field(
+        None, description="a SELECT in a file below conf/, reading silver.x, dimension.x, gold.x or <pipeline>.silver.x"
+    )
     python: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9_]+(/[A-Za-z0-9_]+)*\.py:[A-Za-z_][A-Za-z0-9_]*$",
@@ -169,22 +178,83 @@ class Gold(Model):
         return self.emit or ("update" if self.window else "complete")
 
 
+class TableSchedule(Model):
+    """Start when another pipeline has published a new version of one of these tables, whichever comes first."""
+
+    on: OtherTables = Field(min_length=1, description="tables of other pipelines, as in retail.silver.orders; any of them starts a run")
+
+
+class Notify(Model):
+    """Who hears of a run that failed, was held or is not done in time."""
+
+    log: bool = Field(True, description="a line in the log of the task")
+    webhook: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9_.:/-]{1,200}$", description="id of an Airflow connection: its address gets a JSON message"
+    )
+    email: Addresses = Field(default_factory=list, description="addresses that get a mail, by Airflow's own mail settings")
+
+
+def _kind_of_schedule(value: object) -> str:
+    return BY_TABLES if isinstance(value, dict | TableSchedule) else BY_TIME
+
+
+BY_TIME, BY_TABLES = "(cron)", "(tables)"
+Schedule = Annotated[Annotated[Cron, Tag(BY_TIME)] | Annotated[TableSchedule, Tag(BY_TABLES)], Discriminator(_kind_of_schedule)]
+
+
 class Pipeline(Model):
     """One pipeline file."""
 
     pipeline: Name = Field(description="its name; the file is called <name>.yml")
     description: str = ""
     owner: str = "weir"
-    schedule: Cron | None = Field(None, description="cron expression; without it the pipeline is started by hand")
+    doc: str | None = Field(None, max_length=20_000, description="markdown that Airflow shows with the DAG")
+    tags: Tags = Field(default_factory=list, description="words by which the DAG is found in Airflow")
+    schedule: Schedule | None = Field(
+        None, description="cron expression, or {on: tables of other pipelines}; without it the pipeline is started by hand"
+    )
     tasks: Literal["pipeline", "layer", "table"] = Field("layer", description="what one Airflow task runs")
-    sources: dict[Name, Source] = Field(min_length=1)
+    timeout: Duration = Field("6 hours", description="a task that takes longer is stopped, and fails")
+    deadline: Duration | None = Field(None, description="a DAG run that is not done by then raises an alert, and goes on")
+    retries: int = Field(2, ge=0, le=10, description="how often a task is tried again after a failure that another try may mend")
+    when_held: Literal["ask", "fail"] = Field(
+        "ask", description="a batch that its rules hold back: ask a person in Airflow's UI, or let the run fail"
+    )
+    decide_within: Duration = Field("1 day", description="ask: how long the question waits for an answer; then the run fails")
+    notify: Notify = Field(default_factory=lambda: Notify.model_validate({}))
+    sources: dict[Name, Source] = Field(default_factory=dict)
     dimensions: dict[Name, Dimension] = Field(default_factory=dict)
     silver: dict[Name, Silver] = Field(default_factory=dict)
     gold: dict[Name, Gold] = Field(default_factory=dict)
+    _upstream: dict[str, "Pipeline"] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _has_a_table(self) -> "Pipeline":
+        if not self.sources and not self.gold:
+            raise ValueError("the pipeline has no table; add sources, or gold tables that read those of other pipelines")
+        return self
 
     @property
     def name(self) -> str:
         return self.pipeline
+
+    @property
+    def upstream(self) -> dict[str, "Pipeline"]:
+        """The other pipelines whose tables this one reads, where the project was loaded with them."""
+        return self._upstream
+
+    def link(self, upstream: dict[str, "Pipeline"]) -> None:
+        self._upstream.update(upstream)
+
+    def home_of(self, table: str) -> "Pipeline | None":
+        """The pipeline that a table belongs to, this one or another; None where that one is not loaded."""
+        other = other_pipeline(table)
+        return self if other is None else self._upstream.get(other)
+
+    def silver_named(self, table: str | None) -> Silver | None:
+        """The silver table of this name, as in silver.orders or retail.silver.orders."""
+        home, (layer, _, name) = self.home_of(table or ""), name_at_home(table or "").partition(".")
+        return home.silver.get(name) if home and layer == "silver" else None
 
     def is_watermarked(self, silver: str) -> bool:
         """Whether a gold table closes windows over this silver table, whose rows then say what had been seen when they came."""

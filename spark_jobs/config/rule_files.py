@@ -9,6 +9,7 @@ from pathlib import Path
 from spark_jobs.config.document import name_in_project, read_document
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.expectations import Expectations, Rule, make_rules
+from spark_jobs.config.graph import pipeline_names
 from spark_jobs.config.names import shorten
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.validation import validate
@@ -60,7 +61,7 @@ def _misplaced(path: Path, root: Path, file: str, pipelines: Mapping[str, Pipeli
     if path.suffix != ".yml":
         return Problem(file, 1, "", path.name, f"the file {path.name} does not end in .yml", f"rename it to {path.stem}.yml")
     pipeline, table = parts[0], path.stem
-    names = _pipeline_names(root)
+    names = pipeline_names(root / "conf")
     if pipeline not in names:
         return Problem(file, 1, "", pipeline, f"there is no pipeline {shorten(pipeline)} for this folder", did_you_mean(pipeline, names))
     if table.partition(".")[0] == "bronze":
@@ -74,7 +75,3 @@ def _misplaced(path: Path, root: Path, file: str, pipelines: Mapping[str, Pipeli
         message = f"the pipeline {pipeline!r} has no table {shorten(table)}"
         return Problem(file, 1, "", table, message, f"{did_you_mean(table, tables)}; the file is called <layer>.<table>.yml")
     return None
-
-
-def _pipeline_names(root: Path) -> list[str]:
-    return sorted(path.stem for path in (root / "conf" / "pipelines").glob("*.yml"))

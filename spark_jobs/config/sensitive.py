@@ -8,11 +8,11 @@ from pathlib import Path
 
 from spark_jobs.config.columns import WINDOW
 from spark_jobs.config.graph import gold_inputs
+from spark_jobs.config.names import SIDES, name_at_home, other_pipeline
 from spark_jobs.config.pipeline import Dimension, Gold, Pipeline, Silver
 from spark_jobs.config.sensitive_fields import FieldPath, Names, columns_named, field_paths, own_sensitive, record_tables
 
 MASK = "•••"
-SIDES = ("quarantine", "parked", "deleted", "late")
 
 
 class Everything(Names):
@@ -30,6 +30,9 @@ def sensitive_columns(pipeline: Pipeline, table: str, conf: Path | None = None) 
 
     Without `conf` the SQL file of a gold table is not read, and its table counts as sensitive where any other one is.
     """
+    if other_pipeline(table):
+        home = pipeline.home_of(table)
+        return sensitive_columns(home, name_at_home(table), conf) if home else EVERYTHING
     layer, _, name = table.partition(".")
     if layer in SIDES:
         return sensitive_columns(pipeline, name, conf)
@@ -54,6 +57,17 @@ def has_sensitive(pipeline: Pipeline) -> bool:
     return any(column.sensitive for table in record_tables(pipeline) for column in table.columns.values())
 
 
+def _all_upstream(pipeline: Pipeline) -> list[Pipeline]:
+    """The other pipelines that its rows may come from, directly or through others."""
+    found: dict[str, Pipeline] = {}
+    waiting = [pipeline]
+    while waiting:
+        more = {name: other for name, other in waiting.pop().upstream.items() if name not in found}
+        found |= more
+        waiting += more.values()
+    return list(found.values())
+
+
 def _of_dimension(pipeline: Pipeline, dimension: Dimension) -> Names:
     own = own_sensitive(pipeline, dimension, ())
     times = ("_valid_from", "_valid_to", "_confirmed_by") if dimension.sequence_by in own else ()
@@ -75,8 +89,8 @@ def _of_silver(pipeline: Pipeline, silver: Silver) -> Names:
 def _of_gold(pipeline: Pipeline, gold: Gold, conf: Path | None) -> Names:
     if gold.from_ is None:
         return EVERYTHING if _reads_sensitive(pipeline, gold, conf) else Names()
-    silver = pipeline.silver.get(gold.from_.partition(".")[2])
-    hidden = _of_silver(pipeline, silver) if silver else Names()
+    home, silver = pipeline.home_of(gold.from_), pipeline.silver_named(gold.from_)
+    hidden = _of_silver(home, silver) if home and silver else Names()
     if not hidden or silver is None:
         return Names()
     measures = [name for name, measure in gold.measures.items() if any(column in hidden for column in columns_named(measure, hidden))]
@@ -87,7 +101,7 @@ def _of_gold(pipeline: Pipeline, gold: Gold, conf: Path | None) -> Names:
 
 def _reads_sensitive(pipeline: Pipeline, gold: Gold, conf: Path | None) -> bool:
     """A function may do anything with its inputs. Of a SQL file it is enough that it names no sensitive column, and not all by a star."""
-    if not has_sensitive(pipeline):
+    if not any(has_sensitive(known) for known in (pipeline, *_all_upstream(pipeline))):
         return False
     if gold.sql is None:
         return any(sensitive_columns(pipeline, table, conf) for table in gold.inputs)

@@ -115,26 +115,29 @@ def _parse_one(text: str, what: str) -> exp.Expr:
 
 def _qualifier_spans(column: exp.Column, views: Mapping[str, str]) -> Iterator[tuple[tuple[int, int], str]]:
     """Where a column is qualified by a table of `views`: silver.orders.amount, or orders.amount below FROM silver.orders."""
-    parts = column.parts
-    if len(parts) < 2:
-        return
-    source = _source_named(column, parts[0].name.lower(), parts[1].name.lower())
+    source = _source_named(column) if len(column.parts) > 1 else None
     if source is None:
         return
     name = ".".join(part.name for part in source.parts).lower()
     if name in views:
-        qualified = parts[0].name.lower() == source.db.lower() and len(parts) > 2 and parts[1].name.lower() == source.name.lower()
-        yield _span(parts[:2] if qualified else parts[:1]), views[name]
+        yield _span(column.parts[: _words_naming(source, column)]), views[name]
 
 
-def _source_named(column: exp.Column, first: str, second: str) -> exp.Table | None:
-    """The table without an alias that a column's first or first two words name, in the nearest SELECT that has one."""
+def _words_naming(table: exp.Table, column: exp.Column) -> int:
+    """How many of a column's first words name the table: all of retail.silver.orders, silver.orders, or orders alone."""
+    words, named = [part.name.lower() for part in column.parts[:-1]], [part.name.lower() for part in table.parts]
+    return next((count for count in range(len(named), 0, -1) if words[:count] == named[-count:]), 0)
+
+
+def _source_named(column: exp.Column) -> exp.Table | None:
+    """The table without an alias that a column's first words name, in the nearest SELECT that has one."""
+    first = column.parts[0].name.lower()
     select = column.find_ancestor(exp.Select)
     while select is not None:
         sources = [select.args.get("from_"), *(select.args.get("joins") or [])]
         for source in (part.this for part in sources if part is not None):
             if isinstance(source, exp.Table) and not source.alias and source.db:
-                if source.name.lower() == first or (source.db.lower(), source.name.lower()) == (first, second):
+                if _words_naming(source, column):
                     return source
             elif source.alias_or_name.lower() == first:
                 return None

@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 from spark_jobs.config.document import Document, KeyPath
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.names import shorten
+from spark_jobs.config.pipeline import BY_TABLES, BY_TIME
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -36,7 +37,7 @@ def validate(model: type[M], document: Document, below: KeyPath = ()) -> M:
 
 
 def _problem(model: type[BaseModel], document: Document, below: KeyPath, details: ErrorDetails) -> Problem:
-    path = tuple(part for part in details["loc"] if part != "[key]")
+    path = tuple(part for part in details["loc"] if part not in ("[key]", BY_TIME, BY_TABLES))
     message, hint = _explain(model, path, details)
     whole = (*below, *path)
     return Problem(document.file, document.line_of(whole), ".".join(map(str, whole)), details.get("input"), message, hint)
@@ -95,5 +96,6 @@ def _bare(annotation: Any) -> Any:
     if get_origin(annotation) is Annotated:
         return _bare(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
-        return _bare(next(arg for arg in get_args(annotation) if arg is not type(None)))
+        found = [_bare(arg) for arg in get_args(annotation) if arg is not type(None)]
+        return next((arg for arg in found if isinstance(arg, type) and issubclass(arg, BaseModel)), found[0])
     return annotation

@@ -18,6 +18,11 @@ def table_version(path: str) -> int | None:
     return DeltaTable(path).version() if DeltaTable.is_deltatable(path) else None
 
 
+def table_id(path: str) -> str | None:
+    """What makes a table another one than that which stood in its place before; None where there is none."""
+    return str(DeltaTable(path).metadata().id) if DeltaTable.is_deltatable(path) else None
+
+
 def table_bytes(path: str) -> int:
     """The size of the files of the newest version; 0 where there is no table."""
     if not DeltaTable.is_deltatable(path):

@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
-SIDES = ("quarantine", "parked", "deleted", "late")
-"""Tables beside a table, for the rows that are not in it: parked.silver.orders stands beside silver.orders."""
+from spark_jobs.config.names import SIDES, other_pipeline
+
+__all__ = ["SIDES", "Lake"]
 
 
 @dataclass(frozen=True)
 class Lake:
-    """The folder of one pipeline in the lake. A table is called by its full name, as in silver.orders.
+    """The folder of one pipeline in the lake. A table is called by its full name, as in silver.orders; one of another pipeline by the
+    name of that pipeline as well, as in retail.silver.orders.
 
     While tables are being rebuilt, `staged` are those whose new generation grows in a place of its own, where no reader looks.
     """
@@ -18,6 +20,8 @@ class Lake:
     staged: frozenset[str] = frozenset()
 
     def table(self, name: str) -> str:
+        if other_pipeline(name):
+            return f"{self.root}/{name.replace('.', '/')}"
         layer, _, table = name.partition(".")
         is_staged = (table if layer in SIDES else name) in self.staged
         return f"{self.stage if is_staged else f'{self.root}/{self.pipeline}'}/{layer}/{table}"

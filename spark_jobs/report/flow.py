@@ -7,10 +7,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from spark_jobs.config.names import name_at_home, other_pipeline
 from spark_jobs.report.facts import GateFact, SourceFact, TableFact, TableState
 from spark_jobs.report.figures import count, number
 
-LAYERS = {"landed": "Landed", "bronze": "Bronze", "dimension": "Dimensions", "silver": "Silver", "gold": "Gold"}
+LAYERS = {"landed": "Landed", "bronze": "Bronze", "dimension": "Dimensions", "silver": "Silver", "other": "Other pipelines", "gold": "Gold"}
 WIDTH, GAP, HEAD = 176, 52, 30
 TITLE_HEIGHT, LINE_HEIGHT, SPACE = 32, 17, 26
 TALL_WIDTH = 340
@@ -87,13 +88,18 @@ class Flow:
 
 
 def make_nodes(sources: Sequence[SourceFact], tables: Sequence[TableFact], gates: Sequence[GateFact]) -> list[Node]:
-    """One node per source and table. Sources that silver tables read come first, so that lines to them pass above the dimensions."""
+    """One node per source and table, and per table of another pipeline that is read. Sources that silver tables read come first, so that
+    lines to them pass above the dimensions.
+    """
     read = {name for table in tables if table.name.startswith("silver.") for name in table.inputs}
     ordered = sorted(sources, key=lambda source: f"bronze.{source.name}" not in read)
     order = [f"bronze.{source.name}" for source in ordered]
     bronze = sorted((table for table in tables if table.name in order), key=lambda table: order.index(table.name))
     others = [table for table in tables if table.name not in order]
-    return [*(_source_node(source) for source in ordered), *(_table_node(table, gates) for table in (*bronze, *others))]
+    known = [*(_source_node(source) for source in ordered), *(_table_node(table, gates) for table in (*bronze, *others))]
+    return known + [
+        _other_node(name, tables) for name in dict.fromkeys(name for table in tables for name in table.inputs) if other_pipeline(name)
+    ]
 
 
 def draw_wide(nodes: Sequence[Node]) -> Flow:
@@ -143,6 +149,11 @@ def _source_node(source: SourceFact) -> Node:
     branches = (_branch(not_taken, "not taken"),) if not_taken else ()
     lines = (count(source.files, "file") if source.files is not None else "no files in this run",)
     return Node(f"landed.{source.name}", "landed", _cut(source.name), lines, branches, not source.files, (), source.files or 0)
+
+
+def _other_node(name: str, tables: Sequence[TableFact]) -> Node:
+    is_still = all(table.state.is_still for table in tables if name in table.inputs)
+    return Node(name, "other", _cut(name_at_home(name)), (_cut(f"of {other_pipeline(name)}"),), (), is_still, (), 0)
 
 
 def _table_node(table: TableFact, gates: Sequence[GateFact]) -> Node:

@@ -18,14 +18,16 @@ from spark_jobs.run.plan import Plan
 def judge_rows(
     plan: Plan, batch_id: BatchId, rows: DataFrame, rules: Sequence[Rule], whole: Callable[[], DataFrame], count: int
 ) -> list[RuleResult]:
-    """The verdict on the rows of this batch. Other tables are read as they are now, each at one version."""
+    """The verdict on the rows of this batch. Other tables are read as they are now, each at one version; those of other pipelines at the
+    version that the run reads.
+    """
     from spark_jobs.quality.gate import Surroundings, judge  # takes seconds to import: only where there are rules
 
     table, step, generation, _ = batch_id
-    others = dict.fromkeys(name for rule in rules for name in tables_read_by(rule))
+    others = dict.fromkeys(name for rule in rules for name in tables_read_by(rule, plan.pipeline.upstream))
     done = [Counts.of_row(row) for row in plan.ledger.batches(table, generation) if row["step"] == step]
     around = Surroundings(
-        tables={name: tables.read(rows.sparkSession, plan.lake.table(name)) for name in others},
+        tables={name: tables.read(rows.sparkSession, plan.lake.table(name), plan.version(name)) for name in others},
         clock=plan.clock(),
         history=[counts.published for counts in done if counts.published],
     )

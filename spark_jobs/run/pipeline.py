@@ -133,8 +133,10 @@ def _not_taken(source: str, found: Arrivals) -> list[str]:
 
 def _nothing(project: Project, plan: Plan) -> str:
     sources = [source for name, source in plan.pipeline.sources.items() if f"bronze.{name}" in plan.tables]
-    folders = ", ".join(f"{project.landing}/{source.path}" for source in sources)
-    return f"nothing new in {folders}" if folders else "no input has moved since the last run"
+    places = [*(f"{project.landing}/{source.path}" for source in sources), *plan.others]
+    if unreadable := plan.unreadable():
+        return "; ".join(unreadable)
+    return f"nothing new in {', '.join(places)}" if places else "no input has moved since the last run"
 
 
 def _execute(

@@ -1,7 +1,7 @@
 """What a run has to do, found without a JVM: a table is due when an input has a version that it has not consumed."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -9,15 +9,16 @@ from typing import Any
 from spark_jobs.config.definition import definition_parts, fingerprint, harmful_changes, harmless_changes
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.graph import order_tables
-from spark_jobs.config.names import parse_duration
+from spark_jobs.config.names import other_pipeline, parse_duration
 from spark_jobs.config.pipeline import Gold, Pipeline
 from spark_jobs.lake.delta_log import oldest, table_bytes, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Definition, Ledger
+from spark_jobs.lake.others import OtherTable, identities, look_at
 from spark_jobs.lake.seen import Watermark
 from spark_jobs.landing.registrar import bytes_after, close_marks, last_taken_chunk, newest_arrival
 
-DEFINITION, WATERMARK = "definition", "watermark"
+DEFINITION, WATERMARK, IDENTITIES = "definition", "watermark", "identities"
 ERRANDS = ("replay", "discard")
 LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",)}
 """What the layers of the command line and the DAGs stand for."""
@@ -33,18 +34,32 @@ class Plan:
     ledger: Ledger
     tables: dict[str, tuple[str, ...]]
     definitions: dict[str, Definition]
+    others: dict[str, OtherTable] = field(default_factory=dict)
+    """The tables of other pipelines that these read, as they were when the plan was made: all of a run reads the same versions."""
 
     def current_inputs(self, table: str) -> dict[str, Any]:
         """The versions that the table's inputs have now. A gold table depends on its definition and on the watermark as much."""
         layer, _, name = table.partition(".")
         if layer == "bronze":
             return {"arrivals": last_taken_chunk(self.lake.arrivals(name))}
-        inputs: dict[str, Any] = {source: table_version(self.lake.table(source)) for source in self.tables[table]}
+        inputs: dict[str, Any] = {source: self.version(source) for source in self.tables[table]}
+        if others := {source: self.others[source] for source in self.tables[table] if source in self.others}:
+            inputs[IDENTITIES] = identities(others)
         if layer == "gold":
             inputs[DEFINITION] = fingerprint(definition_parts(self.pipeline, table, self.conf))
             if self.pipeline.gold[name].watermark:
                 inputs[WATERMARK] = self.watermark(self.pipeline.gold[name]).as_list()
         return inputs
+
+    def version(self, table: str) -> int | None:
+        """The newest version of a table; of one of another pipeline the version that this run reads."""
+        return self.others[table].version if table in self.others else table_version(self.lake.table(table))
+
+    def inputs_of_others(self, table: str) -> dict[str, Any]:
+        """Of a table's inputs those that move without this pipeline's lease."""
+        if not any(source in self.others for source in self.tables[table]):
+            return {}
+        return {name: value for name, value in self.current_inputs(table).items() if name in (*self.others, IDENTITIES, WATERMARK)}
 
     def is_due(self, table: str, consumed: dict[str, Any] | None) -> bool:
         """Something new to read, and every input there to be read; facts do not wait for their dimensions."""
@@ -81,8 +96,15 @@ class Plan:
     def watermark(self, gold: Gold) -> Watermark:
         """What is closed now of a gold table's windows."""
         source = str(gold.from_)
-        seen = self.ledger.seen(source, self.generation(source)).closed(self.close_marks(source.partition(".")[2]))
+        if source in self.others:
+            seen = self.others[source].seen.closed(self._close_marks_of_other(source))
+        else:
+            seen = self.ledger.seen(source, self.generation(source)).closed(self.close_marks(source.partition(".")[2]))
         return Watermark.of(seen, parse_duration(str(gold.watermark)))
+
+    def _close_marks_of_other(self, source: str) -> list[int]:
+        silver = self.pipeline.silver_named(source)
+        return close_marks(Lake(self.lake.root, str(other_pipeline(source))).arrivals(silver.from_)) if silver else []
 
     def generation(self, table: str) -> int:
         return self.definitions[table].generation if table in self.definitions else 1
@@ -102,6 +124,10 @@ class Plan:
                 total += sum(table_bytes(self.lake.table(source)) for source in inputs)
         return total
 
+    def unreadable(self) -> list[str]:
+        """What cannot be read now of the tables of other pipelines, and why."""
+        return [problem for other in self.others.values() if (problem := other.problem)]
+
     def _moved(self, table: str, current: dict[str, Any], consumed: dict[str, Any] | None) -> bool:
         """A watermark that moves alone concerns only a table that shows closed windows."""
         layer, _, name = table.partition(".")
@@ -120,7 +146,9 @@ def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str
     layers = LAYERS[layer] if layer else None
     chosen = {t: i for t, i in tables.items() if (not select or t in select) and (layers is None or t.partition(".")[0] in layers)}
     ledger = Ledger(lake)
-    return Plan(pipeline, conf, lake, ledger, chosen, ledger.live_definitions())
+    named = dict.fromkeys(source for inputs in chosen.values() for source in inputs if other_pipeline(source))
+    others = {source: look_at(lake, source) for source in named}
+    return Plan(pipeline, conf, lake, ledger, chosen, ledger.live_definitions(), others)
 
 
 def with_below(plan: Plan, named: Collection[str]) -> list[str]:

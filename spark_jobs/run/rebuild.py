@@ -164,7 +164,10 @@ def _build_and_swap(order: RunOrder, live: Plan, is_dry: bool, start: Start | No
             progress.say(_describe(difference))
         if not is_dry:
             stopping.check()
-            begun = {table: replace(order.plan.definitions[table], state=SWAPPING) for table in order.plan.tables}
+            plan = order.plan
+            begun = {
+                table: replace(plan.definitions[table], state=SWAPPING, starts_after=plan.inputs_of_others(table)) for table in plan.tables
+            }
             order.ledger.write_definitions(order.run_id, begun)
             swap_tables(spark, order, live)
     _discard_stage(live.lake)

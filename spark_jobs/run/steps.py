@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -13,7 +12,7 @@ from spark_jobs.bronze.ingest import BRONZE_DDL, read_chunk
 from spark_jobs.config.pipeline import Gold
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.gold.late import LATE_DDL
-from spark_jobs.gold.process import WAS, WATERMARK, WindowTable, close_windows, process_changes, rebuild_windows
+from spark_jobs.gold.process import WAS, WATERMARK, process_changes, rebuild_windows
 from spark_jobs.gold.windows import aggregate, select_rows
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
@@ -23,6 +22,7 @@ from spark_jobs.lake.tables import Batch, RowsMissing, kept
 from spark_jobs.landing.registrar import TAKEN
 from spark_jobs.run.context import STREAM, Done, RunContext
 from spark_jobs.run.errand import run_errands
+from spark_jobs.run.windows import CLOSE, close, run_windows_of_other, window_table
 from spark_jobs.silver.dimensions import process_history
 from spark_jobs.silver.fact_table import FactTable, dimension_table, silver_table
 from spark_jobs.silver.facts import process_facts
@@ -33,7 +33,7 @@ from spark_jobs.silver.schema import deleted_ddl, dimension_ddl, silver_ddl
 
 LENIENT = {"spark.sql.ansi.enabled": "false"}
 """An expression that fails on one row gives NULL there; it must not stop the batch. Casts of declared types are strict all the same."""
-RELEASE, CLOSE = "release", "close"
+RELEASE = "release"
 
 
 def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dict[str, Any] | None) -> None:
@@ -49,9 +49,11 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
         case _:
             gold = run.pipeline.gold[name]
             if gold.mode == "complete":
-                _run_complete(run, name, gold, list(inputs))
+                _run_complete(run, name, gold, inputs)
             elif run.lake.staged:
                 _rebuild_windows(run, name, gold, inputs)
+            elif gold.from_ in run.plan.others:
+                run_windows_of_other(run, window_table(run.pipeline, name, gold), inputs, consumed or {})
             else:
                 _run_windows(run, name, gold, inputs, consumed or {})
 
@@ -170,44 +172,30 @@ def _waits(run: RunContext, table: FactTable) -> bool:
     return any(delta_log.count_rows(run.lake.table(name)) for name in (table.parked, table.quarantine))
 
 
-def window_table(run: RunContext, name: str, gold: Gold) -> WindowTable:
-    silver = run.pipeline.silver[str(gold.from_).partition(".")[2]]
-    column = gold.window.column if gold.window else None
-    event_time = column or (silver.event_time.column if silver.event_time else "_event_at")
-    taken = [column for lookup in silver.lookup.values() for column in lookup.take]
-    return WindowTable(f"gold.{name}", gold, str(gold.from_), event_time, [*silver.columns, *taken])
-
-
 def _run_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
     """The windows that changed; then, where closed windows alone are shown, those that have closed since."""
-    target = window_table(run, name, gold)
+    target = window_table(run.pipeline, name, gold)
     source = run.lake.table(target.source)
     if target.keeps_late:
         tables.create(run.lake.table(target.late), LATE_DDL, tables.CHANGEABLE)
     extra = {WATERMARK: inputs.get(WATERMARK), WAS: consumed.get(WATERMARK)} if gold.watermark else {}
     if run.order.ledger.open_batch(target.name, CLOSE, run.plan.generation(target.name)) is not None:
-        _close(run, target, extra)
+        close(run, target, extra)
     changes = streams.read_changes(run.new_session(), source, run.plan.starts_after(target.name, target.source) + 1)
     run.stream(changes, target.name, {}, lambda rows, batch: (process_changes(rows, batch, target), Seen()), target.reads, extra)
     if gold.mode == "append" and inputs[WATERMARK] != consumed.get(WATERMARK):
-        _close(run, target, extra)
-
-
-def _close(run: RunContext, table: WindowTable, extra: dict[str, Any]) -> None:
-    work, number = partial(close_windows, run.new_session()), run.next_number(table.name, CLOSE)
-    reads = [*table.reads, table.source]
-    run.batch(table.name, CLOSE, number, lambda batch: (work(batch, table), Seen()), reads, extra)
+        close(run, target, extra)
 
 
 def _rebuild_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]) -> None:
     """All windows at once, from the silver table that was built; the stream of the new generation goes on from there."""
-    target = window_table(run, name, gold)
+    target = window_table(run.pipeline, name, gold)
     extra = {WATERMARK: inputs.get(WATERMARK), target.source: inputs[target.source]}
     spark = run.new_session()
     run.batch(target.name, "rebuild", 0, lambda batch: (rebuild_windows(spark, batch, target), Seen()), extra=extra)
 
 
-def _run_complete(run: RunContext, name: str, gold: Gold, inputs: list[str]) -> None:
+def _run_complete(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]) -> None:
     table = f"gold.{name}"
 
     def recompute(batch: Batch) -> Done:
@@ -228,14 +216,14 @@ def _run_complete(run: RunContext, name: str, gold: Gold, inputs: list[str]) -> 
 
 
 def _compute_whole(
-    run: RunContext, spark: SparkSession, gold: Gold, inputs: list[str], processed_at: datetime, entered: Observation
+    run: RunContext, spark: SparkSession, gold: Gold, inputs: dict[str, Any], processed_at: datetime, entered: Observation
 ) -> DataFrame:
-    frames = {name: tables.read(spark, run.lake.table(name)) for name in inputs if "." in name}
+    frames = {name: tables.read(spark, run.lake.table(name), version) for name, version in inputs.items() if "." in name}
     if gold.sql:
         return compute_sql(spark, (run.order.project.conf / gold.sql).read_text(encoding="utf-8"), frames, processed_at)
     if gold.python:
         return compute_python(gold.python, run.order.project.conf, [frames[name] for name in gold.inputs], processed_at)
     silver = frames[str(gold.from_)]
-    event_time = window_table(run, "", gold).event_time
+    event_time = window_table(run.pipeline, "", gold).event_time
     rows = select_rows(silver, gold, event_time, None) if gold.window else silver.where(gold.where) if gold.where else silver
     return aggregate(rows.observe(entered, F.count(F.lit(1)).alias("rows")), gold, processed_at)

@@ -51,7 +51,8 @@ def swap_tables(spark: SparkSession, order: RunOrder, live: Plan) -> None:
                 tables.overwrite(rows, name, batch, Counts())
                 reach("swap.after", table)
     now = replace(live, tables=staged.tables, definitions=live.definitions | staged.definitions)
-    consumed = {table: now.current_inputs(table) for table in staged.tables}
+    # What other pipelines have published since it was built was not read: a rebuild that was cut has written down what was.
+    consumed = {table: now.current_inputs(table) | staged.definitions[table].starts_after for table in staged.tables}
     fresh = {table: replace(staged.definitions[table], state=LIVE, starts_after=consumed[table]) for table in staged.tables}
     order.ledger.write_definitions(order.run_id, fresh)
 

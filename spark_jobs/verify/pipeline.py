@@ -15,6 +15,7 @@ from spark_jobs.config import Project
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.lake.delta_log import table_bytes, table_version
@@ -98,7 +99,8 @@ def _verify_held(order: _Order, start: Start, tell: Tell) -> Verification:
     except Exception as error:  # noqa: BLE001 - Spark did not start, or ended: the verification fails with the cause
         keep_trace(order.log_file, "the verification", error)
         return Verification(name, Outcome.FAILED, f"{first_line(error)}; log: {order.log_file}", tuple(checks))
-    return Verification(name, *_verdict(checks, order.log_file), tuple(checks))
+    given_by = "bronze gives" if order.pipeline.sources else "the tables they read give"
+    return Verification(name, *_verdict(checks, given_by, order.log_file), tuple(checks))
 
 
 def _check_tables(order: _Order, spark: "SparkSession") -> Iterator[TableCheck]:
@@ -107,8 +109,8 @@ def _check_tables(order: _Order, spark: "SparkSession") -> Iterator[TableCheck]:
     from spark_jobs.verify.standing import Standing
     from spark_jobs.verify.targets import targets_of
 
-    again = Recomputation(order.pipeline, order.project.conf, Standing(spark.newSession(), order.lake), order.inputs)
     consumed = Ledger(order.lake).consumed_inputs()
+    again = Recomputation(order.pipeline, order.project.conf, Standing(spark.newSession(), order.lake), order.inputs, consumed)
     try:
         for table in order.chosen:
             hint = _hint(order, table, consumed.get(table, {}))
@@ -127,17 +129,18 @@ def _check_tables(order: _Order, spark: "SparkSession") -> Iterator[TableCheck]:
 
 
 def _hint(order: _Order, table: str, consumed: dict[str, object]) -> str | None:
-    """A table that has not taken in all of its inputs is behind rather than wrong."""
-    moved = [source for source in order.inputs[table] if consumed.get(source) != table_version(order.lake.table(source))]
+    """A table that has not taken in all of its inputs is behind rather than wrong. Those of other pipelines are read as it took them."""
+    own = [source for source in order.inputs[table] if other_pipeline(source) is None]
+    moved = [source for source in own if consumed.get(source) != table_version(order.lake.table(source))]
     return f"it has not taken in all of {', '.join(moved)}: `weir run {order.pipeline.name}`, then verify again" if moved else None
 
 
-def _verdict(checks: list[TableCheck], log_file: Path) -> tuple[Outcome, str]:
+def _verdict(checks: list[TableCheck], given_by: str, log_file: Path) -> tuple[Outcome, str]:
     failed = [check for check in checks if check.error]
     if failed:
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
         return Outcome.FAILED, f"{failed[0].table} could not be recomputed{more}: {failed[0].error}; log: {log_file}"
     different = [check.table for check in checks if not check.is_equal]
     if different:
-        return Outcome.DIFFERENT, f"{len(different)} of {len(checks)} tables differ from what bronze gives: {', '.join(different)}"
-    return Outcome.OK, f"{len(checks)} tables are what bronze gives, {sum(check.rows for check in checks):,} rows"
+        return Outcome.DIFFERENT, f"{len(different)} of {len(checks)} tables differ from what {given_by}: {', '.join(different)}"
+    return Outcome.OK, f"{len(checks)} tables are what {given_by}, {sum(check.rows for check in checks):,} rows"

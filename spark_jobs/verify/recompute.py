@@ -1,4 +1,8 @@
-"""Every table of a pipeline, recomputed from bronze as one plain batch query. Nothing is computed before a frame is asked for its rows."""
+"""Every table of a pipeline, recomputed from bronze as one plain batch query. Nothing is computed before a frame is asked for its rows.
+
+A table of another pipeline is taken as it stands, at the version that was consumed of it: what it should be is for its own pipeline's
+verification to say.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,10 +10,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Gold, Pipeline, Silver
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.verify import newest, rows, seen, windows
@@ -33,6 +39,7 @@ class Recomputation:
     conf: Path
     standing: Standing
     inputs: dict[str, tuple[str, ...]]
+    consumed: dict[str, dict[str, Any]] = field(default_factory=dict)
     _tables: dict[str, DataFrame] = field(default_factory=dict)
     _judged: dict[str, DataFrame] = field(default_factory=dict)
     _seen: dict[str, DataFrame] = field(default_factory=dict)
@@ -74,13 +81,14 @@ class Recomputation:
 
     def late(self, name: str) -> DataFrame:
         gold = self.pipeline.gold[name.partition(".")[2]]
-        silver = self.table(str(gold.from_))
+        silver = self._input(name, str(gold.from_))
         with self._strict():
             return windows.late_rows(silver, gold, self.window_column(gold))
 
     def window_column(self, gold: Gold) -> str:
         """The window's own column, else the event time."""
-        event = self.pipeline.silver[str(gold.from_).partition(".")[2]].event_time
+        silver = self.pipeline.silver_named(gold.from_)
+        event = silver.event_time if silver else None
         return (gold.window.column if gold.window else None) or (event.column if event else "")
 
     def release(self) -> None:
@@ -148,16 +156,30 @@ class Recomputation:
 
     def _gold(self, name: str) -> DataFrame:
         gold, spark = self.pipeline.gold[name], self.standing.spark
-        inputs = {table: self._as_it_stands(table) for table in self.inputs[f"gold.{name}"]}
+        inputs = {table: self._input(f"gold.{name}", table) for table in self.inputs[f"gold.{name}"]}
         with self._strict():
             if gold.sql:
                 return compute_sql(spark, (self.conf / gold.sql).read_text(encoding="utf-8"), inputs, NEVER)
             if gold.python:
                 return compute_python(gold.python, self.conf, [inputs[table] for table in gold.inputs], NEVER)
             source = str(gold.from_)
-            is_closing = gold.watermark and gold.mode == "append"
-            progress = seen.progress(self._seen_by_file(source, self.pipeline.silver[source.partition(".")[2]])) if is_closing else None
+            progress = self._progress(name, gold) if gold.watermark and gold.mode == "append" else None
             return windows.aggregate(inputs[source], gold, self.window_column(gold), progress)
+
+    def _progress(self, name: str, gold: Gold) -> DataFrame:
+        """How far the feed had come; of another pipeline's feed as far as the ledger says that the table knew."""
+        source = str(gold.from_)
+        if other_pipeline(source) is None:
+            return seen.progress(self._seen_by_file(source, self.pipeline.silver[source.partition(".")[2]]))
+        until, closed = self.consumed.get(f"gold.{name}", {}).get("watermark") or (None, None)
+        known = self.standing.spark.createDataFrame([(until, closed)], "until string, closed string")
+        high = F.col("until").cast("timestamp") + F.expr(f"INTERVAL {gold.watermark}")
+        return known.select(high.alias("_high"), F.col("closed").cast("timestamp").alias("_closed"))
+
+    def _input(self, table: str, name: str) -> DataFrame:
+        if other_pipeline(name) is None:
+            return self._as_it_stands(name)
+        return self.standing.other(name, self.consumed.get(table, {}).get(name))
 
     def _as_it_stands(self, name: str) -> DataFrame:
         """The recomputed table with the columns of the one that stands, in its order: SQL and Python may name them all."""

@@ -30,6 +30,10 @@ class Standing:
     def table(self, name: str) -> DataFrame | None:
         return self._read(self.lake.table(name))
 
+    def other(self, name: str, version: int | None) -> DataFrame:
+        """A table of another pipeline at the version that was consumed of it."""
+        return read(self.spark, self.lake.table(name), version)
+
     def records(self, source: str) -> DataFrame:
         found = self._read(self.lake.table(f"bronze.{source}"))
         return self._empty(RECORDS_DDL) if found is None else found

@@ -1,0 +1,87 @@
+"""Windows over a silver table: what is to be known of them, the step that closes them, and windows over a table of another pipeline.
+
+Such a table moves without our lease, so that no stream follows it: each run takes the changes between two versions that are written down
+first. When it is another table than before (rebuilt, or loaded anew), and at the beginning, all windows are made from the whole of it.
+"""
+
+from functools import partial
+from typing import Any
+
+from spark_jobs.config.pipeline import Gold, Pipeline
+from spark_jobs.gold.late import LATE_DDL
+from spark_jobs.gold.process import WAS, WATERMARK, WindowTable, close_windows, process_changes, rebuild_windows
+from spark_jobs.lake import tables
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.seen import Seen
+from spark_jobs.lake.tables import Batch
+from spark_jobs.run.context import RunContext
+from spark_jobs.run.plan import IDENTITIES
+
+CLOSE, CHANGES = "close", "changes"
+AFTER = "after"
+"""Among the inputs of a batch of changes: the version after which they begin; None for a batch of all that is there."""
+
+
+def window_table(pipeline: Pipeline, name: str, gold: Gold) -> WindowTable:
+    silver = pipeline.silver_named(gold.from_)
+    assert silver is not None
+    column = gold.window.column if gold.window else None
+    event_time = column or (silver.event_time.column if silver.event_time else "_event_at")
+    taken = [column for lookup in silver.lookup.values() for column in lookup.take]
+    return WindowTable(f"gold.{name}", gold, str(gold.from_), event_time, [*silver.columns, *taken])
+
+
+def close(run: RunContext, table: WindowTable, extra: dict[str, Any]) -> None:
+    """Add the windows that have closed since the table was last brought up to date."""
+    work, number = partial(close_windows, run.new_session()), run.next_number(table.name, CLOSE)
+    reads = [*table.reads, table.source]
+    run.batch(table.name, CLOSE, number, lambda batch: (work(batch, table), Seen()), reads, extra)
+
+
+def run_windows_of_other(run: RunContext, table: WindowTable, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
+    """Bring windows over a table of another pipeline to the version that this run reads."""
+    if table.keeps_late:
+        tables.create(run.lake.table(table.late), LATE_DDL, tables.CHANGEABLE)
+    pinned = {name: inputs[name] for name in (table.source, IDENTITIES)}
+    closing = {WATERMARK: inputs.get(WATERMARK), WAS: consumed.get(WATERMARK)} if table.gold.watermark else {}
+    _pass_over(run, table, pinned[IDENTITIES])
+    if run.order.ledger.open_batch(table.name, CLOSE, run.plan.generation(table.name)) is not None:
+        close(run, table, {**pinned, **closing})
+    was_whole = False
+    while (done := _taken_in(run, table)) is None or any(done.get(name) != pinned[name] for name in pinned):
+        is_same = done is not None and done.get(IDENTITIES) == pinned[IDENTITIES]
+        extra = {**pinned, AFTER: done[table.source] if done and is_same else None, **closing}
+        was_whole = was_whole or extra[AFTER] is None
+        work = partial(_take_in, run, table)
+        run.batch(table.name, CHANGES, run.next_number(table.name, CHANGES), work, table.reads, extra)
+    if table.gold.mode == "append" and not was_whole and inputs[WATERMARK] != consumed.get(WATERMARK):
+        close(run, table, {**pinned, **closing})
+
+
+def _pass_over(run: RunContext, table: WindowTable, identities: dict[str, Any]) -> None:
+    """A batch that a crash left open, of a table that is another one by now, reads what may be gone: all is made anew after it."""
+    ledger, generation = run.order.ledger, run.plan.generation(table.name)
+    for step in (CHANGES, CLOSE):
+        number = ledger.open_batch(table.name, step, generation)
+        intent = ledger.intent((table.name, step, generation, number)) if number is not None else None
+        if number is not None and intent is not None and intent.inputs.get(IDENTITIES) != identities:
+            run.batch(table.name, step, number, lambda batch: (Counts(), Seen()), table.reads)
+
+
+def _take_in(run: RunContext, table: WindowTable, batch: Batch) -> tuple[Counts, Seen]:
+    """A batch that was begun before a crash has the versions that it began with."""
+    spark, after, until = run.new_session(), batch.inputs[AFTER], batch.inputs[table.source]
+    if after is None:
+        return rebuild_windows(spark, batch, table), Seen()
+    return process_changes(tables.read_changes(spark, run.lake.table(table.source), after, until), batch, table), Seen()
+
+
+def _taken_in(run: RunContext, table: WindowTable) -> dict[str, Any] | None:
+    """What the last batch of changes has read; without one what the table was rebuilt from."""
+    ledger, generation = run.order.ledger, run.plan.generation(table.name)
+    numbers = [row["batch"] for row in ledger.batches(table.name, generation) if row["step"] == CHANGES]
+    intent = ledger.intent((table.name, CHANGES, generation, max(numbers))) if numbers else None
+    if intent is not None:
+        return intent.inputs
+    known = run.plan.definitions.get(table.name)
+    return known.starts_after or None if known else None
