@@ -2,16 +2,20 @@
 
 from typing import Literal
 
-from spark_jobs.cli.run import known_profile, load_checked, print_result, until_stopped
-from spark_jobs.cli.whoami import whoami
+from spark_jobs.cli.loading import load_checked
+from spark_jobs.cli.run import known_profile, print_result, until_stopped
+from spark_jobs.cli.whoami import known_as, whoami
 from spark_jobs.run.decide import decide
 from spark_jobs.run.result import RunResult
 
 
-def decide_command(name: str, table: str, action: Literal["release", "set_aside"], reason: str, profile: str | None, as_json: bool) -> int:
+def decide_command(
+    name: str, table: str, action: Literal["release", "set_aside"], reason: str, by: str | None, profile: str | None, as_json: bool
+) -> int:
     def run() -> RunResult:
         project = load_checked(name)
-        return decide(project, name, known_profile(project, profile), table, action, whoami(), reason)
+        decided_by = whoami() if by is None else known_as(by)
+        return decide(project, name, known_profile(project, profile), table, action, decided_by, reason)
 
     result = until_stopped(name, run)
     print_result(result, as_json)

@@ -4,10 +4,10 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 
-from spark_jobs.config.checks import check_pipeline
+from spark_jobs.cli.loading import load_checked
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.lakehouse import Profile
-from spark_jobs.config.loading import Project, load_project
+from spark_jobs.config.loading import Project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.text import plain, plain_lines
 from spark_jobs.run import stopping
@@ -17,10 +17,13 @@ from spark_jobs.run.result import RunResult, Status
 from spark_jobs.run.stopping import say_stopped
 
 
-def run_command(name: str, select: tuple[str, ...], layer: str | None, profile: str | None, as_json: bool) -> int:
+def run_command(
+    name: str, select: tuple[str, ...], layer: str | None, files_per_batch: int | None, profile: str | None, as_json: bool
+) -> int:
     def run() -> RunResult:
         project = load_checked(name)
-        return run_pipeline(project, name, known_profile(project, profile), select, _known_layer(project.pipelines[name], layer))
+        chosen, wanted = known_profile(project, profile), _known_layer(project.pipelines[name], layer)
+        return run_pipeline(project, name, chosen, select, wanted, files_per_batch=files_per_batch)
 
     result = until_stopped(name, run)
     print_result(result, as_json)
@@ -36,15 +39,6 @@ def until_stopped(name: str, run: Callable[[], RunResult]) -> RunResult:
             return RunResult(name, Status.CONFIG_ERROR, str(error))
         except KeyboardInterrupt:
             return RunResult(name, Status.STOPPED, say_stopped(str(stopping.asked_by())))
-
-
-def load_checked(name: str) -> Project:
-    """The project with this one pipeline; ConfigError with every problem of it."""
-    project = load_project(only=name)
-    problems = check_pipeline(project.pipelines[name], project.conf, project.rules[name])
-    if problems:
-        raise ConfigError(problems)
-    return project
 
 
 def known_profile(project: Project, profile: str | None) -> Profile:

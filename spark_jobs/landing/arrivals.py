@@ -4,6 +4,7 @@ The bronze stream takes a data file per micro-batch, so a chunk is a batch, fixe
 is the version of its commit. A row with an empty path is a close mark: what had arrived before it counts as complete.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -51,9 +52,10 @@ def append_chunks(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
     return chunk
 
 
-def last_taken_chunk(table: str) -> int | None:
-    """The newest chunk with a file to take: what bronze must have read to be up to date."""
-    return max((row["chunk"] for row in read_arrivals(table, ["chunk", "verdict"]) if row["verdict"] == TAKEN), default=None)
+def last_taken_chunk(table: str, ahead: Sequence[Row] = ()) -> int | None:
+    """The newest chunk with a file to take: what bronze must have read to be up to date. `ahead` are rows that a run is about to add."""
+    rows = (*read_arrivals(table, ["chunk", "verdict"]), *ahead)
+    return max((row["chunk"] for row in rows if row["verdict"] == TAKEN), default=None)
 
 
 def bytes_after(table: str, chunk: int) -> int:
@@ -62,14 +64,15 @@ def bytes_after(table: str, chunk: int) -> int:
     return sum(row["size"] - (row["start_byte"] or 0) for row in rows if row["chunk"] > chunk and row["verdict"] == TAKEN)
 
 
-def close_marks(table: str) -> list[int]:
+def close_marks(table: str, ahead: Sequence[Row] = ()) -> list[int]:
     """The chunks of the close marks, ascending."""
-    return sorted(row["chunk"] for row in read_arrivals(table, ["chunk", "verdict"]) if row["verdict"] == CLOSED)
+    rows = (*read_arrivals(table, ["chunk", "verdict"]), *ahead)
+    return sorted(row["chunk"] for row in rows if row["verdict"] == CLOSED)
 
 
-def newest_arrival(table: str) -> datetime | None:
+def newest_arrival(table: str, ahead: Sequence[Row] = ()) -> datetime | None:
     """When the last file was taken, or the last close mark set."""
-    rows = read_arrivals(table, ["arrived_at", "verdict"])
+    rows = (*read_arrivals(table, ["arrived_at", "verdict"]), *ahead)
     return max((row["arrived_at"] for row in rows if row["verdict"] in (TAKEN, CLOSED)), default=None)
 
 

@@ -16,15 +16,13 @@ def close_feed(feed: Feed, arrived_at: datetime, reason: str) -> int | None:
     return append_chunks(feed, [close_mark(arrived_at, reason)], arrived_at)
 
 
-def close_if_idle(feed: Feed, rows: Iterable[Row], arrived_at: datetime) -> str | None:
-    """Set a mark where the last file came at least `idle_after` ago; gives its reason."""
+def mark_if_idle(feed: Feed, rows: Iterable[Row], arrived_at: datetime) -> Row | None:
+    """The mark to set where the last file came at least `idle_after` ago."""
     idle_after = feed.source.idle_after
     newest = _newest_open(rows) if idle_after else None
     if idle_after is None or newest is None or arrived_at - newest < parse_duration(idle_after):
         return None
-    reason = f"nothing arrived for {idle_after}"
-    append_chunks(feed, [close_mark(arrived_at, reason)], arrived_at)
-    return reason
+    return close_mark(arrived_at, f"nothing arrived for {idle_after}") | {"arrived_at": arrived_at}
 
 
 def _newest_open(rows: Iterable[Row]) -> datetime | None:

@@ -73,6 +73,12 @@ def read_content(landing: str, file: LandedFile, file_format: str, earlier: Earl
         return content if stat_open(opened, file.path) == file else None
 
 
+def peek_content(landing: str, file: LandedFile) -> Content | None:
+    """A stand-in for the content of a file that can be read and is the listed one still: nothing else says the same."""
+    with open_landed(Path(landing, file.path)) as opened:
+        return Content(f"not read: {file.path}") if stat_open(opened, file.path) == file else None
+
+
 def _compare(opened: BufferedReader, earlier: Earlier, line_format: str | None) -> Content:
     digest, lines, line_start = hashlib.sha256(), 1, 0
     while block := opened.read(min(BLOCK_BYTES, earlier.size - opened.tell())):

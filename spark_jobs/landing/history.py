@@ -26,6 +26,8 @@ class History:
     _taken: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     _same: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     _discarded: set[tuple[str, str]] = field(default_factory=set)
+    _paths: set[str] = field(default_factory=set)
+    _sizes: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         rows, self.rows = sorted(self.rows, key=lambda row: (row["chunk"], row["path"])), []
@@ -34,17 +36,27 @@ class History:
 
     def add(self, row: Row) -> None:
         self.rows.append(row)
+        self._paths.add(row["path"])
         self._known.add((row["path"], row["size"], row["modified_at"], None if row["content_hash"] else row["reason"]))
         if row["verdict"] == DISCARDED and row["content_hash"]:
             self._discarded.add((row["path"], row["content_hash"]))
         if row["verdict"] == TAKEN:
             self._discarded.discard((row["path"], row["content_hash"]))
+            self._sizes.add(row["size"])
             self._taken[row["path"]].append(row)
             self._same[row["content_hash"]].append(row)
 
     def knows(self, file: LandedFile, reason: str | None = None) -> bool:
         """Whether the file was judged as it lies there now; with a reason: whether it was refused for it, unread."""
         return any((file.path, file.size, file.modified_at, why) in self._known for why in (None, reason))
+
+    def has_path(self, path: str) -> bool:
+        """Whether anything was ever decided about this path."""
+        return path in self._paths
+
+    def has_size(self, size: int) -> bool:
+        """Whether a file of this size was ever taken: only such a one can say the same."""
+        return size in self._sizes
 
     def taken(self, path: str) -> list[Row]:
         """The contents that were taken of this path, the newest last."""

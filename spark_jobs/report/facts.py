@@ -41,7 +41,7 @@ class RuleState(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """`status` is None for a run that never said how it ended: it was killed, or is still at work."""
+    """`status` is None for a run that never said how it ended: it was killed, or is still at work. `origin` is what started it, as given."""
 
     run_id: str
     kind: str
@@ -51,6 +51,7 @@ class Run:
     pid: int | None
     started_at: datetime
     ended_at: datetime | None
+    origin: str = ""
 
     @property
     def seconds(self) -> float | None:

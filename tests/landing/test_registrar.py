@@ -8,7 +8,7 @@ import pytest
 from deltalake import DeltaTable
 
 from spark_jobs.lake.failpoints import Failpoint, arm
-from spark_jobs.landing import registrar
+from spark_jobs.landing import look
 from spark_jobs.landing.content import Content, read_content
 from spark_jobs.landing.folder import LINK, NOT_UTF8, LandedFile
 from spark_jobs.landing.registrar import GROWING, Arrivals, bytes_after, files_not_taken, last_taken_chunk
@@ -123,7 +123,7 @@ def test_a_file_that_changes_while_it_is_read_waits_for_the_next_run(zone: Landi
         return read(landing, landed, *more)
 
     with monkeypatch.context() as growing:
-        growing.setattr(registrar, "read_content", grow_meanwhile)
+        growing.setattr(look, "read_content", grow_meanwhile)
         assert zone.register() == Arrivals(waiting=(("shop/orders/a.json", GROWING),))
     assert zone.register().taken == 1
 
@@ -145,7 +145,7 @@ def test_a_file_that_cannot_be_opened_waits_with_its_reason_in_each_run(
         return read(landing, landed, *more)
 
     with monkeypatch.context() as failing:
-        failing.setattr(registrar, "read_content", fail)
+        failing.setattr(look, "read_content", fail)
         first, second = zone.register(), zone.register()
     assert (first.taken, second.taken) == (1, 0)
     assert named(first.waiting) == named(second.waiting) == {"a.json": f"it cannot be read: {reason}"}

@@ -23,4 +23,5 @@ def run(name: str, *also: int) -> dict[str, Any]:
     except AirflowException as error:
         return {"raised": type(error).__name__, "retried": not isinstance(error, AirflowFailException), "text": str(error)}
 
+
 main()

@@ -1,0 +1,127 @@
+"""Looks at the landing folder of a source: what lies there that is new or changed, and what is decided about it. Writes nothing.
+
+What enters: a feed and a time. What leaves: a Look, whose rows are for the arrivals table.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+
+from spark_jobs.config.names import parse_duration
+from spark_jobs.landing.arrivals import REFUSED, REPEATED, TAKEN, Row, read_arrivals
+from spark_jobs.landing.closing import mark_if_idle
+from spark_jobs.landing.content import Content, peek_content, read_content
+from spark_jobs.landing.feed import Feed
+from spark_jobs.landing.folder import LandedFile, list_folder, say
+from spark_jobs.landing.history import History, as_earlier
+from spark_jobs.landing.reconcile import find_unread
+from spark_jobs.landing.verdicts import HIDDEN, judge, refuse_unread
+
+GROWING = "it is still being written"
+
+Named = tuple[tuple[str, str], ...]
+"""Paths, each with its reason."""
+Read = Callable[[Feed, LandedFile, History], Content | None]
+"""Gives the content of a file, or None where it is not the listed one any more."""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What a listing found: files to take, files not taken, and taken files that bronze will not find as they were."""
+
+    taken: int = 0
+    refused: Named = ()
+    repeated: Named = ()
+    waiting: Named = ()
+    unread: Named = ()
+    closed: str | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """`rows` are decisions that the arrivals do not have yet, `mark` a close mark to set after them; `to_read` are all files that were or
+    will be taken and that bronze has not read.
+    """
+
+    found: Arrivals
+    rows: list[Row]
+    mark: Row | None
+    to_read: list[Row]
+    next_chunk: int
+
+    @property
+    def ahead(self) -> list[Row]:
+        """What the arrivals will have more than now."""
+        return [{**row, "chunk": self.next_chunk} for row in (*self.rows, self.mark) if row is not None]
+
+
+def read_whole(feed: Feed, file: LandedFile, history: History) -> Content | None:
+    earlier = as_earlier(history.earlier(file.path)) if history.taken(file.path) else None
+    return read_content(feed.landing, file, feed.source.format, earlier)
+
+
+def read_if_it_matters(feed: Feed, file: LandedFile, history: History) -> Content | None:
+    """Of a file that is taken whatever it says, only whether it can be read. Of several new files that say the same, each counts."""
+    may_repeat = feed.source.same_content == "skip" and history.has_size(file.size)
+    return read_whole(feed, file, history) if may_repeat or history.has_path(file.path) else peek_content(feed.landing, file)
+
+
+def look_at(feed: Feed, arrived_at: datetime, consumed: int | None = None, read: Read = read_whole) -> Look:
+    """What a registration at this time writes. `consumed` is the last chunk that bronze has read."""
+    known = read_arrivals(feed.arrivals)
+    history = History(known, feed.bronze)
+    listing = list_folder(feed.landing, feed.source.path, feed.source.pattern)
+    hidden = [(file, f"{HIDDEN} `{feed.take_command(file.path)}`") for file in listing.files if is_hidden(file.path)]
+    refused = [refuse_unread(file, reason) for file, reason in [*listing.refused, *hidden] if not history.knows(file, reason)]
+    files = [file for file in listing.files if not is_hidden(file.path) and not history.knows(file)]
+    settled, unsettled = _split_settled(feed, files, arrived_at)
+    judged, growing = _judge_all(feed, settled, history, read)
+    rows = [{**row, "arrived_at": arrived_at} for row in sorted([*refused, *judged], key=lambda row: str(row["path"]))]
+    waiting = (*listing.waiting, *unsettled, *growing)
+    unread = tuple(find_unread(feed, history.rows, listing, consumed or 0))
+    taken = [row for row in rows if row["verdict"] == TAKEN]
+    mark = None if taken or waiting else mark_if_idle(feed, known, arrived_at)
+    found = Arrivals(len(taken), _named(rows, REFUSED), _named(rows, REPEATED), waiting, unread, mark["reason"] if mark else None)
+    to_read = [row for row in known if row["verdict"] == TAKEN and row["chunk"] > (consumed or 0)]
+    return Look(found, rows, mark, [*to_read, *taken], max((row["chunk"] for row in known), default=0) + 1)
+
+
+def is_hidden(path: str) -> bool:
+    return path.rpartition("/")[2].startswith((".", "_"))
+
+
+def _split_settled(feed: Feed, files: list[LandedFile], arrived_at: datetime) -> tuple[list[LandedFile], Named]:
+    """Files that are old enough to be whole, and those that wait."""
+    if feed.source.settle is None:
+        return files, ()
+    newest = arrived_at - parse_duration(feed.source.settle)
+    reason = "it was modified at {}, less than {} ago"
+    waiting = ((f.path, reason.format(f.modified_at, feed.source.settle)) for f in files if f.modified_at > newest)
+    return [file for file in files if file.modified_at <= newest], tuple(waiting)
+
+
+def _judge_all(feed: Feed, files: list[LandedFile], history: History, read: Read) -> tuple[list[Row], Named]:
+    """The verdicts in the order of paths, so that of two new files that say the same the first is taken; and the files that wait."""
+    with ThreadPoolExecutor(4) as pool:
+        contents = list(pool.map(lambda file: _read_quiet(feed, file, history, read), files))
+    rows, waiting = [], []
+    for file, content in zip(files, contents, strict=True):
+        if isinstance(content, str):
+            waiting.append((file.path, content))
+        else:
+            rows.append(judge(feed, file, content, history))
+            history.add(rows[-1])
+    return rows, tuple(waiting)
+
+
+def _read_quiet(feed: Feed, file: LandedFile, history: History, read: Read) -> Content | str:
+    """The content, or why the file must wait for a later run."""
+    try:
+        return read(feed, file, history) or GROWING
+    except OSError as error:
+        return f"it cannot be read: {say(error)}"
+
+
+def _named(rows: list[Row], verdict: str) -> Named:
+    return tuple((row["path"], row["reason"]) for row in rows if row["verdict"] == verdict)
