@@ -1,4 +1,4 @@
-"""The upkeep of all tables: small files are compacted, old ones removed, and reports and logs kept to their number. By default at night."""
+"""Airflow's DAG for the upkeep of all tables: small files are compacted, old ones removed, reports and logs kept to their number."""
 
 import os
 from pathlib import Path

@@ -24,7 +24,7 @@ FINAL = {2: "configuration error", HELD: "data blocked by quality", 6: "stopped"
 PASSING = {1: "engine failure", LEASED: "another run holds the lease"}
 GRACE_SECONDS = 4.0  # Airflow kills a task that it has asked to end after 5: what is left by then is ended before, and the next run goes on
 LEASE_WAIT_SECONDS = 300.0
-LEASE_POLL_SECONDS = 5.0
+LEASE_POLLS = 60
 
 
 class WeirFailed(AirflowException):
@@ -71,8 +71,9 @@ class WeirOperator(BaseOperator):
             finished = self._call(context, argv)
             if finished.exit_code != LEASED or time.monotonic() >= waited_until:
                 return judge(argv, finished, also)
-            self.log.info("%s; trying again in %.0f s", _said(finished), LEASE_POLL_SECONDS)
-            time.sleep(min(LEASE_POLL_SECONDS, max(0.0, waited_until - time.monotonic())))
+            pause = self.lease_wait_seconds / LEASE_POLLS
+            self.log.info("%s; trying again in %.0f s", _said(finished), pause)
+            time.sleep(pause)
 
     def _call(self, context: Context, argv: Sequence[str]) -> Finished:
         try:

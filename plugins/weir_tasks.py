@@ -16,7 +16,7 @@ from weir_operator import HELD, Result, WeirFailedForGood, WeirOperator
 
 RELEASE, SET_ASIDE, STOP = "Release", "Set aside", "Stop"
 COMMANDS = {RELEASE: "release", SET_ASIDE: "set-aside"}
-REASON = Param(None, type="string", minLength=1, maxLength=500, title="Why", description="For those who read it later.")
+REASON = Param("", type="string", maxLength=500, title="Why", description="For those who read it later.")
 
 
 class HasWork(WeirOperator, SkipMixin):
@@ -91,6 +91,8 @@ class Decide(HITLOperator):
         user = answer["responded_by_user"] or {}
         by = user.get("name") or user.get("id") or "somebody in Airflow"
         choice, reason = answer["chosen_options"][0], str(answer["params_input"]["reason"]).strip()
+        if not reason:
+            raise WeirFailedForGood(f"{by} chose {choice!r} without a reason, and nothing was done; clear this task to be asked again")
         self.log.info("%s decided: %s, because: %s", by, choice, reason)
         if choice == STOP:
             held = held_tables(context, self.run_tasks)

@@ -21,7 +21,7 @@ tasks: {tasks}
 doc: Read *daily*.
 tags: [meters]
 timeout: 2 hours
-deadline: 1 hour
+{deadline}
 retries: 1
 sources:
   readings: {{format: csv, path: readings}}
@@ -73,7 +73,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pipelines.mkdir(parents=True)
     (root / "conf" / "lakehouse.yml").write_text("landing: landing\nlake: lake\n", encoding="utf-8")
     for name, tasks, schedule in PIPELINES:
-        (pipelines / f"{name}.yml").write_text(PIPELINE.format(name=name, tasks=tasks, schedule=schedule), encoding="utf-8")
+        # `airflow dags test`, which runs some of the others, cannot end a run that has a deadline (3.3.2).
+        deadline = "deadline: 1 hour" if name == "by_pipeline" else ""
+        (pipelines / f"{name}.yml").write_text(
+            PIPELINE.format(name=name, tasks=tasks, schedule=schedule, deadline=deadline), encoding="utf-8"
+        )
     (pipelines / "after.yml").write_text(AFTER, encoding="utf-8")
     expectations = root / "expectations" / "by_layer" / "silver.readings.yml"
     expectations.parent.mkdir(parents=True)

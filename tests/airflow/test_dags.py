@@ -100,7 +100,9 @@ def test_every_table_is_an_asset_and_a_dag_can_be_scheduled_on_one_of_another(to
 
 
 def test_a_broken_file_is_an_import_error_with_its_place_and_leaves_the_other_dags_in_service(told: dict[str, Any]) -> None:
-    assert told["in_service"] == ["after", "by_layer", "by_pipeline", "by_table", "holding", "idle", "weir_maintenance"]
+    in_service = [name for name in told["in_service"] if name != "hanging"]  # which another test puts into the same database
+
+    assert in_service == ["after", "by_layer", "by_pipeline", "by_table", "holding", "idle", "weir_maintenance"]
     assert list(told["import_errors"]) == ["broken_pipelines.py"]
     shown = told["import_errors"]["broken_pipelines.py"]
     assert "conf/pipelines/mistyped.yml:6: tasks" in shown

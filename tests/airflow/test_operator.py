@@ -19,10 +19,10 @@ pytestmark = pytest.mark.airflow
 
 HANGING_DAG = """
 from airflow.sdk import DAG
-from weir_operator import WeirOperator
+from weir_maintenance import Maintain
 
 dag = DAG("hanging", schedule=None)
-WeirOperator(task_id="hang", pipeline="hang", root="{root}", grace_seconds=0.2, dag=dag)
+Maintain(task_id="hang", pipeline="hang", root="{root}", grace_seconds=0.2, dag=dag)
 """
 
 

@@ -17,7 +17,7 @@ def main() -> None:
 
 
 def run(name: str, *also: int) -> dict[str, Any]:
-    task = WeirOperator(task_id=name, pipeline=name, root=os.environ["WEIR_HOME"], lease_wait_seconds=0.1 * (name == "exit_5"))
+    task = WeirOperator(task_id=name, pipeline=name, root=os.environ["WEIR_HOME"], lease_wait_seconds=60 * (name == "busy_once"))
     try:
         return {"result": task.weir(Context(), ["run", name, "--layer", "silver"], also)}
     except AirflowException as error:
