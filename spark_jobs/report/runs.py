@@ -13,7 +13,8 @@ RUN_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 """What a run's id looks like. It names files and stands in links, so nothing else is taken for one."""
 REBUILD = "rebuild "
 MESSAGE_LENGTH = 1_000
-COLUMNS = ["run_id", "at", "event", "status", "host", "pid", "message"]
+ORIGIN_LENGTH = 500
+COLUMNS = ["run_id", "at", "event", "status", "host", "pid", "message", "origin"]
 
 
 def run_ids(lake: Lake) -> list[str]:
@@ -45,4 +46,5 @@ def _run(run_id: str, rows: Iterable[Mapping[str, Any]]) -> Run:
         pid=first["pid"],
         started_at=first["at"],
         ended_at=ended["at"] if ended else None,
+        origin=next((cut(row["origin"], ORIGIN_LENGTH) for row in known if row["origin"]), None),
     )
