@@ -66,7 +66,7 @@ def survey_project(
     """What can be loaded, and the problems of what cannot; no project at all only where conf/lakehouse.yml is unusable."""
     root = (root or find_root(environ)).resolve()
     problems: list[Problem] = []
-    lakehouse = _attempt(problems, lambda: validate(Lakehouse, read_document(root / LAKEHOUSE, LAKEHOUSE.as_posix())))
+    lakehouse = _attempt(problems, lambda: load_lakehouse(root))
     profiles = _load_folder(root, "profiles", load_profile, problems, None)
     pipelines = _load_folder(root, "pipelines", load_pipeline, problems, only)
     rules, mistakes = survey_rules(root, pipelines, only)
@@ -75,8 +75,16 @@ def survey_project(
         return None, problems
     landing = resolve_location(root, environ.get("WEIR_LANDING") or lakehouse.landing)
     lake = resolve_location(root, environ.get("WEIR_LAKE") or lakehouse.lake)
-    reports = Path(resolve_location(root, environ.get("WEIR_REPORTS") or lakehouse.reports))
+    reports = reports_folder(root, lakehouse, environ)
     return Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines, rules, reports), problems
+
+
+def load_lakehouse(root: Path) -> Lakehouse:
+    return validate(Lakehouse, read_document(root / LAKEHOUSE, LAKEHOUSE.as_posix()))
+
+
+def reports_folder(root: Path, lakehouse: Lakehouse, environ: Mapping[str, str] = os.environ) -> Path:
+    return Path(resolve_location(root, environ.get("WEIR_REPORTS") or lakehouse.reports))
 
 
 def load_pipeline(path: Path, root: Path) -> Pipeline:

@@ -127,12 +127,8 @@ def test_runs_json_says_who_started_a_run_where_the_ledger_knows(shop: LakeOfRun
     shop.run(Day(0))
     origin = '{"dag": "shop", "run": "manual__1", "task": "silver", "try": 1}'
     told = pa.table({"run_id": [run_id_of(0)], "pipeline": ["shop"], "at": [Day(0).at], "event": ["noted"], "origin": [origin]})
-    write_deltalake(
-        shop.lake.ledger("runs"),
-        told.cast(told.schema.set(2, pa.field("at", pa.timestamp("us", "UTC")))),
-        mode="append",
-        schema_mode="merge",
-    )
+    in_utc = told.schema.set(2, pa.field("at", pa.timestamp("us", "UTC")))
+    write_deltalake(shop.lake.ledger("runs"), told.cast(in_utc), mode="append", schema_mode="merge")
 
     write_report(shop.project, "shop", run_id_of(0))
 
