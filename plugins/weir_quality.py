@@ -24,15 +24,16 @@ PAGES = {
 def view(destination: str, href: str) -> dict[str, Any]:
     """One place in the UI. Each needs a route of its own: Airflow leaves out the second of two with the same."""
     route = "data-quality" if destination == "nav" else f"data-quality-{destination.replace('_', '-')}"
-    icons = {"icon": icon("#3f3f46"), "icon_dark_mode": icon("#e4e4e7")}
+    icons = {"icon": icon("#ffffff", "#44597d"), "icon_dark_mode": icon("#e4e4e7", "none")}
     return {"name": NAME, "href": href, "destination": destination, "url_route": route, "nav_top_level": destination == "nav", **icons}
 
 
-def icon(colour: str) -> str:
-    """A tick in a shield, as an address that needs no file."""
+def icon(line: str, inside: str) -> str:
+    """A tick in a shield, as an address that needs no file. Its colours must be seen on the menu and on the chosen entry of it."""
     shield, tick = "M12 2.5 4.5 5.5v6c0 4.6 3.2 8.6 7.5 10 4.3-1.4 7.5-5.4 7.5-10v-6z", "m8.5 12 2.5 2.5 4.5-5"
-    line = f'fill="none" stroke="{colour}" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"'
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" {line}><path d="{shield}"/><path d="{tick}"/></svg>'
+    pen = f'stroke="{line}" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"'
+    paths = f'<path fill="{inside}" d="{shield}"/><path fill="none" d="{tick}"/>'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" {pen}>{paths}</svg>'
     return f"data:image/svg+xml,{quote(svg)}"
 
 

@@ -18,8 +18,9 @@ from weir_pages.files import Reports, Unreadable, open_reports
 from weir_pages.render import answer_html, answer_page
 from weir_pages.runs import Run, Runs
 
-RUNS_IN_OVERVIEW = 12
-RUNS_IN_TAB = 20
+RUNS_SHOWN = 12
+MOST_RUNS_OF_ONE = 60
+"""Runs of one DAG run: there may be one per table."""
 
 log = logging.getLogger(__name__)
 app = FastAPI(title="Weir: data quality", openapi_url=None, docs_url=None, redoc_url=None)
@@ -32,7 +33,7 @@ class Line:
 
     name: str
     runs: Runs | None
-    problem: str = ""
+    problem: Unreadable | None = None
 
 
 @app.get("/reports/index.html")
@@ -40,7 +41,7 @@ def show_overview(user: GetUserDep) -> HTMLResponse:
     """Every pipeline that the user may read, and how its last runs went."""
     reports = open_reports()
     readable = readable_dags(user, reports.pipelines())
-    return answer_page("overview.html", lines=[_line(reports, name) for name in sorted(readable)], shown=RUNS_IN_OVERVIEW)
+    return answer_page("overview.html", lines=[_line(reports, name) for name in sorted(readable)], shown=RUNS_SHOWN)
 
 
 @app.get("/reports/{dag_id}/index.html")
@@ -69,15 +70,16 @@ def show_tab(user: GetUserDep, dag_id: ReadableDag, run: str = "", task: str = "
     if not reports.is_pipeline(dag_id):
         return answer_page("tab.html", dag_id=dag_id, asked=asked, line=None, runs=(), shown=None)
     line = _line(reports, dag_id)
-    found = line.runs.find(dag_id, run, task)[:RUNS_IN_TAB] if line.runs else ()
-    links = [(known, "?" + urlencode({**{name: value for name, value in asked.items() if value}, "show": known.run_id})) for known in found]
+    found = line.runs.find(dag_id, run, task) if line.runs else ()
+    kept = {name: value for name, value in asked.items() if value}
+    links = [(known, "?" + urlencode({**kept, "show": known.run_id})) for known in found[: MOST_RUNS_OF_ONE if run else RUNS_SHOWN]]
     return answer_page("tab.html", dag_id=dag_id, asked=asked, line=line, runs=links, shown=_chosen(found, show))
 
 
 @app.exception_handler(Unreadable)
 def say_unreadable(request: Request, error: Exception) -> HTMLResponse:
     log.warning("data quality: %s", error)
-    return answer_page("message.html", 500, title="This cannot be shown", text=str(error))
+    return answer_page("message.html", 500, title="This cannot be shown", problem=error)
 
 
 @app.exception_handler(AnyHTTPException)
@@ -85,8 +87,9 @@ def say_refused(request: Request, error: Exception) -> HTMLResponse:
     """The same page whether a thing is not there or not for this user."""
     code = error.status_code if isinstance(error, AnyHTTPException) else 500
     if code == 401:
-        return answer_page("message.html", 401, title="Not signed in", text="Sign in to Airflow, and open this page again.")
-    return answer_page("message.html", code, title="Nothing to see here", text="There is no such page, or it is not for you to read.")
+        return answer_page("message.html", code, title="Not signed in", problem=Unreadable("Sign in to Airflow, and open this page again."))
+    why = Unreadable("There is no such page, or it is not for you to read.")
+    return answer_page("message.html", code, title="Nothing to see here", problem=why)
 
 
 def _reports_of(dag_id: str) -> Reports:
@@ -102,7 +105,7 @@ def _line(reports: Reports, pipeline: str) -> Line:
         return Line(pipeline, reports.runs(pipeline))
     except Unreadable as error:
         log.warning("data quality: %s: %s", pipeline, error)
-        return Line(pipeline, None, str(error))
+        return Line(pipeline, None, error)
 
 
 def _chosen(runs: tuple[Run, ...], run_id: str) -> Run | None:

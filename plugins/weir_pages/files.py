@@ -20,7 +20,11 @@ MOST_BYTES = 20_000_000
 
 
 class Unreadable(Exception):
-    """A file that is there and cannot be shown; the text says what to do."""
+    """Something that should be there and cannot be shown. `command` is what to type next, where that helps."""
+
+    def __init__(self, text: str, command: str = "") -> None:
+        self.text, self.command = text, command
+        super().__init__(f"{text} {command}".strip())
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,12 @@ class Reports:
         text = self._read(pipeline, RUNS_FILE)
         if text is None:
             if any((self.folder / pipeline).glob("*.html")):
-                raise Unreadable(f"There are reports, but no list of them. `weir report {pipeline}` writes it.")
+                raise Unreadable("There are reports, but no list of them. To write it:", f"weir report {pipeline}")
             return None
         try:
             runs = Runs.model_validate_json(text)
         except ValidationError as error:
-            raise Unreadable(f"The list of its runs cannot be read. `weir report {pipeline}` writes it again.") from error
+            raise Unreadable("The list of its runs cannot be read. To write it again:", f"weir report {pipeline}") from error
         return runs.model_copy(update={"runs": tuple(run for run in runs.runs if self._path(pipeline, run.page).is_file())})
 
     def report(self, pipeline: str, run: Run) -> str | None:
@@ -85,4 +89,4 @@ def open_reports() -> Reports:
     try:
         return Reports(root, reports_folder(root, load_lakehouse(root)))
     except ConfigError as error:
-        raise Unreadable("conf/lakehouse.yml cannot be used, so it is not known where reports are. `weir check` says why.") from error
+        raise Unreadable("conf/lakehouse.yml cannot be used, so it is not known where reports are. To see why:", "weir check") from error
