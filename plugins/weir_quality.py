@@ -44,7 +44,7 @@ class WeirQuality(AirflowPlugin):
     external_views = [view(destination, href) for destination, href in PAGES.items()]  # noqa: RUF012
 
     @cached_property
-    def fastapi_apps(self) -> list[dict[str, Any]]:
+    def fastapi_apps(self) -> list[dict[str, Any]]:  # type: ignore[override]  # a list in Airflow, where nothing is worth waiting for
         from weir_pages.app import app
 
         return [{"app": app, "url_prefix": PREFIX, "name": NAME}]
