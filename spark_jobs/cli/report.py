@@ -11,8 +11,9 @@ from spark_jobs.config.errors import ConfigError, did_you_mean
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.lake.layout import Lake
 from spark_jobs.report.collect import UnknownRun, collect_report
-from spark_jobs.report.render import TITLES, as_json
+from spark_jobs.report.render import as_json
 from spark_jobs.report.runs import run_ids
+from spark_jobs.report.titles import title_of
 from spark_jobs.report.write import INDEX, write_collected
 
 NEWEST_SHOWN = 5
@@ -64,4 +65,4 @@ def _line(one: dict[str, Any]) -> str:
     if one["run"] is None:
         return f"{one['pipeline']}: nothing has run yet; `weir run {one['pipeline']}` takes in what has landed"
     verdict = one["verdict"]
-    return f"{one['pipeline']}: {TITLES[verdict['outcome']][0].lower()}: {verdict['why']}"
+    return f"{one['pipeline']}: {title_of(verdict['outcome']).lower()}: {verdict['why']}"

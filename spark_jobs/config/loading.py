@@ -80,13 +80,17 @@ def survey_project(
         return None, problems
     landing = resolve_location(root, environ.get("WEIR_LANDING") or lakehouse.landing)
     lake = resolve_location(root, environ.get("WEIR_LAKE") or lakehouse.lake)
-    reports = Path(resolve_location(root, environ.get("WEIR_REPORTS") or lakehouse.reports))
+    reports = reports_folder(root, lakehouse, environ)
     return Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines, rules, reports), problems
 
 
 def load_lakehouse(root: Path) -> Lakehouse:
     """conf/lakehouse.yml alone; ConfigError where it cannot be used."""
     return validate(Lakehouse, read_document(root / LAKEHOUSE, LAKEHOUSE.as_posix()))
+
+
+def reports_folder(root: Path, lakehouse: Lakehouse, environ: Mapping[str, str] = os.environ) -> Path:
+    return Path(resolve_location(root, environ.get("WEIR_REPORTS") or lakehouse.reports))
 
 
 def load_pipeline(path: Path, root: Path) -> Pipeline:

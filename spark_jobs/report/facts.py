@@ -41,7 +41,7 @@ class RuleState(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """`status` is None for a run that never said how it ended: it was killed, or is still at work. `origin` is what started it, as given."""
+    """`status` is None for a run that never said how it ended: it was killed, or is still at work. `origin` is who started it, if told."""
 
     run_id: str
     kind: str
@@ -51,7 +51,7 @@ class Run:
     pid: int | None
     started_at: datetime
     ended_at: datetime | None
-    origin: str = ""
+    origin: str | None = None
 
     @property
     def seconds(self) -> float | None:

@@ -18,7 +18,7 @@ def collect_gates(lake: Lake, run_id: str) -> tuple[tuple[GateFact, ...], tuple[
     """What this run's batches met, and every decision about them, also one that was taken later."""
     rows = read_where(lake.ledger("gates"), [*BATCH, "judged_at", "verdict", "rows", "failed"], {"run_id": [run_id]})
     stopped = sorted((row for row in rows if row["verdict"] != PASSED), key=lambda row: row["judged_at"])
-    return tuple(_gate(row) for row in stopped), _decisions(lake, run_id, {_batch_id(row) for row in stopped})
+    return tuple(gate_of(row) for row in stopped), _decisions(lake, run_id, {_batch_id(row) for row in stopped})
 
 
 def _decisions(lake: Lake, run_id: str, batches: Collection[tuple[Any, ...]]) -> tuple[DecisionFact, ...]:
@@ -37,7 +37,7 @@ def _decisions(lake: Lake, run_id: str, batches: Collection[tuple[Any, ...]]) ->
     )
 
 
-def _gate(row: Mapping[str, Any]) -> GateFact:
+def gate_of(row: Mapping[str, Any]) -> GateFact:
     failed = tuple(cut(name) for name in json.loads(row["failed"] or "[]"))
     return GateFact(row["table"], row["batch"], row["verdict"], row["rows"] or 0, failed, row["judged_at"])
 

@@ -18,32 +18,11 @@ from spark_jobs.report.facts import Point, Report, RuleState
 from spark_jobs.report.flow import draw_tall, draw_wide, make_nodes
 from spark_jobs.report.index import RunLine
 from spark_jobs.report.origin import say_origin
+from spark_jobs.report.titles import sign_of, title_of, tone_of
 from spark_jobs.report.trend import draw_rule_trend, draw_table_trend
 
 RUNS_DRAWN = 30
 TEMPLATES = Path(__file__).parent / "templates"
-# What a state is called, its tone, and a sign, so that colour is never the only one.
-TITLES = {
-    "good": ("Good", "good", "✓"),
-    "good_with_warnings": ("Good, with warnings", "warn", "!"),
-    "held_back": ("Held back", "bad", "✗"),
-    "failed": ("Failed", "bad", "✗"),
-    "unfinished": ("Not ended", "warn", "…"),
-    "done": ("Up to date", "good", "✓"),
-    "stopped": ("Stopped", "warn", "…"),
-    "not_reached": ("Not reached", "warn", "…"),
-    "not_in_run": ("Not in this run", "", "·"),
-    "met": ("Met", "good", "✓"),
-    "set_aside": ("Rows set aside", "warn", "!"),
-    "warning": ("Not met", "warn", "!"),
-    "blocking": ("Not met", "bad", "✗"),
-    "problem": ("Not judged", "bad", "?"),
-    "blocked": ("Held back", "bad", "✗"),
-    "released": ("Released", "warn", "!"),
-    "release": ("Released", "warn", "!"),
-    "added": ("New, kept in bronze", "info", "+"),
-    "missing": ("Missing, NULL in its rows", "warn", "-"),
-}
 ON_FAIL = {
     "quarantine": "Failing rows are set aside",
     "warn": "A failure is said, and stops nothing",
@@ -118,9 +97,9 @@ def _environment() -> Environment:
         "rows": lambda rows: "–" if rows is None else figures.count(rows, "row"),
         "part": lambda rows, most: round(100 * rows / most, 1),
         "bdi": lambda text: Markup("<bdi>{}</bdi>").format(text),
-        "title_of": lambda state: TITLES[state][0] if state in TITLES else str(state),
-        "tone": lambda state: TITLES[state][1] if state in TITLES else "",
-        "sign": lambda state: TITLES[state][2] if state in TITLES else "",
+        "title_of": title_of,
+        "tone": tone_of,
+        "sign": sign_of,
         "on_fail": lambda kind: ON_FAIL.get(kind, str(kind)),
     }
     return environment

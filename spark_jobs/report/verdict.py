@@ -37,7 +37,7 @@ def judge_run(
     if run.status == "failed":
         return Verdict(Outcome.FAILED, cut(run.message or "The run failed.", WHY_LENGTH), notes, _steps_failed(pipeline, run))
     if blocked or run.status == "blocked":
-        return Verdict(Outcome.HELD_BACK, _why_blocked(blocked, run), notes, _steps_blocked(pipeline, blocked, decisions))
+        return Verdict(Outcome.HELD_BACK, why_blocked(blocked, run), notes, _steps_blocked(pipeline, blocked, decisions))
     if missing:
         why = f"The rows do not add up: {_list(f'{entry.table} ({entry.missing:+,})' for entry in missing)}."
         steps = (
@@ -69,7 +69,7 @@ def _why_good(tables: Sequence[TableFact]) -> str:
     return f"{count(published, 'row')} published in silver and dimensions, none quarantined{waiting}{met}."
 
 
-def _why_blocked(blocked: Sequence[GateFact], run: Run) -> str:
+def why_blocked(blocked: Sequence[GateFact], run: Run) -> str:
     if not blocked:
         return run.message or "A batch was held back."
     first, others = blocked[0], len(blocked) - 1

@@ -1,4 +1,4 @@
-"""The files of reports: one per run, the list of a pipeline's runs, and the list of pipelines. Each is replaced whole."""
+"""The files of reports: one per run, a pipeline's runs (as a page and as JSON), and the list of pipelines. Each is replaced whole."""
 
 import os
 import tempfile
@@ -15,6 +15,7 @@ from spark_jobs.report.facts import Report
 from spark_jobs.report.index import RunLine, list_runs
 from spark_jobs.report.render import render_index, render_run
 from spark_jobs.report.runs import RUN_ID
+from spark_jobs.report.runs_file import RUNS_FILE, render_runs
 
 INDEX = "index.html"
 MADE_BY = f"weir {__version__}"
@@ -34,6 +35,7 @@ def write_collected(project: Project, report: Report) -> Path:
     lines = list_runs(Lake(project.lake, report.pipeline), [file.stem for file in report_files(folder)])
     caption = f"The newest {len(lines)} reports; the newest first" if len(lines) > 1 else "Its report"
     _replace(folder / INDEX, render_index(report.pipeline, caption, lines, report.made_at, MADE_BY, is_one_pipeline=True))
+    _replace(folder / RUNS_FILE, render_runs(report, lines))
     _write_front(project, report.made_at)
     return path
 

@@ -1,10 +1,14 @@
 """The files of reports: where they are, which are kept, and that they can be made again."""
 
+import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
+from deltalake import write_deltalake
+
 from spark_jobs.report.write import write_report
-from tests.report.lake_of_runs import Day, LakeOfRuns, run_id_of
+from tests.report.lake_of_runs import Day, Judged, LakeOfRuns, run_id_of
 
 
 def files_below(folder: Path) -> list[str]:
@@ -18,7 +22,7 @@ def test_a_report_and_both_lists_are_written_and_can_be_made_again(shop: LakeOfR
     again = write_report(shop.project, "shop", run_id_of(0))
 
     assert first == again == shop.root / "reports" / "shop" / f"{run_id_of(0)}.html"
-    assert files_below(shop.root / "reports") == ["index.html", f"shop/{run_id_of(0)}.html", "shop/index.html"]
+    assert files_below(shop.root / "reports") == ["index.html", f"shop/{run_id_of(0)}.html", "shop/index.html", "shop/runs.json"]
 
 
 def test_links_are_relative_and_lead_to_files(shop: LakeOfRuns) -> None:
@@ -48,7 +52,9 @@ def test_the_oldest_reports_go_and_files_of_others_stay(tmp_path: Path) -> None:
         write_report(shop.project, "shop", run_id_of(number))
 
     kept = [f"{run_id_of(number)}.html" for number in (2, 3)]
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*kept, *others, "index.html", f"{run_id_of(9)[:-1]}f.html"])
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        [*kept, *others, "index.html", "runs.json", f"{run_id_of(9)[:-1]}f.html"]
+    )
     assert (folder / "notes.html").read_text(encoding="utf-8") == "mine"
 
     write_report(shop.project, "shop", run_id_of(0))
@@ -73,3 +79,58 @@ def test_reports_go_where_the_settings_say(tmp_path: Path) -> None:
     shop.run(Day(0))
 
     assert write_report(shop.project, "shop", run_id_of(0)).parent == tmp_path / "elsewhere" / "shop"
+
+
+def test_runs_json_has_the_runs_that_have_a_page_and_what_stands_in_the_tables_now(tmp_path: Path) -> None:
+    shop = LakeOfRuns(tmp_path)
+    shop.set_up("keep_reports: 3\n")
+    shop.run(Day(0))
+    shop.run(Day(1, quarantined=0))
+    shop.run(Day(2, status="failed", message="silver.orders failed: the disk is full"))
+    held = {"enough_orders": Judged(None, is_met=False, rows=None, observed="312")}
+    shop.run(Day(3, status="blocked", verdict="blocked", judged=held, message="held: found 312"))
+    for number in range(4):
+        write_report(shop.project, "shop", run_id_of(number))
+
+    text = (tmp_path / "reports" / "shop" / "runs.json").read_text(encoding="utf-8")
+    written = json.loads(text)
+
+    assert [(run["run_id"], run["outcome"]) for run in written["runs"]] == [
+        (run_id_of(3), "held_back"),
+        (run_id_of(2), "failed"),
+        (run_id_of(1), "good"),
+    ]
+    assert written["runs"][2] == {
+        "run_id": run_id_of(1),
+        "page": f"{run_id_of(1)}.html",
+        "started_at": "2026-11-01T07:00:00+00:00",
+        "seconds": 48.0,
+        "outcome": "good",
+        "why": "1,038 rows published, 5 rows wait for a member.",
+        "origin": None,
+        "records": 1_100,
+        "published": 1_038,
+        "set_aside": 5,
+        "not_met": 0,
+    }
+    assert written["runs"][0]["why"].startswith("312 rows of silver.orders are held back, because enough_orders is not met.")
+    assert written["runs"][1]["why"] == "silver.orders failed: the disk is full"
+    assert (written["pipeline"], written["open_quarantine"], written["parked"], written["late"]) == ("shop", 4, 15, 0)
+    assert {table["table"]: table["rows"] for table in written["tables"]}["silver.orders"] == 2_700
+    newest = {table["table"]: (table["newest_event_at"], table["updated_at"]) for table in written["tables"]}
+    assert newest["silver.orders"] == ("2026-11-01T07:30:12+00:00", "2026-11-01T08:00:12+00:00")
+    assert newest["bronze.orders"] == (None, "2026-11-01T09:00:12+00:00"), "an arrival is no event"
+    assert "-3.50" not in text, "no value of any row"
+
+
+def test_runs_json_says_who_started_a_run_where_the_ledger_knows(shop: LakeOfRuns) -> None:
+    shop.run(Day(0))
+    origin = '{"dag": "shop", "run": "manual__1", "task": "silver", "try": 1}'
+    told = pa.table({"run_id": [run_id_of(0)], "pipeline": ["shop"], "at": [Day(0).at], "event": ["noted"], "origin": [origin]})
+    in_utc = told.schema.set(2, pa.field("at", pa.timestamp("us", "UTC")))
+    write_deltalake(shop.lake.ledger("runs"), told.cast(in_utc), mode="append", schema_mode="merge")
+
+    write_report(shop.project, "shop", run_id_of(0))
+
+    [run] = json.loads((shop.root / "reports" / "shop" / "runs.json").read_text(encoding="utf-8"))["runs"]
+    assert run["origin"] == origin
