@@ -64,7 +64,7 @@ class Outlook:
         }
 
 
-def look_ahead(project: Project, name: str) -> Outlook:
+def look_ahead(project: Project, name: str, now: datetime | None = None) -> Outlook:
     """What a run of the pipeline would do now; ConfigError where it would refuse."""
     lake = Lake(project.lake, name)
     plan = make_plan(project.pipelines[name], project.conf, lake)
@@ -72,15 +72,15 @@ def look_ahead(project: Project, name: str) -> Outlook:
     swapping = {table: replace(known, state=LIVE) for table, known in newest.items() if known.state == SWAPPING}
     plan = replace(plan, definitions=plan.definitions | swapping)
     check_definitions(plan)
-    looks = _look_at_sources(project, plan)
+    looks = _look_at_sources(project, plan, now or datetime.now(UTC))
     plan = replace(plan, ahead={source: look.ahead for source, look in looks.items()})
     tables = _find_due(plan, looks, set(swapping))
     sources = {source: Expected(len(look.to_read), new_bytes(look), len(look.found.waiting)) for source, look in looks.items()}
     return Outlook(name, _summarise(sources, tables) if tables else say_nothing(project, plan), sources, tables)
 
 
-def _look_at_sources(project: Project, plan: Plan) -> dict[str, Look]:
-    now, consumed = datetime.now(UTC), plan.ledger.consumed_inputs()
+def _look_at_sources(project: Project, plan: Plan, now: datetime) -> dict[str, Look]:
+    consumed = plan.ledger.consumed_inputs()
     feeds = {name: make_feed(plan.lake, project.landing, name, source) for name, source in plan.pipeline.sources.items()}
     return {name: look_at(feed, now, consumed.get(feed.table, {}).get(ARRIVALS), read_if_it_matters) for name, feed in feeds.items()}
 

@@ -114,7 +114,7 @@ def _note_rules(project: Project, plan: Plan) -> list[str]:
 
 
 def _report(order: RunOrder) -> tuple[str | None, str | None, list[str]]:
-    """Write the page about this run: where it is below the reports, its verdict, and what was in the way. A run does not fail because of it."""
+    """Write the page about this run: gives its place below the reports, its verdict, and what was in the way, which fails no run."""
     if not order.project.lakehouse.keep_reports:
         return None, None, []
     from spark_jobs.report.collect import collect_report

@@ -49,7 +49,9 @@ def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: 
     if before is None:
         return f"{name} has come"
     waits = name.startswith("dimension.") and count_rows(plan.lake.table(f"parked.{table}"))
-    return f"{name} moved from version {before} to {now}" + (f", and {waits:,} rows wait for a member" if waits else "")
+    return f"{name} moved from version {before} to {now}" + (
+        f", and {waits:,} parked row{' waits' if waits == 1 else 's wait'} for a member" if waits else ""
+    )
 
 
 def _list(names: list[str]) -> str:
