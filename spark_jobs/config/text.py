@@ -26,6 +26,11 @@ def plain_lines(text: object) -> str:
     return "\n".join(plain(line) for line in str(text).expandtabs(4).split("\n"))
 
 
+def one_line(text: str) -> str:
+    """The text on one line, without control characters: for what a person or program gives as a name, and is kept as such."""
+    return "".join(character for character in " ".join(text.split()) if character.isprintable() or character in JOINERS).strip()
+
+
 def safe_cell(value: object) -> str:
     """A value for a CSV cell, on one line: with an apostrophe before what a spreadsheet would take for a formula. Numbers stay numbers."""
     text = "" if value is None else str(value)

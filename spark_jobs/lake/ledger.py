@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable, Schema, write_deltalake
 
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
@@ -33,7 +33,7 @@ _BATCH = [("run_id", pa.string()), ("table", pa.string()), ("step", pa.string())
 SCHEMAS = {
     "runs": pa.schema(
         [("run_id", pa.string()), ("pipeline", pa.string()), ("at", _TIME), ("event", pa.string()), ("status", pa.string()),
-         ("host", pa.string()), ("pid", pa.int64()), ("message", pa.string())]
+         ("host", pa.string()), ("pid", pa.int64()), ("message", pa.string()), ("origin", pa.string())]
     ),
     "tables": pa.schema(
         [("run_id", pa.string()), ("table", pa.string()), ("ended_at", _TIME), ("seconds", pa.float64()),
@@ -224,11 +224,24 @@ class Ledger:
         if name not in NOTES:
             self.guard()
         with self._lock:
-            write_deltalake(path, pa.Table.from_pylist(list(rows), schema=SCHEMAS[name]), mode="append")
-            table = DeltaTable(path)
+            new = pa.Table.from_pylist(list(rows), schema=SCHEMAS[name])
+            if DeltaTable.is_deltatable(path):
+                table = DeltaTable(path)
+                _add_columns(table, new.schema)
+                write_deltalake(table, new, mode="append")
+            else:
+                write_deltalake(path, new, mode="append")
+                table = DeltaTable(path)
             if table.version() % COMMITS_PER_COMPACTION == COMMITS_PER_COMPACTION - 1:
                 table.optimize.compact()
                 table.create_checkpoint()
+
+
+def _add_columns(table: DeltaTable, schema: pa.Schema) -> None:
+    """A ledger of an earlier version lacks columns that came later: its old rows have none of their values."""
+    known = {field.name for field in table.schema().fields}
+    if set(schema.names) - known:
+        table.alter.add_columns([field for field in Schema.from_arrow(schema).fields if field.name not in known])
 
 
 def batch_id_of(row: Mapping[str, Any]) -> BatchId:

@@ -40,7 +40,7 @@ class RuleState(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """`status` is None for a run that never said how it ended: it was killed, or is still at work."""
+    """`status` is None for a run that never said how it ended: it was killed, or is still at work. `origin` says what started it."""
 
     run_id: str
     kind: str
@@ -50,6 +50,7 @@ class Run:
     pid: int | None
     started_at: datetime
     ended_at: datetime | None
+    origin: str = ""
 
     @property
     def seconds(self) -> float | None:

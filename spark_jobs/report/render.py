@@ -17,6 +17,7 @@ from spark_jobs.report import figures
 from spark_jobs.report.facts import Point, Report, RuleState
 from spark_jobs.report.flow import draw_tall, draw_wide, make_nodes
 from spark_jobs.report.index import RunLine
+from spark_jobs.report.origin import say_origin
 from spark_jobs.report.trend import draw_rule_trend, draw_table_trend
 
 RUNS_DRAWN = 30
@@ -107,6 +108,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "age": figures.age,
+        "origin": say_origin,
         "number": figures.number,
         "moment": figures.moment,
         "duration": figures.duration,

@@ -13,7 +13,7 @@ RUN_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 """What a run's id looks like. It names files and stands in links, so nothing else is taken for one."""
 REBUILD = "rebuild "
 MESSAGE_LENGTH = 1_000
-COLUMNS = ["run_id", "at", "event", "status", "host", "pid", "message"]
+COLUMNS = ["run_id", "at", "event", "status", "host", "pid", "message", "origin"]
 
 
 def run_ids(lake: Lake) -> list[str]:
@@ -45,4 +45,5 @@ def _run(run_id: str, rows: Iterable[Mapping[str, Any]]) -> Run:
         pid=first["pid"],
         started_at=first["at"],
         ended_at=ended["at"] if ended else None,
+        origin=first["origin"] or "",
     )

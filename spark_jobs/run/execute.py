@@ -19,7 +19,7 @@ from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.progress import Progress
 from spark_jobs.run.reconcile import reconcile
-from spark_jobs.run.result import State, TableRun
+from spark_jobs.run.result import Held, State, TableRun
 from spark_jobs.run.steps import create_dimensions, run_table
 from spark_jobs.session.settings import PER_BATCH
 
@@ -89,7 +89,8 @@ class Execution:
             run_table(context, table, inputs, consumed)
             self._finish(context, table, inputs)
         except Blocked as held:
-            self._change(table, state=State.BLOCKED, error=str(held))
+            rules = tuple(result.rule.name for result in held.failed)
+            self._change(table, state=State.BLOCKED, error=str(held), held=Held(table, rules, held.rows, str(held)))
         except Exception as error:  # noqa: BLE001 - one table's failure must not take the others with it; it fails the run with its cause
             keep_trace(context.order.log_file, table, error)
             self._change(table, state=State.FAILED, error=first_line(error))

@@ -13,6 +13,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.selection import Selection
+from spark_jobs.run.origin import read_origin
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.result import Status
 
@@ -58,4 +59,5 @@ def note_run(order: RunOrder, event: str, status: Status | None = None, message:
         host=socket.gethostname(),
         pid=os.getpid(),
         message=message,
+        origin=read_origin(),
     )

@@ -16,7 +16,7 @@ from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import Errand, RunOrder, new_order, note_run
-from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, note_definitions
+from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, note_definitions, say_nothing
 from spark_jobs.run.progress import make_progress
 from spark_jobs.run.rebuild import finish_swap
 from spark_jobs.run.result import RunResult, Start, State, Status, TableRun
@@ -36,9 +36,10 @@ def run_pipeline(
     layer: str | None = None,
     start: Start | None = None,
     errand: Errand | None = None,
+    files_per_batch: int | None = None,
 ) -> RunResult:
     """Run one increment of the pipeline, alone: a second run at the same time ends at once. `start` gives another session than its own,
-    `errand` is what else to do with rows in quarantine.
+    `errand` is what else to do with rows in quarantine, `files_per_batch` what new chunks are cut to instead of what the sources say.
     """
     lake = Lake(project.lake, name)
     pipeline = project.pipelines[name]
@@ -46,7 +47,11 @@ def run_pipeline(
     try:
         with hold_lease(lake.lease(), name, "weir run") as lease:
             cut = _finish_rebuild(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
-            return cut or _run_held(project, profile, make_plan(pipeline, project.conf, lake, select, layer), lease, start, errand)
+            if cut and cut.status is Status.FAILED:
+                return cut
+            plan = make_plan(pipeline, project.conf, lake, select, layer)
+            result = _run_held(project, profile, plan, lease, start, errand, files_per_batch)
+            return cut if cut and result.status is Status.NOTHING_TO_DO else result
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
     except ConfigError:
@@ -57,21 +62,30 @@ def run_pipeline(
 
 
 def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult | None:
-    """Roll a rebuild forward that was killed while it replaced tables; gives a result only where that fails."""
+    """Roll a rebuild forward that was killed while it replaced tables; gives a result only where there was one."""
     try:
-        finish_swap(project, profile, plan, lease, start)
+        if finish_swap(project, profile, plan, lease, start):
+            return RunResult(plan.pipeline.name, Status.OK, "a rebuild that was cut is finished; nothing else is new")
     except Exception as error:  # noqa: BLE001 - the run fails with the cause, and the next one tries again
         return RunResult(plan.pipeline.name, Status.FAILED, _go_on(f"a rebuild that was cut could not be ended: {first_line(error)}"))
     return None
 
 
-def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None, errand: Errand | None) -> RunResult:
+def _run_held(
+    project: Project,
+    profile: Profile,
+    plan: Plan,
+    lease: Lease,
+    start: Start | None,
+    errand: Errand | None,
+    files_per_batch: int | None,
+) -> RunResult:
     started, name = time.monotonic(), plan.pipeline.name
     check_definitions(plan)
-    warnings = _register(project, plan, lease)
+    warnings = _register(project, plan, lease, files_per_batch)
     due, consumed = due_tables(plan)
     if not due and errand is None:
-        return RunResult(name, Status.NOTHING_TO_DO, _nothing(project, plan), seconds=time.monotonic() - started, warnings=warnings)
+        return RunResult(name, Status.NOTHING_TO_DO, say_nothing(project, plan), seconds=time.monotonic() - started, warnings=warnings)
     check_rules(project, name)
     order = new_order(project, profile, plan, lease, errand)
     plan, notes = note_definitions(plan, order.run_id)
@@ -81,9 +95,10 @@ def _run_held(project: Project, profile: Profile, plan: Plan, lease: Lease, star
     warnings = (*warnings, *notes)
     status, message, execution = _execute(order, consumed, warnings, start)
     note_run(order, "ended", status, message)
-    warnings = (*warnings, *_report(order))
-    seconds = time.monotonic() - started
-    return RunResult(name, status, message, order.run_id, seconds, tuple(execution.runs.values()), (*warnings, *execution.notes))
+    report, verdict, problems = _report(order)
+    warnings = (*warnings, *problems, *execution.notes)
+    seconds, tables = time.monotonic() - started, tuple(execution.runs.values())
+    return RunResult(name, status, message, order.run_id, seconds, tables, warnings, report, verdict)
 
 
 def _note_rules(project: Project, plan: Plan) -> list[str]:
@@ -92,27 +107,31 @@ def _note_rules(project: Project, plan: Plan) -> list[str]:
     return [f"{table}: {said} (`{rebuild} {table}` judges them anew)" for table in note_rules(project, plan)]
 
 
-def _report(order: RunOrder) -> list[str]:
-    """Write the page about this run. A run does not fail because of it."""
+def _report(order: RunOrder) -> tuple[str | None, str | None, list[str]]:
+    """Write the page about this run: gives its place below the reports, its verdict, and what was in the way, which fails no run."""
     if not order.project.lakehouse.keep_reports:
-        return []
-    from spark_jobs.report.write import write_report
+        return None, None, []
+    from spark_jobs.report.collect import collect_report
+    from spark_jobs.report.write import write_collected
 
     try:
-        write_report(order.project, order.plan.pipeline.name, order.run_id)
+        report = collect_report(order.project, order.plan.pipeline.name, order.run_id, datetime.now(UTC))
+        page = write_collected(order.project, report)
     except Exception as error:  # noqa: BLE001 - the tables are what counts; `weir report` makes the page again
         keep_trace(order.log_file, "the report", error)
-        return [f"the report could not be written: {first_line(error)}; `weir report {order.plan.pipeline.name}` tries again"]
-    return []
+        said = f"the report could not be written: {first_line(error)}; `weir report {order.plan.pipeline.name}` tries again"
+        return None, None, [said]
+    return page.relative_to(order.project.reports).as_posix(), report.verdict.outcome.value, []
 
 
-def _register(project: Project, plan: Plan, lease: Lease) -> tuple[str, ...]:
+def _register(project: Project, plan: Plan, lease: Lease, files_per_batch: int | None) -> tuple[str, ...]:
     """Register what landed for the sources in this plan; what was not taken becomes a warning."""
     warnings, consumed = [], plan.ledger.consumed_inputs()
     for name, source in plan.pipeline.sources.items():
         table = f"bronze.{name}"
         if table in plan.tables:
-            feed = make_feed(plan.lake, project.landing, name, source, lease.check)
+            chosen = source if files_per_batch is None else source.model_copy(update={"files_per_batch": files_per_batch})
+            feed = make_feed(plan.lake, project.landing, name, chosen, lease.check)
             found = register_arrivals(feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"))
             warnings += _not_taken(name, found)
     return tuple(warnings)
@@ -123,12 +142,6 @@ def _not_taken(source: str, found: Arrivals) -> list[str]:
     kinds = {"refused": found.refused, "repeated": found.repeated, "waiting": found.waiting, "unread": found.unread}
     lines = [f"{source}: {path!r} {kind}: {reason}" for kind, named in kinds.items() for path, reason in named[:LISTED]]
     return lines + [f"{source}: {len(named) - LISTED} more files {kind}" for kind, named in kinds.items() if len(named) > LISTED]
-
-
-def _nothing(project: Project, plan: Plan) -> str:
-    sources = [source for name, source in plan.pipeline.sources.items() if f"bronze.{name}" in plan.tables]
-    folders = ", ".join(f"{project.landing}/{source.path}" for source in sources)
-    return f"nothing new in {folders}" if folders else "no input has moved since the last run"
 
 
 def _execute(

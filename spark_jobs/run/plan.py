@@ -1,11 +1,12 @@
 """What a run has to do, found without a JVM: a table is due when an input has a version that it has not consumed."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.config import Project
 from spark_jobs.config.definition import definition_parts, fingerprint, harmful_changes, harmless_changes
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.graph import order_tables
@@ -15,9 +16,10 @@ from spark_jobs.lake.delta_log import oldest, table_bytes, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Definition, Ledger
 from spark_jobs.lake.seen import Watermark
-from spark_jobs.landing.registrar import bytes_after, close_marks, last_taken_chunk, newest_arrival
+from spark_jobs.landing.arrivals import Row, bytes_after, close_marks, last_taken_chunk, newest_arrival
 
-DEFINITION, WATERMARK = "definition", "watermark"
+ARRIVALS, DEFINITION, WATERMARK = "arrivals", "definition", "watermark"
+"""Inputs of a table that are no tables: files, what the pipeline file says of it, and how far the event time of its rows has come."""
 ERRANDS = ("replay", "discard")
 LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",)}
 """What the layers of the command line and the DAGs stand for."""
@@ -25,7 +27,10 @@ LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("go
 
 @dataclass(frozen=True)
 class Plan:
-    """The tables of a run, each with its inputs, in an order in which every table stands after its inputs."""
+    """The tables of a run, each with its inputs, in an order in which every table stands after its inputs.
+
+    `ahead` are by source the arrivals that a run would add, where nothing may be written yet.
+    """
 
     pipeline: Pipeline
     conf: Path
@@ -33,12 +38,13 @@ class Plan:
     ledger: Ledger
     tables: dict[str, tuple[str, ...]]
     definitions: dict[str, Definition]
+    ahead: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
     def current_inputs(self, table: str) -> dict[str, Any]:
         """The versions that the table's inputs have now. A gold table depends on its definition and on the watermark as much."""
         layer, _, name = table.partition(".")
         if layer == "bronze":
-            return {"arrivals": last_taken_chunk(self.lake.arrivals(name))}
+            return {ARRIVALS: last_taken_chunk(self.lake.arrivals(name), self.ahead.get(name, ()))}
         inputs: dict[str, Any] = {source: table_version(self.lake.table(source)) for source in self.tables[table]}
         if layer == "gold":
             inputs[DEFINITION] = fingerprint(definition_parts(self.pipeline, table, self.conf))
@@ -52,13 +58,13 @@ class Plan:
         waits_for = [name for name in current if not (table.startswith("silver.") and name.startswith("dimension."))]
         if any(current[name] is None for name in waits_for):
             return False
-        return self._moved(table, current, consumed) or self.has_waited_enough(table) or self._was_cut(table)
+        return bool(self.moved_inputs(table, current, consumed)) or self.has_waited_enough(table) or bool(self.cut_errands(table))
 
-    def _was_cut(self, table: str) -> bool:
-        """Whether a crash left something undone that a person had asked for."""
+    def cut_errands(self, table: str) -> list[str]:
+        """What a person had asked for and a crash left undone."""
         if table_version(self.lake.table(f"quarantine.{table}")) is None:
-            return False
-        return any(self.ledger.open_batch(table, step, self.generation(table)) is not None for step in ERRANDS)
+            return []
+        return [step for step in ERRANDS if self.ledger.open_batch(table, step, self.generation(table)) is not None]
 
     def has_waited_enough(self, table: str) -> bool:
         """Whether parked rows are to be given up: files went on arriving for as long as their lookups are ready to wait."""
@@ -71,12 +77,13 @@ class Plan:
 
     def clock(self) -> datetime | None:
         """The newest recorded arrival of the pipeline: by it waiting is measured, never by the time of the run."""
-        found = [newest_arrival(self.lake.arrivals(source)) for source in self.pipeline.sources]
+        found = [newest_arrival(self.lake.arrivals(source), self.ahead.get(source, ())) for source in self.pipeline.sources]
         return max((at for at in found if at), default=None)
 
     def close_marks(self, silver: str) -> list[int]:
         """The close marks of a silver table's source."""
-        return close_marks(self.lake.arrivals(self.pipeline.silver[silver].from_))
+        source = self.pipeline.silver[silver].from_
+        return close_marks(self.lake.arrivals(source), self.ahead.get(source, ()))
 
     def watermark(self, gold: Gold) -> Watermark:
         """What is closed now of a gold table's windows."""
@@ -102,12 +109,13 @@ class Plan:
                 total += sum(table_bytes(self.lake.table(source)) for source in inputs)
         return total
 
-    def _moved(self, table: str, current: dict[str, Any], consumed: dict[str, Any] | None) -> bool:
-        """A watermark that moves alone concerns only a table that shows closed windows."""
+    def moved_inputs(self, table: str, current: dict[str, Any], consumed: dict[str, Any] | None) -> list[str]:
+        """The inputs that differ from those consumed. A watermark that moves alone concerns only a table that shows closed windows."""
         layer, _, name = table.partition(".")
         by_rows = layer == "gold" and self.pipeline.gold[name].mode != "append"
-        ignored = {WATERMARK} if by_rows else set()
-        return {k: v for k, v in current.items() if k not in ignored} != {k: v for k, v in (consumed or {}).items() if k not in ignored}
+        before = consumed or {}
+        moved = [key for key in {**current, **before} if (key in current, current.get(key)) != (key in before, before.get(key))]
+        return [key for key in moved if key != WATERMARK or not by_rows]
 
 
 def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str] = (), layer: str | None = None) -> Plan:
@@ -136,6 +144,13 @@ def due_tables(plan: Plan) -> tuple[list[str], dict[str, dict[str, Any]]]:
     """The tables that are due now, and what every table has consumed. Tables below a due one may become due in the run."""
     consumed = plan.ledger.consumed_inputs()
     return [table for table in plan.tables if plan.is_due(table, consumed.get(table))], consumed
+
+
+def say_nothing(project: Project, plan: Plan) -> str:
+    """Of a plan with no due table: where something new would have to come from."""
+    sources = [source for name, source in plan.pipeline.sources.items() if f"bronze.{name}" in plan.tables]
+    folders = ", ".join(f"{project.landing}/{source.path}" for source in sources)
+    return f"nothing new in {folders}" if folders else "no input has moved since the last run"
 
 
 def redefined_tables(plan: Plan) -> dict[str, list[str]]:

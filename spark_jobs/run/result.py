@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.lake.counts import Counts
+from spark_jobs.run.origin import read_origin
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +40,19 @@ class State(StrEnum):
     NOT_REACHED = "not_reached"
 
 
+@dataclass(frozen=True)
+class Held:
+    """A batch that its rules hold back: which of them did not hold, for how many rows, and what is said of it."""
+
+    table: str
+    rules: tuple[str, ...]
+    rows: int
+    message: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"table": self.table, "rules": list(self.rules), "rows": self.rows, "message": self.message}
+
+
 @dataclass
 class TableRun:
     """What one table did in this run so far."""
@@ -51,6 +65,7 @@ class TableRun:
     seconds: float = 0.0
     version: int | None = None
     error: str | None = None
+    held: Held | None = None
 
     def as_dict(self) -> dict[str, Any]:
         numbers = {**self.counts.as_dict(), "corrected": self.corrected, "seconds": round(self.seconds, 2), "version": self.version}
@@ -59,6 +74,8 @@ class TableRun:
 
 @dataclass(frozen=True)
 class RunResult:
+    """`report` is the page about the run, below the folder of reports, and `verdict` its outcome: None where no page was written."""
+
     pipeline: str
     status: Status
     message: str
@@ -66,6 +83,14 @@ class RunResult:
     seconds: float = 0.0
     tables: tuple[TableRun, ...] = ()
     warnings: tuple[str, ...] = ()
+    report: str | None = None
+    verdict: str | None = None
+    origin: str | None = field(default_factory=read_origin)
+
+    @property
+    def held(self) -> tuple[Held, ...]:
+        """What this run held back."""
+        return tuple(table.held for table in self.tables if table.held)
 
     @property
     def exit_code(self) -> int:
@@ -81,4 +106,8 @@ class RunResult:
             "seconds": round(self.seconds, 2),
             "warnings": list(self.warnings),
             "tables": [table.as_dict() for table in self.tables],
+            "report": self.report,
+            "verdict": self.verdict,
+            "held": [held.as_dict() for held in self.held],
+            "origin": self.origin,
         }

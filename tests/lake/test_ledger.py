@@ -1,8 +1,9 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from spark_jobs.lake import ledger as ledger_module
 from spark_jobs.lake.counts import Counts
@@ -70,6 +71,18 @@ def test_the_last_run_of_a_table_says_what_it_consumed(tmp_path: Path) -> None:
     for version in (4, 5):
         ledger.write_table("run", "silver.orders", 1.0, {"bronze.orders": version}, 2, 1, COUNTS)
     assert ledger.consumed_inputs() == {"silver.orders": {"bronze.orders": 5}}
+
+
+def test_a_ledger_of_an_earlier_version_gets_the_columns_that_came_later(tmp_path: Path) -> None:
+    ledger = Ledger(Lake(str(tmp_path), "shop"))
+    columns = [field for field in ledger_module.SCHEMAS["runs"] if field.name != "origin"]
+    write_deltalake(ledger.lake.ledger("runs"), pa.Table.from_pylist([{"run_id": "old"}], schema=pa.schema(columns)))
+
+    for run_id in ("new", "newer"):
+        ledger.write_run(run_id=run_id, at=AT, event="started", origin="by hand")
+
+    found = {row["run_id"]: (row["pipeline"], row["origin"]) for row in ledger.rows("runs")}
+    assert found == {"old": (None, None), "new": ("shop", "by hand"), "newer": ("shop", "by hand")}
 
 
 def test_the_ledger_stays_small_however_many_runs_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,6 +106,7 @@ class Day:
     quarantined: int = 2
     verdict: str = "passed"
     judged: dict[str, Judged] = field(default_factory=dict)
+    origin: str | None = None
 
     @property
     def run_id(self) -> str:
@@ -219,7 +220,7 @@ class LakeOfRuns:
     def _run_row(self, day: Day, event: str, status: str | None, message: str | None) -> dict[str, Any]:
         at = day.at if event == "started" else day.at + timedelta(seconds=48)
         row = {"run_id": day.run_id, "pipeline": "shop", "at": at, "event": event, "status": status}
-        return {**row, "host": "lakehouse-1", "pid": 4_711, "message": message}
+        return {**row, "host": "lakehouse-1", "pid": 4_711, "message": message, "origin": day.origin}
 
     def _batch(self, day: Day, table: str) -> dict[str, Any]:
         return {"run_id": day.run_id, "table": table, "step": "stream", "generation": 1, "batch": day.number}

@@ -42,7 +42,7 @@ def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every place that holds text from outside, filled with all of them."""
     shop = LakeOfRuns(tmp_path_factory.mktemp("hostile"))
     shop.set_up(pipeline=_pipeline_of(HOSTILE[0]))
-    day = Day(1, "failed", "gold.x failed: " + " ".join(text[:300] for text in HOSTILE), judged={
+    day = Day(1, "failed", "gold.x failed: " + " ".join(text[:300] for text in HOSTILE), origin=" ".join(HOSTILE[:8]), judged={
         "order_once": Judged(1, is_met=False, observed=HOSTILE[1]), "known_status": Judged(None, is_met=False, problem=HOSTILE[2]),
     })  # fmt: skip
     shop.run(Day(0))

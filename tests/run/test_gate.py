@@ -143,13 +143,17 @@ def test_a_held_batch_publishes_nothing_and_a_mended_rule_lets_all_of_it_pass_on
     assert held.exit_code == 4
     assert "usual_mean" in held.message
     assert "weir release shop silver.orders" in held.message
+    said = "silver.orders: 1 rows are held and none is published, because of usual_mean (found 50000.0)"
+    assert held.as_dict()["held"] == [{"table": "silver.orders", "rules": ["usual_mean"], "rows": 1, "message": said}]
     after = workshop.versions()
     assert {name: after[name] for name in before if "/_weir/" not in name and "bronze" not in name} == {
         name: version for name, version in before.items() if "/_weir/" not in name and "bronze" not in name
     }
+    assert "a batch that is held is judged again (usual_mean)" in workshop.plan("shop").as_dict()["reasons"][0]
     prepare(workshop, mean=100_000)
     mended = workshop.run("shop")
     assert mended.exit_code == 0, mended.message
+    assert mended.held == ()
     assert ids(workshop) == [1, 2]
     assert [row[0] for row in workshop.rows("shop.gold.per_hour", "order_count")] == [1, 1]
     assert missing(workshop) == {}
