@@ -1,16 +1,18 @@
 """Windows over a silver table: what is to be known of them, the step that closes them, and windows over a table of another pipeline.
 
 Such a table moves without our lease, so that no stream follows it: each run takes the changes between two versions that are written down
-first. When it is another table than before (rebuilt, or loaded anew), and at the beginning, all windows are made from the whole of it.
+first. All windows are made from the whole of it at the beginning, when it is another table than before (rebuilt, or loaded anew), and when
+its changes are no longer kept.
 """
 
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from spark_jobs.config.pipeline import Gold, Pipeline
 from spark_jobs.gold.late import LATE_DDL
 from spark_jobs.gold.process import WAS, WATERMARK, WindowTable, close_windows, process_changes, rebuild_windows
-from spark_jobs.lake import tables
+from spark_jobs.lake import delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
@@ -70,10 +72,11 @@ def _pass_over(run: RunContext, table: WindowTable, identities: dict[str, Any]) 
 
 def _take_in(run: RunContext, table: WindowTable, batch: Batch) -> tuple[Counts, Seen]:
     """A batch that was begun before a crash has the versions that it began with."""
-    spark, after, until = run.new_session(), batch.inputs[AFTER], batch.inputs[table.source]
-    if after is None:
+    spark, path = run.new_session(), run.lake.table(table.source)
+    after, until = batch.inputs[AFTER], batch.inputs[table.source]
+    if after is None or not delta_log.keeps_changes(path, after, datetime.now(UTC)):
         return rebuild_windows(spark, batch, table), Seen()
-    return process_changes(tables.read_changes(spark, run.lake.table(table.source), after, until), batch, table), Seen()
+    return process_changes(tables.read_changes(spark, path, after, until), batch, table), Seen()
 
 
 def _taken_in(run: RunContext, table: WindowTable) -> dict[str, Any] | None:
