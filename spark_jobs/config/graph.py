@@ -17,7 +17,7 @@ from spark_jobs.config.pipeline import Gold, Pipeline
 _WORDS = re.compile(
     r"""--[^\n]* | /\*.*?\*/ | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*"
     | (?<![\w.`]) (?:`?(?P<pipeline>[A-Za-z]\w*)`? \s*\.\s*)?
-      `?(?P<layer>bronze|dimension|silver|gold)`? \s*\.\s* `?(?P<name>[A-Za-z]\w*)`?""",
+      `?(?P<layer>bronze|dimension|silver|gold)`? \s*\.\s* `?(?P<name>[A-Za-z]\w*)`? (?![\w`]|\s*\.)""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
 
@@ -90,7 +90,10 @@ def tables_read_by(rule: Rule, pipelines: Collection[str] = ()) -> list[str]:
 
 
 def tables_named_in(sql: str, pipelines: Collection[str] = ()) -> list[str]:
-    """The words <layer>.<table> of a SQL text, each once, and <pipeline>.<layer>.<table> where it is one of these pipelines."""
+    """The words <layer>.<table> of a SQL text, each once, and <pipeline>.<layer>.<table> where it is one of these pipelines.
+
+    Where a dot follows they qualify a column, and the table stands elsewhere as well.
+    """
     found = [match for match in _WORDS.finditer(sql) if match["layer"]]
     parts = [[match[part].lower() for part in ("pipeline", "layer", "name") if match[part]] for match in found]
     return list(dict.fromkeys(".".join(words) for words in parts if len(words) == 2 or words[0] in pipelines))

@@ -1,8 +1,9 @@
 """What a table's Delta log says, read without a JVM."""
 
 import json
+import re
 from collections.abc import Collection
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,15 @@ def table_version(path: str) -> int | None:
 def table_id(path: str) -> str | None:
     """What makes a table another one than that which stood in its place before; None where there is none."""
     return str(DeltaTable(path).metadata().id) if DeltaTable.is_deltatable(path) else None
+
+
+def keeps_changes(path: str, after: int, now: datetime) -> bool:
+    """Whether the change feed can still be read from the version after this one on: its files are kept for a time, a week as a rule."""
+    table = DeltaTable(path)
+    kept = re.search(r"(\d+) (hour|day|week)", table.metadata().configuration.get("delta.deletedFileRetentionDuration", "") or "7 days")
+    retention = timedelta(**{f"{kept[2]}s": int(kept[1])}) if kept else timedelta(days=7)
+    commits = [commit for commit in table.history(max(1, table.version() - after)) if commit.get("version") == after + 1]
+    return bool(commits) and now - datetime.fromtimestamp(commits[0]["timestamp"] / 1000, UTC) < retention
 
 
 def table_bytes(path: str) -> int:

@@ -137,5 +137,5 @@ class RunContext:
         rules = self.verdicts.rules(batch_id[0], version) if version else ()
         if not rules and decision is None:
             return OpenGate()
-        judge = partial(judge_rows, self.plan, batch_id)
+        judge = partial(judge_rows, self.plan, batch_id, intent.inputs)
         return BatchGate(self.order.run_id, batch_id, intent.begun_at, rules, self.verdicts, decision, judge, self.warn)

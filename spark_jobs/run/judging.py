@@ -1,7 +1,8 @@
 """What Great Expectations is given beside a batch: the other tables that rules read, the newest arrival, and how large batches were."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -16,18 +17,27 @@ from spark_jobs.run.plan import Plan
 
 
 def judge_rows(
-    plan: Plan, batch_id: BatchId, rows: DataFrame, rules: Sequence[Rule], whole: Callable[[], DataFrame], count: int
+    plan: Plan,
+    batch_id: BatchId,
+    inputs: Mapping[str, Any],
+    rows: DataFrame,
+    rules: Sequence[Rule],
+    whole: Callable[[], DataFrame],
+    count: int,
 ) -> list[RuleResult]:
     """The verdict on the rows of this batch. Other tables are read as they are now, each at one version; those of other pipelines at the
-    version that the run reads.
+    version that the batch reads (`inputs`), or the run.
     """
     from spark_jobs.quality.gate import Surroundings, judge  # takes seconds to import: only where there are rules
 
     table, step, generation, _ = batch_id
     others = dict.fromkeys(name for rule in rules for name in tables_read_by(rule, plan.pipeline.upstream))
     done = [Counts.of_row(row) for row in plan.ledger.batches(table, generation) if row["step"] == step]
+    versions = {name: plan.version(name) for name in others} | {
+        name: inputs[name] for name in others if name in plan.others and name in inputs
+    }
     around = Surroundings(
-        tables={name: tables.read(rows.sparkSession, plan.lake.table(name), plan.version(name)) for name in others},
+        tables={name: tables.read(rows.sparkSession, plan.lake.table(name), version) for name, version in versions.items()},
         clock=plan.clock(),
         history=[counts.published for counts in done if counts.published],
     )

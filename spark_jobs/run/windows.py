@@ -1,16 +1,18 @@
 """Windows over a silver table: what is to be known of them, the step that closes them, and windows over a table of another pipeline.
 
 Such a table moves without our lease, so that no stream follows it: each run takes the changes between two versions that are written down
-first. When it is another table than before (rebuilt, or loaded anew), and at the beginning, all windows are made from the whole of it.
+first. All windows are made from the whole of it at the beginning, when it is another table than before (rebuilt, or loaded anew), and when
+its changes are no longer kept.
 """
 
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from spark_jobs.config.pipeline import Gold, Pipeline
 from spark_jobs.gold.late import LATE_DDL
 from spark_jobs.gold.process import WAS, WATERMARK, WindowTable, close_windows, process_changes, rebuild_windows
-from spark_jobs.lake import tables
+from spark_jobs.lake import delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
@@ -47,15 +49,18 @@ def run_windows_of_other(run: RunContext, table: WindowTable, inputs: dict[str, 
     _pass_over(run, table, pinned[IDENTITIES])
     if run.order.ledger.open_batch(table.name, CLOSE, run.plan.generation(table.name)) is not None:
         close(run, table, {**pinned, **closing})
-    was_whole = False
     while (done := _taken_in(run, table)) is None or any(done.get(name) != pinned[name] for name in pinned):
         is_same = done is not None and done.get(IDENTITIES) == pinned[IDENTITIES]
         extra = {**pinned, AFTER: done[table.source] if done and is_same else None, **closing}
-        was_whole = was_whole or extra[AFTER] is None
         work = partial(_take_in, run, table)
         run.batch(table.name, CHANGES, run.next_number(table.name, CHANGES), work, table.reads, extra)
-    if table.gold.mode == "append" and not was_whole and inputs[WATERMARK] != consumed.get(WATERMARK):
+    if table.gold.mode == "append" and inputs[WATERMARK] != consumed.get(WATERMARK) and not _shows_all(done, inputs):
         close(run, table, {**pinned, **closing})
+
+
+def _shows_all(done: dict[str, Any], inputs: dict[str, Any]) -> bool:
+    """Whether the last batch made all windows that are closed now: one that a crash left open may know of fewer."""
+    return done.get(AFTER, -1) is None and done.get(WATERMARK) == inputs[WATERMARK]
 
 
 def _pass_over(run: RunContext, table: WindowTable, identities: dict[str, Any]) -> None:
@@ -70,10 +75,11 @@ def _pass_over(run: RunContext, table: WindowTable, identities: dict[str, Any]) 
 
 def _take_in(run: RunContext, table: WindowTable, batch: Batch) -> tuple[Counts, Seen]:
     """A batch that was begun before a crash has the versions that it began with."""
-    spark, after, until = run.new_session(), batch.inputs[AFTER], batch.inputs[table.source]
-    if after is None:
+    spark, path = run.new_session(), run.lake.table(table.source)
+    after, until = batch.inputs[AFTER], batch.inputs[table.source]
+    if after is None or not delta_log.keeps_changes(path, after, datetime.now(UTC)):
         return rebuild_windows(spark, batch, table), Seen()
-    return process_changes(tables.read_changes(spark, run.lake.table(table.source), after, until), batch, table), Seen()
+    return process_changes(tables.read_changes(spark, path, after, until), batch, table), Seen()
 
 
 def _taken_in(run: RunContext, table: WindowTable) -> dict[str, Any] | None:

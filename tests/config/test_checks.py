@@ -700,12 +700,12 @@ def test_a_lake_inside_the_landing_zone_is_refused(workspace: Workspace) -> None
 def test_all_problems_come_at_once_by_file_and_line(workspace: Workspace) -> None:
     workspace.replace("key: order_id", "key: order")
     workspace.replace("sum(amount)", "sum(amont)")
-    workspace.write("conf/pipelines/broken.yml", "pipeline: broken\nsource: {}\n")
+    workspace.write("conf/pipelines/broken.yml", "source: {}\nsorces: {}\n")
 
     found = [(problem.file, problem.line) for problem in workspace.problems()]
 
     shop = "conf/pipelines/shop.yml"
-    assert found == [("conf/pipelines/broken.yml", 1), ("conf/pipelines/broken.yml", 2), (shop, 36), (shop, 66)]
+    assert found == [*[("conf/pipelines/broken.yml", 1)] * 2, ("conf/pipelines/broken.yml", 2), (shop, 36), (shop, 66)]
 
 
 def test_the_correct_project_has_no_problems(workspace: Workspace) -> None:

@@ -32,6 +32,8 @@ PAGES = sorted([README, ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "Pipeline": models.Pipeline,
+    "Schedule on tables": models.TableSchedule,
+    "Notify": models.Notify,
     "Source": models.Source,
     "Column": models.Column,
     "Dimension": models.Dimension,
