@@ -54,11 +54,14 @@ def compact_files(path: str) -> None:
     DeltaTable(path).optimize.compact(target_size=TARGET_BYTES)
 
 
+def checkpoint_log(path: str) -> None:
+    """For tables that delta-rs alone writes: who opens one reads the checkpoint, and not every commit since the last."""
+    DeltaTable(path).create_checkpoint()
+
+
 def shorten_log(path: str) -> None:
-    """For tables that delta-rs alone writes: a checkpoint of the log, and what the log's own retention (30 days) no longer keeps goes."""
-    table = DeltaTable(path)
-    table.create_checkpoint()
-    table.cleanup_metadata()
+    """What the log's own retention (30 days) no longer keeps, and a checkpoint holds, goes. Not for tables that streams read."""
+    DeltaTable(path).cleanup_metadata()
 
 
 def expired_files(path: str, table: str) -> list[str]:
