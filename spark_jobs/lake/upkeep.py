@@ -52,6 +52,7 @@ def measure_files(path: str) -> Files:
 def compact_files(path: str) -> None:
     """Put neighbouring small files together. Commits nothing where none fit."""
     DeltaTable(path).optimize.compact(target_size=TARGET_BYTES)
+    _forget_checksum(path)
 
 
 def checkpoint_log(path: str) -> None:
@@ -78,7 +79,16 @@ def delete_expired(path: str, table: str) -> int:
         for name in deleted:
             file = Path(path, name)
             file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    _forget_checksum(path)
     return len(deleted)
+
+
+def _forget_checksum(path: str) -> None:
+    """A commit by delta-rs may bring a checkpoint with it, and then the name of the last one changes: Spark's checksum of that would not fit,
+    and Spark would read the log without it. One that is not there is not looked at.
+    """
+    if "://" not in path:
+        Path(path, "_delta_log", "._last_checkpoint.crc").unlink(missing_ok=True)
 
 
 def check_retention(path: str, table: str) -> None:

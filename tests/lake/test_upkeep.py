@@ -92,3 +92,16 @@ def test_a_retention_as_long_as_deltas_own_passes(tmp_path: Path, value: str | N
     write_deltalake(path, ids(1), configuration={RETENTION: value} if value else None)
 
     check_retention(path, "silver.orders")
+
+
+def test_sparks_checksum_of_the_last_checkpoint_goes_when_another_takes_its_place(tmp_path: Path) -> None:
+    path = str(tmp_path / "table")
+    for number in range(3):
+        write_deltalake(path, ids(number), mode="append", configuration={"delta.checkpointInterval": "2"})
+    checksum = Path(path, "_delta_log", "._last_checkpoint.crc")
+    checksum.write_text("of what Spark wrote")
+
+    compact_files(path)
+
+    assert '"version":3' in Path(path, "_delta_log", "_last_checkpoint").read_text().replace(" ", "")
+    assert not checksum.exists()

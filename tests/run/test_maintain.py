@@ -63,6 +63,7 @@ def age(root: Path) -> None:
         earlier = re.sub(
             r'"deletionTimestamp":(\d+)', lambda found: f'"deletionTimestamp":{int(found[1]) - MONTH * 1000}', commit.read_text()
         )
+        commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
         commit.write_text(earlier)
 
 
