@@ -84,8 +84,8 @@ def delete_expired(path: str, table: str) -> int:
 
 
 def _forget_checksum(path: str) -> None:
-    """A commit by delta-rs may bring a checkpoint with it, and then the name of the last one changes: Spark's checksum of that would not fit,
-    and Spark would read the log without it. One that is not there is not looked at.
+    """A commit by delta-rs may bring a checkpoint with it, and what names the last one changes: Spark's checksum of that would not fit, and
+    Spark would do without it. A checksum that is not there is not looked at.
     """
     if "://" not in path:
         Path(path, "_delta_log", "._last_checkpoint.crc").unlink(missing_ok=True)
