@@ -52,13 +52,17 @@ def measure_files(path: str) -> Files:
 def compact_files(path: str) -> None:
     """Put neighbouring small files together. Commits nothing where none fit."""
     DeltaTable(path).optimize.compact(target_size=TARGET_BYTES)
+    _forget_checksum(path)
+
+
+def checkpoint_log(path: str) -> None:
+    """For tables that delta-rs alone writes: who opens one reads the checkpoint, and not every commit since the last."""
+    DeltaTable(path).create_checkpoint()
 
 
 def shorten_log(path: str) -> None:
-    """For tables that delta-rs alone writes: a checkpoint of the log, and what the log's own retention (30 days) no longer keeps goes."""
-    table = DeltaTable(path)
-    table.create_checkpoint()
-    table.cleanup_metadata()
+    """What the log's own retention (30 days) no longer keeps, and a checkpoint holds, goes. Not for tables that streams read."""
+    DeltaTable(path).cleanup_metadata()
 
 
 def expired_files(path: str, table: str) -> list[str]:
@@ -75,7 +79,16 @@ def delete_expired(path: str, table: str) -> int:
         for name in deleted:
             file = Path(path, name)
             file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    _forget_checksum(path)
     return len(deleted)
+
+
+def _forget_checksum(path: str) -> None:
+    """A commit by delta-rs may bring a checkpoint with it, and what names the last one changes: Spark's checksum of that would not fit, and
+    Spark would do without it. A checksum that is not there is not looked at.
+    """
+    if "://" not in path:
+        Path(path, "_delta_log", "._last_checkpoint.crc").unlink(missing_ok=True)
 
 
 def check_retention(path: str, table: str) -> None:

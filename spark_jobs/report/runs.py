@@ -45,5 +45,5 @@ def _run(run_id: str, rows: Iterable[Mapping[str, Any]]) -> Run:
         pid=first["pid"],
         started_at=first["at"],
         ended_at=ended["at"] if ended else None,
-        origin=first["origin"] or None,
+        origin=next((row["origin"] for row in known if row["origin"]), None),
     )

@@ -23,6 +23,7 @@ from spark_jobs.lake.upkeep import (
     Files,
     RetentionTooShort,
     check_retention,
+    checkpoint_log,
     compact_files,
     delete_expired,
     expired_files,
@@ -176,6 +177,8 @@ class _Upkeep:
         if table_version(path) == was:
             return False
         self._follow(table, was, path)
+        if table.startswith(("arrivals.", "ledger.")):
+            checkpoint_log(path)
         if table.startswith("ledger."):
             shorten_log(path)
         return True

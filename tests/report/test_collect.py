@@ -207,3 +207,11 @@ def test_a_run_that_is_not_there_is_refused_with_those_that_are(shop: LakeOfRuns
     with pytest.raises(UnknownRun) as refused:
         collect_report(shop.project, "shop", "../../etc/passwd", MADE)
     assert refused.value.known == [run_id_of(0)]
+
+
+def test_a_run_that_was_stopped_is_not_ended_and_says_what_to_do(run_days: Callable[..., Report]) -> None:
+    report = run_days(Day(0, "stopped", "stopped by SIGTERM: 2 tables brought up to date, others wait; run again to go on"))
+
+    assert report.verdict.outcome is Outcome.UNFINISHED
+    assert report.verdict.why.startswith("The run was stopped by SIGTERM: 2 tables brought up to date")
+    assert [step.command for step in report.verdict.steps] == ["weir run shop"]

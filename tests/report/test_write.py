@@ -7,7 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 from deltalake import write_deltalake
 
+from spark_jobs.lake.lease import hold_lease
 from spark_jobs.report.write import write_report
+from spark_jobs.run.maintain import maintain_pipeline
 from tests.report.lake_of_runs import Day, Judged, LakeOfRuns, run_id_of
 
 
@@ -134,3 +136,20 @@ def test_runs_json_says_who_started_a_run_where_the_ledger_knows(shop: LakeOfRun
 
     [run] = json.loads((shop.root / "reports" / "shop" / "runs.json").read_text(encoding="utf-8"))["runs"]
     assert run["origin"] == origin
+
+
+def test_upkeep_removes_reports_beyond_those_that_are_kept_now_and_lists_the_others(shop: LakeOfRuns) -> None:
+    for number in range(3):
+        shop.run(Day(number))
+        write_report(shop.project, "shop", run_id_of(number))
+    (shop.root / "conf" / "lakehouse.yml").write_text("landing: landing\nlake: lake\nkeep_reports: 1\n", encoding="utf-8")
+    with hold_lease(shop.lake.lease(), "shop", "test"):
+        pass
+
+    assert maintain_pipeline(shop.project, "shop", is_dry=True).removed["reports"] == 2
+    assert maintain_pipeline(shop.project, "shop").removed["reports"] == 2
+
+    folder = shop.root / "reports" / "shop"
+    assert [path.name for path in folder.glob("2*.html")] == [f"{run_id_of(2)}.html"]
+    assert re.findall(r'href="(2[^"]*)"', (folder / "index.html").read_text(encoding="utf-8")) == [f"{run_id_of(2)}.html"]
+    assert maintain_pipeline(shop.project, "shop").removed["reports"] == 0
