@@ -35,7 +35,7 @@ lint: .envs/airflow/.ready .envs/spark/.dev
 	@$(SPARK)/ruff check --quiet .
 	@$(SPARK)/ruff format --quiet --check .
 	@$(SPARK)/mypy --no-error-summary
-	@$(SPARK)/mypy --no-error-summary --python-executable $(AIRFLOW)/python --cache-dir .mypy_cache/airflow dags plugins tests/airflow/inside/*.py
+	@$(SPARK)/mypy --no-error-summary --python-executable $(AIRFLOW)/python --cache-dir .mypy_cache/airflow dags plugins tests/airflow/inside/*.py tests/service/busy_dag.py
 
 soak: .envs/.setup .envs/spark/.dev ## hundreds of random histories and every fault at every table: hours
 	@$(SPARK)/python -m pytest -m soak

@@ -25,7 +25,7 @@ each_service = pytest.mark.parametrize("name", SERVICES)
 
 
 def test_the_file_keeps_to_the_schema_of_compose_files() -> None:
-    command = [TOOLS / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", ROOT / "docker-compose.yml"]
+    command = [str(TOOLS / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec", str(ROOT / "docker-compose.yml")]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert checked.returncode == 0, checked.stdout
@@ -183,7 +183,7 @@ def test_commands_are_in_the_locked_environments_or_in_the_image(name: str) -> N
 def test_every_command_of_airflow_is_one_that_airflow_has() -> None:
     asked = {tuple(service["command"][1:]) for service in SERVICES.values() if service.get("command", [""])[0] == "airflow"}
     source = "import sys; from airflow.cli.cli_parser import get_parser\nfor line in sys.stdin: get_parser().parse_args(line.split())"
-    command = [ROOT / ".envs" / "airflow" / "bin" / "python", "-c", source]
+    command = [str(ROOT / ".envs" / "airflow" / "bin" / "python"), "-c", source]
     parsed = subprocess.run(command, input="\n".join(map(" ".join, asked)), capture_output=True, text=True, check=False)
 
     assert len(asked) == 5
@@ -245,4 +245,4 @@ def last_user(target: str) -> str:
     """The user of a stage: the last one that it names."""
     stage = re.search(rf"^FROM \S+ AS {target}$(.*?)(?=^FROM |\Z)", DOCKERFILE, re.MULTILINE | re.DOTALL)
     assert stage is not None
-    return re.findall(r"^USER (\S+)$", stage[1], re.MULTILINE)[-1]
+    return str(re.findall(r"^USER (\S+)$", stage[1], re.MULTILINE)[-1])

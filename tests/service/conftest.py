@@ -23,9 +23,12 @@ def fake_project(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def real_project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The shipped DAGs, plugins and pipelines, with a home of its own; what a failed test leaves running is ended."""
+    """The shipped plugins and pipelines and one more DAG, with a home of its own; what a failed test leaves running is ended."""
     root = tmp_path_factory.mktemp("service")
-    for folder in ("dags", "plugins", "conf", "expectations", ".envs"):
+    for folder in ("plugins", "conf", "expectations", ".envs"):
         (root / folder).symlink_to(ROOT / folder)
+    (root / "dags").mkdir()
+    for file in [*(ROOT / "dags").glob("*.py"), Path(__file__).with_name("busy_dag.py")]:
+        (root / "dags" / file.name).symlink_to(file)
     yield root
     stop_service(root, print, grace_seconds=5)

@@ -1,9 +1,12 @@
-"""A real Airflow: up, what a second up and status say, the UI's door, down, and nothing left."""
+"""A real Airflow: up, what a second up and status say, the API's door, down while a task is at work, and nothing left."""
 
 import contextlib
 import json
 import os
+import sqlite3
+import time
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +34,13 @@ def test_airflow_comes_up_serves_its_dags_and_goes_down_whole(real_project: Path
     assert "DAGs are paused until you switch them on" in first
     assert [secret for secret in secrets if secret in first] == []
 
-    assert ask(f"{state.url}/api/v2/version", token(state.url, password))["version"] == "3.3.2"
+    bearer = token(state.url, password)
+    assert ask(f"{state.url}/api/v2/version", bearer)["version"] == "3.3.2"
+    wait_for(lambda: ask(f"{state.url}/api/v2/dags", bearer)["total_entries"] > 1, "DAGs")
+    paused = {dag["dag_id"]: dag["is_paused"] for dag in ask(f"{state.url}/api/v2/dags", bearer)["dags"]}
+    assert paused["retail"] is True
+    ask(f"{state.url}/api/v2/dags/busy/dagRuns", bearer, {"logical_date": None})
+    wait_for((real_project / "signals").exists, "the task")
     listening = {address for found in state.processes() for address in listened_by(found.process.pid)}
     assert listening == {f"{HOST}:{state.url.rpartition(':')[2]}"}
 
@@ -45,7 +54,10 @@ def test_airflow_comes_up_serves_its_dags_and_goes_down_whole(real_project: Path
     assert read_state(real_project) == state
 
     assert main(["down"], environ) == 0
-    assert capsys.readouterr().out == "Airflow is down\n"
+    assert capsys.readouterr().out.splitlines()[-1] == "Airflow is down"
+    assert (real_project / "signals").read_text(encoding="utf-8") == "15 "
+    with sqlite3.connect(real_project / "airflow_home" / "airflow.db") as database:
+        assert database.execute("SELECT state FROM task_instance").fetchall() == [("failed",)]
     assert state.processes() == []
     assert read_state(real_project) is None
     logs = [path.read_text(encoding="utf-8") for path in (real_project / "airflow_home" / "service").iterdir()]
@@ -59,10 +71,19 @@ def token(url: str, password: str) -> str:
         return str(json.load(answer)["access_token"])
 
 
-def ask(url: str, bearer: str) -> dict[str, Any]:
-    with urllib.request.urlopen(urllib.request.Request(url, headers={"Authorization": f"Bearer {bearer}"}), timeout=30) as answer:
+def ask(url: str, bearer: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    headers = {"Authorization": f"Bearer {bearer}", "Content-Type": "application/json"}
+    data = json.dumps(body).encode() if body else None
+    with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=30) as answer:
         told: dict[str, Any] = json.load(answer)
     return told
+
+
+def wait_for(is_there: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + 120
+    while not is_there():
+        assert time.monotonic() < deadline, f"{what} did not come"
+        time.sleep(0.2)
 
 
 def listened_by(pid: int) -> set[str]:
