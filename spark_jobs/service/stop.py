@@ -29,7 +29,7 @@ def stop_service(root: Path, say: Callable[[str], None] = print, grace_seconds: 
 def end_service(root: Path, state: State, say: Callable[[str], None], grace_seconds: float = GRACE_SECONDS) -> None:
     """Tasks first: they tell the API server how they ended."""
     _end_tasks(state, say, grace_seconds)
-    _signal((found for found in state.processes() if found.group == found.process.pid), signal.SIGTERM)
+    _signal(state.processes(), signal.SIGTERM)
     if not _wait(state.processes, LAST_SECONDS):
         _signal(state.processes(), signal.SIGKILL)
         _wait(state.processes, LAST_SECONDS)

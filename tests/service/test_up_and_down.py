@@ -36,9 +36,8 @@ def test_airflow_comes_up_serves_its_dags_and_goes_down_whole(real_project: Path
 
     bearer = token(state.url, password)
     assert ask(f"{state.url}/api/v2/version", bearer)["version"] == "3.3.2"
-    wait_for(lambda: ask(f"{state.url}/api/v2/dags", bearer)["total_entries"] > 1, "DAGs")
-    paused = {dag["dag_id"]: dag["is_paused"] for dag in ask(f"{state.url}/api/v2/dags", bearer)["dags"]}
-    assert paused["retail"] is True
+    wait_for(lambda: {"busy", "retail"} <= paused_dags(state.url, bearer).keys(), "the DAGs")
+    assert paused_dags(state.url, bearer)["retail"] is True
     ask(f"{state.url}/api/v2/dags/busy/dagRuns", bearer, {"logical_date": None})
     wait_for((real_project / "signals").exists, "the task")
     listening = {address for found in state.processes() for address in listened_by(found.process.pid)}
@@ -77,6 +76,10 @@ def ask(url: str, bearer: str, body: dict[str, Any] | None = None) -> dict[str, 
     with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=30) as answer:
         told: dict[str, Any] = json.load(answer)
     return told
+
+
+def paused_dags(url: str, bearer: str) -> dict[str, bool]:
+    return {dag["dag_id"]: dag["is_paused"] for dag in ask(f"{url}/api/v2/dags", bearer)["dags"]}
 
 
 def wait_for(is_there: Callable[[], bool], what: str) -> None:
