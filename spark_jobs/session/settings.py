@@ -82,6 +82,6 @@ def spark_settings(
 
 
 def _executors(jars: Path, log4j: Path) -> dict[str, str]:
-    """Executors elsewhere have this project at the same path. Their log is their standard error, without values of rows."""
-    jvm = ["-Duser.timezone=UTC", f"-Dlog4j2.configurationFile={log4j}", "-Dweir.log=/dev/stderr"]
+    """Executors elsewhere have this project at the same path. Their log, without values of rows, stands in their folder."""
+    jvm = ["-Duser.timezone=UTC", f"-Dlog4j2.configurationFile={log4j}", "-Dweir.log=executor.log"]
     return {"spark.executor.extraClassPath": f"{jars}/*", "spark.executor.extraJavaOptions": " ".join(f'"{option}"' for option in jvm)}

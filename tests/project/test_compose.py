@@ -162,7 +162,7 @@ def test_the_dockerfile_makes_targets_that_the_makefile_has() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     made = re.findall(r"make (\.envs/\S+)", DOCKERFILE)
 
-    assert made == [".envs/.setup", ".envs/airflow/.ready"]
+    assert made == [".envs/spark/.ready", ".envs/airflow/.ready"]
     assert [target for target in made if f"\n{target}: " not in makefile] == []
 
 

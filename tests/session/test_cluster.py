@@ -23,6 +23,12 @@ WEIR = str(Path(sys.executable).with_name("weir"))
 
 
 @pytest.fixture
+def environ(project: Path) -> dict[str, str]:
+    spark = {"SPARK_CONF_DIR": str(project / "spark"), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    return weir_environ(WEIR_HOME=str(project), WEIR_PROFILE="cluster", **spark)
+
+
+@pytest.fixture
 def project(tmp_path: Path) -> Path:
     for folder in ("conf", "expectations"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
@@ -33,23 +39,32 @@ def project(tmp_path: Path) -> Path:
     defaults.write_text(
         f"spark.authenticate true\nspark.authenticate.secret {SECRET}\nspark.network.crypto.enabled true\n", encoding="utf-8"
     )
+    landed = tmp_path / "landing" / "word_count" / "words"
+    landed.mkdir(parents=True)
+    for minute, words in ((2, '"cat", "dog"'), (3, '"dog", "dog"')):
+        (landed / f"{minute}.json").write_text(f'{{"at": "2024-05-01T12:0{minute}:00Z", "words": [{words}]}}\n', encoding="utf-8")
     return tmp_path
 
 
-def test_a_run_on_a_cluster_reads_joins_and_publishes_on_its_workers_and_tells_nobody_the_secret(project: Path) -> None:
-    spark = {"SPARK_CONF_DIR": str(project / "spark"), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    environ = weir_environ(WEIR_HOME=str(project), WEIR_PROFILE="cluster", **spark)
-    subprocess.run([WEIR, "sample"], env=environ, check=True, capture_output=True)
+def test_a_run_without_the_secret_of_the_cluster_says_where_it_belongs(project: Path, environ: dict[str, str]) -> None:
+    shutil.rmtree(project / "spark")
 
+    ended = subprocess.run([WEIR, "run", "word_count"], env=environ, capture_output=True, text=True, check=False)
+
+    assert ended.returncode == 1
+    assert "Spark could not be started on spark://spark-master:7077" in ended.stderr
+    assert "spark-defaults.conf in SPARK_CONF_DIR has the cluster's secret" in ended.stderr
+
+
+def test_a_run_on_a_cluster_works_on_its_workers_and_tells_nobody_the_secret(project: Path, environ: dict[str, str]) -> None:
     with cluster(project, environ) as master:
         profile = project / "conf" / "profiles" / "cluster.yml"
         profile.write_text(for_two_small_workers(profile.read_text(encoding="utf-8"), master), encoding="utf-8")
-        exit_code, said, command_lines = run_and_watch([WEIR, "run", "clickstream"], environ)
+        exit_code, said, command_lines = run_and_watch([WEIR, "run", "word_count"], environ)
 
     assert exit_code == 0, said
-    clicks = DeltaTable(project / "lake" / "clickstream" / "silver" / "clicks")
-    assert f"{clicks.to_pyarrow_table().num_rows:,} silver rows published" in said
-    assert DeltaTable(project / "lake" / "clickstream" / "gold" / "page_funnel").to_pyarrow_table().num_rows > 0
+    counted = DeltaTable(project / "lake" / "word_count" / "gold" / "word_counts").to_pyarrow_table(columns=["word", "word_count"])
+    assert sorted(tuple(row.values()) for row in counted.to_pylist()) == [("cat", 1), ("cat", 1), ("dog", 3), ("dog", 3)]
     executors = [sorted((project / worker).glob("app-*/*/stderr")) for worker in ("worker-1", "worker-2")]
     assert [len(found) for found in executors] == [1, 1]
     assert any("CoarseGrainedExecutorBackend" in line for line in command_lines)
