@@ -2,7 +2,8 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint soak bench setup lock clean
+.PHONY: up down demo test check soak bench setup lock clean
+.PHONY: help lint
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
@@ -12,8 +13,14 @@ AIRFLOW := .envs/airflow/bin
 NEEDS_PYTHON := Weir needs Python 3.11 or newer, and '$(PYTHON)' is not. Install it, or name one: make PYTHON=/path/to/python3.11
 NEEDS_VENV := '$(PYTHON)' cannot make an environment. Debian, Ubuntu: install python3-venv; or name a uv of your own: make UV=uv
 
-help: ## list the targets
+help:
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+
+up: .envs/.setup .envs/airflow/.ready ## Airflow on this machine, with its UI, the DAGs and a password; WEIR_PORT=8081 for another port
+	@$(SPARK)/python -m spark_jobs.service up
+
+down: ## end it with all that it started; running loads finish their batch
+	@! test -x $(SPARK)/python || $(SPARK)/python -m spark_jobs.service down
 
 demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a delivery that is held, through Airflow
 	@$(SPARK)/python -m spark_jobs.demo
@@ -21,14 +28,14 @@ demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a deli
 test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev ## the whole test suite, in two processes: each takes a core and 3 GB
 	@$(SPARK)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-check: lint ## the quick round: lint, types, and the tests that start neither Spark nor Airflow
+check: lint ## the quick round: ruff, mypy --strict against both environments, and the tests that start neither Spark nor Airflow
 	@$(SPARK)/python -m pytest -q -m "not spark and not airflow and not soak"
 
-lint: .envs/airflow/.ready .envs/spark/.dev ## ruff, and mypy --strict against both environments
+lint: .envs/airflow/.ready .envs/spark/.dev
 	@$(SPARK)/ruff check --quiet .
 	@$(SPARK)/ruff format --quiet --check .
 	@$(SPARK)/mypy --no-error-summary
-	@$(SPARK)/mypy --no-error-summary --python-executable $(AIRFLOW)/python --cache-dir .mypy_cache/airflow dags plugins tests/airflow/inside/*.py
+	@$(SPARK)/mypy --no-error-summary --python-executable $(AIRFLOW)/python --cache-dir .mypy_cache/airflow dags plugins tests/airflow/inside/*.py tests/service/busy_dag.py
 
 soak: .envs/.setup .envs/spark/.dev ## hundreds of random histories and every fault at every table: hours
 	@$(SPARK)/python -m pytest -m soak

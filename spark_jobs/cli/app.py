@@ -257,11 +257,13 @@ def sample(
 
 
 @app.command(epilog="Example: weir setup")
-def setup() -> None:
+def setup(
+    jars_only: Annotated[bool, typer.Option("--jars-only", help="Without that archive, of which runs on a cluster have no use.")] = False,
+) -> None:
     """Fetch the Delta jars and prepare the archive that makes Spark start faster. Once per machine; `make` calls it."""
     from spark_jobs.cli.setup import setup_command
 
-    raise typer.Exit(setup_command())
+    raise typer.Exit(setup_command(jars_only))
 
 
 def fail(message: str, code: int) -> int:

@@ -7,7 +7,7 @@ from spark_jobs.session.jars import JarMismatch, JarUnavailable, fetch_jars
 from spark_jobs.session.java import JavaMissing
 
 
-def setup_command() -> int:
+def setup_command(jars_only: bool) -> int:
     from spark_jobs.cli.app import fail
 
     installed = Installation(find_root())
@@ -15,7 +15,8 @@ def setup_command() -> int:
         java = installed.java()
         print(f"Java {java.major} ({java.origin})")
         fetch_jars(installed.jars, java, print)
-        make_archive(installed, java, print)
+        if not jars_only:
+            make_archive(installed, java, print)
     except (JavaMissing, JarMismatch, JarUnavailable, SetupFailed) as error:
         return fail(str(error), 1)
     return 0

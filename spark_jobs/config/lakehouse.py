@@ -12,6 +12,7 @@ MASTER = r"^(local(\[(\*|\d+)(,\s*\d+)?\])?|yarn|spark://.+|k8s://.+)$"
 REFUSED_SETTINGS = {
     "spark.master": "write it as master: in the profile",
     "spark.driver.memory": "write it as driver_memory: in the profile",
+    "spark.authenticate.secret": "it would stand on a command line; put it into spark-defaults.conf of the folder SPARK_CONF_DIR",
     "spark.submit.pyfiles": "python tables are read from conf/",
     "spark.jars.packages": "jars are fetched once at set-up and checked by their hashes, never at the start of a run",
     "spark.jars.repositories": "jars are fetched once at set-up and checked by their hashes, never at the start of a run",

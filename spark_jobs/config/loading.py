@@ -78,6 +78,8 @@ def survey_project(
     problems += mistakes
     if lakehouse is None:
         return None, problems
+    if environ.get("WEIR_PROFILE"):
+        lakehouse = lakehouse.model_copy(update={"profile": environ["WEIR_PROFILE"]})
     landing = resolve_location(root, environ.get("WEIR_LANDING") or lakehouse.landing)
     lake = resolve_location(root, environ.get("WEIR_LAKE") or lakehouse.lake)
     reports = reports_folder(root, lakehouse, environ)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from spark_jobs.service import environ as service_environ
+from spark_jobs.service.environ import airflow_command, airflow_home
+
 SHOWN_LOGGERS = ("weir_operator", "weir_tasks", "weir_maintenance")
 LAST_LINES = 15
 
@@ -28,7 +31,7 @@ class Airflow:
 
     @property
     def home(self) -> Path:
-        return self.root / "airflow_home"
+        return airflow_home(self.root)
 
     @property
     def log(self) -> Path:
@@ -36,16 +39,9 @@ class Airflow:
 
 
 def airflow_environ(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """The caller's environment, but never the caller's Airflow: its settings could name another database."""
-    kept = {name: value for name, value in environ.items() if not name.startswith("AIRFLOW_")}
-    return kept | {
-        "AIRFLOW_HOME": str(root / "airflow_home"),
-        "AIRFLOW__CORE__DAGS_FOLDER": str(root / "dags"),
-        "AIRFLOW__CORE__PLUGINS_FOLDER": str(root / "plugins"),
-        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    """This project's Airflow, for somebody who watches one run of it."""
+    return service_environ.airflow_environ(root, environ) | {
         "AIRFLOW__LOGGING__JSON_LOGS": "True",
-        "PYTHONUNBUFFERED": "1",  # lines come as they are written, not when a buffer is full
-        "WEIR_HOME": str(root),
         "WEIR_TASK_RETRIES": "0",  # somebody is waiting: a failure is shown at once
     }
 
@@ -63,7 +59,7 @@ def run_dag(airflow: Airflow, dag: str, show: Callable[[str], None], form: Mappi
 
 
 def _call(airflow: Airflow, arguments: list[str], show: Callable[[str], None]) -> None:
-    command = [str(airflow.root / ".envs" / "airflow" / "bin" / "airflow"), *arguments]
+    command = [str(airflow_command(airflow.root)), *arguments]
     with airflow.log.open("a", encoding="utf-8") as log:
         start = log.tell()
         with subprocess.Popen(

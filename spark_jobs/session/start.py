@@ -8,11 +8,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from spark_jobs.session.java import Java
+
+
+class ClusterUnreachable(Exception):
+    """The master of a cluster did not take the run; its JVM has ended."""
+
+    def __init__(self, master: str, log_file: Path) -> None:
+        self.master, self.log_file = master, log_file
+        todo = "see that it is up, and that spark-defaults.conf in SPARK_CONF_DIR has the cluster's secret"
+        super().__init__(f"Spark could not be started on {master}: {todo}; {log_file} has Spark's own words")
 
 
 @contextmanager
@@ -28,7 +38,7 @@ def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Pat
         options = {"stdout": log, "stderr": log, "process_group": 0, **({"pass_fds": (lease,)} if lease is not None else {})}
         gateway = launch_gateway(conf, options)  # type: ignore[no-untyped-call]
     with _own_interrupt():
-        context = SparkContext(gateway=gateway, conf=conf)
+        context = _start_context(gateway, conf, settings["spark.master"], log_file)
     try:
         yield SparkSession(context)
     finally:
@@ -44,6 +54,16 @@ def _own_interrupt() -> Iterator[None]:
     yield
     if is_main:
         signal.signal(signal.SIGINT, handler)
+
+
+def _start_context(gateway: object, conf: SparkConf, master: str, log_file: Path) -> SparkContext:
+    try:
+        return SparkContext(gateway=gateway, conf=conf)
+    except (OSError, Py4JError) as error:
+        if master.startswith("local"):
+            raise
+        _end_jvm(gateway)
+        raise ClusterUnreachable(master, log_file) from error
 
 
 def _end_jvm(gateway: object) -> None:

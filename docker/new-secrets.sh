@@ -1,0 +1,29 @@
+#!/bin/sh
+# Makes the secrets of docker-compose.yml in ./secrets and the settings in ./.env, once; what is there stays as it is.
+# The files can be read by all, as containers have users of their own, but the folder only by its owner.
+set -eu
+cd "${1:-$(dirname "$0")/..}"
+
+example=$(dirname "$0")/../.env.example
+[ -f .env ] || { (umask 077 && cp "$example" .env) && echo "made .env: look it through"; }
+mkdir -p secrets
+chmod 700 secrets
+
+hexadecimal() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
+keep() {
+  if [ ! -s "secrets/$1" ]; then
+    printf '%s' "$2" > "secrets/$1"
+    chmod 444 "secrets/$1"
+    echo "made secrets/$1"
+  fi
+}
+
+keep postgres_password "$(hexadecimal)"
+keep spark_secret "$(hexadecimal)"
+keep airflow_secret_key "$(hexadecimal)"
+keep airflow_jwt_secret "$(hexadecimal)"
+keep airflow_fernet_key "$(head -c 32 /dev/urandom | base64 | tr '+/' '-_')"
+keep airflow_passwords "{\"admin\": \"$(hexadecimal | cut -c 1-20)\"}"
+keep s3_access_key "$(hexadecimal | cut -c 1-20)"
+keep s3_secret_key "$(hexadecimal)"
+echo "the password of Airflow's user admin is in secrets/airflow_passwords"

@@ -1,0 +1,142 @@
+"""`up`: Airflow's API server, scheduler, DAG processor and triggerer, each in a session of its own, until all are healthy."""
+
+import socket
+import subprocess
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from spark_jobs.service.environ import HOST, Settings, airflow_command, service_environ
+from spark_jobs.service.health import ServiceFailed, wait_until_healthy
+from spark_jobs.service.keys import ensure_keys, ensure_password
+from spark_jobs.service.processes import PROC, Process, boot_id, find_process
+from spark_jobs.service.state import Component, State, only_one, read_state, write_state
+from spark_jobs.service.stop import end_service
+
+# Logs are read from the folder that all share: nothing but the API server has to listen.
+COMMANDS = {
+    "api-server": ("api-server",),
+    "scheduler": ("scheduler", "--skip-serve-logs"),
+    "dag-processor": ("dag-processor",),
+    "triggerer": ("triggerer", "--skip-serve-logs"),
+}
+PORT = 8080
+START_SECONDS = 180.0
+
+
+class CannotStart(Exception):
+    """Airflow cannot be started here; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A service that runs. `password` is there when this start made it; `is_new` is false when it ran before."""
+
+    state: State
+    is_new: bool
+    password: str | None = None
+
+
+def start_service(
+    root: Path,
+    environ: Mapping[str, str],
+    port: int = PORT,
+    database: str | None = None,
+    say: Callable[[str], None] = print,
+    timeout_seconds: float = START_SECONDS,
+) -> Started:
+    """Starts Airflow, or returns what is running. Port 0 takes a free one. Nothing is left behind when a part does not start."""
+    if not PROC.joinpath("self", "stat").exists():
+        raise CannotStart("`make up` finds its processes in /proc, which only Linux has; elsewhere use docker compose (docs/airflow.md)")
+    if not airflow_command(root).exists():
+        raise CannotStart(f"{airflow_command(root)} is not there; run `make setup`")
+    with only_one(root):
+        before = read_state(root)
+        if before and before.is_up():
+            return Started(before, is_new=False)
+        if before:
+            end_service(root, before, say)  # a reboot or a kill: what it may have left would write beside the new one
+        settings = Settings(root, usable_port(port), database, uuid.uuid4().hex)
+        return _start(settings, environ, say, timeout_seconds)
+
+
+def _start(settings: Settings, environ: Mapping[str, str], say: Callable[[str], None], timeout_seconds: float) -> Started:
+    keys = ensure_keys(settings.home)
+    password = ensure_password(keys)
+    child_environ = service_environ(settings, keys, environ)
+    state = State(settings.marker, boot_id(), settings.url, datetime.now(UTC).isoformat(timespec="seconds"), ())
+    try:
+        say("preparing Airflow's database")
+        _migrate(settings, child_environ)
+        say("starting Airflow")
+        for name in COMMANDS:
+            state = _with(state, _spawn(name, settings, child_environ))
+            write_state(settings.root, state)
+        wait_until_healthy(state, timeout_seconds)
+    except BaseException:  # also Ctrl-C: half a service is none
+        end_service(settings.root, state, lambda line: None, grace_seconds=5)
+        if password:
+            keys.password_file.unlink(missing_ok=True)  # nobody has seen it; the next start makes another one
+        raise
+    return Started(state, is_new=True, password=password)
+
+
+def usable_port(port: int) -> int:
+    """The port itself, or a free one for 0; CannotStart when another program listens on it."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            other = port + 1 if port < 65535 else 8080
+            raise CannotStart(
+                f"port {port} on {HOST} cannot be used: {error.strerror}. Take another one: WEIR_PORT={other} make up"
+            ) from error
+        found: int = probe.getsockname()[1]
+        return found
+
+
+def _migrate(settings: Settings, environ: Mapping[str, str]) -> None:
+    """Makes Airflow's tables, or brings those of an older Airflow up to date."""
+    log = _fresh_log(settings, "db-migrate")
+    with log.open("wb") as output:
+        command = [str(airflow_command(settings.root)), "db", "migrate"]
+        ended = subprocess.run(command, **_plumbing(settings, environ, output.fileno()), check=False)  # type: ignore[call-overload]
+    if ended.returncode:
+        raise ServiceFailed("database", "could not be prepared", log)
+
+
+def _spawn(name: str, settings: Settings, environ: Mapping[str, str]) -> Component:
+    log = _fresh_log(settings, name)
+    with log.open("wb") as output:
+        command = [str(airflow_command(settings.root)), *COMMANDS[name]]
+        child = subprocess.Popen(command, **_plumbing(settings, environ, output.fileno()))  # type: ignore[call-overload]
+    found = find_process(child.pid)
+    return Component(name, found.process if found else Process(child.pid, 0), log)
+
+
+def _plumbing(settings: Settings, environ: Mapping[str, str], output: int) -> dict[str, object]:
+    return {
+        "cwd": settings.root,
+        "env": dict(environ),
+        "stdin": subprocess.DEVNULL,
+        "stdout": output,
+        "stderr": subprocess.STDOUT,
+        "start_new_session": True,
+    }
+
+
+def _fresh_log(settings: Settings, name: str) -> Path:
+    """An empty log; that of the start before is kept beside it."""
+    log = settings.home / "service" / f"{name}.log"
+    log.parent.mkdir(exist_ok=True)
+    if log.exists():
+        log.replace(log.with_suffix(".log.1"))
+    log.touch(mode=0o600)
+    return log
+
+
+def _with(state: State, component: Component) -> State:
+    return State(state.marker, state.boot, state.url, state.since, (*state.components, component))
