@@ -98,7 +98,7 @@ def test_a_dry_run_says_what_there_is_to_do_and_does_nothing(log: Workshop) -> N
 
     dry = maintain(log, is_dry=True)
 
-    assert (dry.status, dry.message) == (Status.OK, "3 files of 1 tables put together; this was a dry run")
+    assert (dry.status, dry.message) == (Status.OK, "files put together: 3, tables: 1; this was a dry run")
     assert log.versions() == versions
 
 
