@@ -163,7 +163,7 @@ class _Upkeep:
         if deleted and not self.is_dry:
             was = table_version(path)
             self.lease.check()
-            deleted = delete_expired(path, table)
+            delete_expired(path, table)
             self._follow(table, was, path)
         kept_for = f"{len(expired):,} old files stay, because {need.who} still needs them" if need else None
         return TableUpkeep(table, before, measure_files(path), is_compacted, deleted, kept_for)
