@@ -66,12 +66,16 @@ def shorten_log(path: str) -> None:
 
 
 def expired_files(path: str, table: str) -> list[str]:
-    """What a VACUUM would delete: files that left the table, and changes that were noted, longer ago than its property says."""
+    """What a VACUUM would delete: files that left the table, and changes that were noted, longer ago than its property says.
+
+    delta-rs also lists files that the log still tells of and an earlier VACUUM has deleted.
+    """
     check_retention(path, table)
-    return DeltaTable(path).vacuum(dry_run=True, full=True)
+    listed = DeltaTable(path).vacuum(dry_run=True, full=True)
+    return [name for name in listed if "://" in path or Path(path, name).exists()]
 
 
-def delete_expired(path: str, table: str) -> int:
+def delete_expired(path: str, table: str) -> None:
     """VACUUM, by the table's property. Spark's checksums go with their files."""
     check_retention(path, table)
     deleted = DeltaTable(path).vacuum(dry_run=False, full=True)
@@ -80,7 +84,6 @@ def delete_expired(path: str, table: str) -> int:
             file = Path(path, name)
             file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
     _forget_checksum(path)
-    return len(deleted)
 
 
 def _forget_checksum(path: str) -> None:

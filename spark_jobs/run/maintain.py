@@ -98,9 +98,9 @@ def maintain_pipeline(project: Project, name: str, is_dry: bool = False) -> Main
 
 def _sum_up(name: str, tables: tuple[TableUpkeep, ...], removed: dict[str, int], is_dry: bool, seconds: float) -> Maintenance:
     compacted, deleted = [table for table in tables if table.is_compacted], sum(table.deleted for table in tables)
-    files = f"{sum(table.before.count for table in compacted):,} files of {len(compacted)} tables put together"
-    parts = [*([files] if compacted else []), *([f"{deleted:,} old files deleted"] if deleted else [])]
-    parts += [f"{count:,} {what} removed" for what, count in removed.items() if count]
+    files = f"files put together: {sum(table.before.count for table in compacted):,}, tables: {len(compacted)}"
+    parts = [*([files] if compacted else []), *([f"old files deleted: {deleted:,}"] if deleted else [])]
+    parts += [f"{what} removed: {count:,}" for what, count in removed.items() if count]
     refused = [table.refused for table in tables if table.refused]
     if refused:
         status, message = Status.CONFIG_ERROR, "\n".join([*refused, *([f"done: {', '.join(parts)}"] if parts else [])])
@@ -163,7 +163,7 @@ class _Upkeep:
         if deleted and not self.is_dry:
             was = table_version(path)
             self.lease.check()
-            deleted = delete_expired(path, table)
+            delete_expired(path, table)
             self._follow(table, was, path)
         kept_for = f"{len(expired):,} old files stay, because {need.who} still needs them" if need else None
         return TableUpkeep(table, before, measure_files(path), is_compacted, deleted, kept_for)

@@ -98,7 +98,7 @@ def test_a_dry_run_says_what_there_is_to_do_and_does_nothing(log: Workshop) -> N
 
     dry = maintain(log, is_dry=True)
 
-    assert (dry.status, dry.message) == (Status.OK, "3 files of 1 tables put together; this was a dry run")
+    assert (dry.status, dry.message) == (Status.OK, "files put together: 3, tables: 1; this was a dry run")
     assert log.versions() == versions
 
 
@@ -128,6 +128,7 @@ def test_a_reader_that_is_behind_stays_due_and_keeps_its_files(log: Workshop) ->
     assert len(DeltaTable(lake_of(log).table("bronze.lines"), version=2).to_pyarrow_table()) == 3
     Ledger(lake_of(log)).write_table("r", "silver.lines", 1.0, {"bronze.lines": 3}, 0, 1, Counts())
     assert by_table(maintain(log))["bronze.lines"].deleted == 3
+    assert maintain(log).status is Status.NOTHING_TO_DO
 
 
 def test_a_batch_that_was_cut_keeps_the_versions_it_began_with(log: Workshop) -> None:
@@ -239,6 +240,7 @@ def test_after_the_upkeep_there_is_nothing_to_do_and_the_next_increment_is_right
     assert [table.kept_for for table in second.tables if table.kept_for] == []
     assert list((workshop.root / "lake/shop/silver/orders/_change_data").glob("*.parquet")) == []
     assert Workshop(workshop.root, None).run("shop").status is Status.NOTHING_TO_DO
+    assert maintain_pipeline(workshop.project, "shop").status is Status.NOTHING_TO_DO
 
     take_in(3)
     assert workshop.rows("shop.silver.orders", "id", "city") == [(1, "Bonn"), (2, "Paris"), (3, "Bonn"), (4, "Paris"), (5, "Oslo")]
