@@ -25,7 +25,6 @@ from spark_jobs.config.rule_files import survey_rules
 Stage = dict[str, list[str]]
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-RETRY_DELAY = timedelta(minutes=1)
 PLAN_TIMEOUT = timedelta(minutes=10)
 # No backfill: an increment takes what has landed, whatever interval it is started for.
 RUN_TYPES = [kind for kind in DagRunType if kind is not DagRunType.BACKFILL_JOB]
@@ -70,7 +69,7 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
             "owner": pipeline.owner,
             "pool": pool_of(pipeline.name),
             "retries": int(os.environ.get("WEIR_TASK_RETRIES") or pipeline.retries),
-            "retry_delay": RETRY_DELAY,
+            "retry_delay": timedelta(seconds=int(os.environ.get("WEIR_RETRY_SECONDS") or 60)),
             "execution_timeout": parse_duration(pipeline.timeout),
             "on_failure_callback": _notifier(pipeline, "a task failed"),
         },

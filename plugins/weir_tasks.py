@@ -29,12 +29,12 @@ class HasWork(WeirOperator, SkipMixin):
         if problem := asked.contradiction():
             raise WeirFailedForGood(problem)
         plan = self.weir(context, ["plan", self.pipeline])
-        for reason in plan.get("reasons", []):
-            self.log.info("%s", reason)
-        self.log.info("%s: %s", self.pipeline, plan.get("message"))
-        is_wanted = bool(asked.errands(self.pipeline)) or (plan["status"] == "work" and not asked.dry_run)
-        if not is_wanted:
-            self.skip(ti=context["ti"], tasks=context["task"].get_flat_relatives(upstream=False))
+        errands = asked.errands(self.pipeline)
+        followers = context["task"].get_flat_relatives(upstream=False)
+        if not errands and (asked.dry_run or plan["status"] != "work"):
+            self.skip(ti=context["ti"], tasks=followers)
+        if not errands:  # marked as skipped here, for which no process has to start
+            self.skip(ti=context["ti"], tasks=[task for task in followers if isinstance(task, RebuildOrReplay)])
         return plan
 
 
@@ -42,10 +42,7 @@ class RebuildOrReplay(WeirOperator):
     """What the form asks for beside an increment; skipped in every scheduled run."""
 
     def execute(self, context: Context) -> list[Result]:
-        commands = Asked.of(context["params"]).errands(self.pipeline)
-        if not commands:
-            raise AirflowSkipException("the form asks for no rebuild and no replay")
-        return [self.weir(context, command) for command in commands]
+        return [self.weir(context, command) for command in Asked.of(context["params"]).errands(self.pipeline)]
 
 
 class RunTables(WeirOperator):

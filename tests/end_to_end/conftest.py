@@ -1,0 +1,99 @@
+"""A real Airflow on a real PostgreSQL, with two small pipelines whose tasks run real Spark, and a browser."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from spark_jobs.service.keys import USER
+from spark_jobs.service.start import start_service
+from spark_jobs.service.stop import stop_service
+from tests.airflow.postgres import postgres
+from tests.conftest import ROOT, weir_environ
+from tests.end_to_end.live_airflow import LiveAirflow
+from tests.report.conftest import CHROMIUM, FLAGS
+
+METERS = """
+pipeline: {name}
+description: Readings of meters.
+owner: grid
+tags: [grid]
+tasks: pipeline
+schedule: {schedule}
+sources: {{readings: {{format: csv, path: {name}}}}}
+silver:
+  readings:
+    from: readings
+    columns: {{reading_id: bigint, kwh: "decimal(9,3)", read_at: timestamp}}
+    key: reading_id
+    sequence_by: read_at
+    event_time: read_at
+gold:
+  kwh_per_hour: {{from: silver.readings, window: {{size: 1 hour}}, measures: {{reading_count: count(*), kwh: sum(kwh)}}}}
+"""
+BOARD = """
+pipeline: board
+tasks: pipeline
+schedule: {on: [meters.silver.readings]}
+gold:
+  kwh_per_day: {from: meters.silver.readings, window: {size: 1 day}, measures: {reading_count: count(*), kwh: sum(kwh)}}
+"""
+RULES = """
+expectations:
+  kwh_is_positive:
+    type: expect_column_values_to_be_between
+    kwargs: {column: kwh, min_value: 0}
+    on_fail: quarantine
+    reason: Meters do not run backwards.
+  mean_in_kwh:
+    type: expect_column_mean_to_be_between
+    kwargs: {column: kwh, max_value: 100}
+    on_fail: block
+    reason: A mean of more than 100 kWh is in another unit.
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pipelines `meters`, started by hand, `killed`, started every day, and `board`, which follows `meters`."""
+    root = tmp_path_factory.mktemp("live")
+    for name in ("dags", "plugins", ".envs"):
+        (root / name).symlink_to(ROOT / name)
+    written = {
+        "conf/lakehouse.yml": "landing: landing\nlake: lake\nmaintenance: null\n",
+        "conf/profiles/local.yml": (ROOT / "conf" / "profiles" / "local.yml").read_text(encoding="utf-8"),
+        "conf/log4j2.properties": (ROOT / "conf" / "log4j2.properties").read_text(encoding="utf-8"),
+        "conf/pipelines/meters.yml": METERS.format(name="meters", schedule="null"),
+        "conf/pipelines/killed.yml": METERS.format(name="killed", schedule='"@daily"').replace("csv,", "csv, files_per_batch: 1,"),
+        "conf/pipelines/board.yml": BOARD,
+        "expectations/meters/silver.readings.yml": RULES,
+    }
+    for path, text in written.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def live(project: Path) -> Iterator[LiveAirflow]:
+    environ = weir_environ(WEIR_RETRY_SECONDS="1", PATH=os.environ["PATH"])
+    with postgres() as database:
+        started = start_service(project, environ, port=0, database=database)
+        password = json.loads((project / "airflow_home" / "passwords.json").read_text(encoding="utf-8"))[USER]
+        try:
+            yield LiveAirflow(started.state, password)
+        finally:
+            stop_service(project, print, grace_seconds=20)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium on this machine; Debian has it as `chromium`")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()

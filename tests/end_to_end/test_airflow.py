@@ -1,0 +1,163 @@
+"""Weir in a real Airflow: a real scheduler, PostgreSQL, Spark and Chromium. What a person does and sees, and what killing leaves behind."""
+
+import os
+import signal
+from pathlib import Path
+from urllib.parse import quote
+
+import polars
+import pytest
+from playwright.sync_api import Browser, Page
+
+from spark_jobs.config import load_project
+from spark_jobs.lake.layout import Lake
+from spark_jobs.operations.account import sum_up
+from tests.end_to_end.live_airflow import LiveAirflow, children, command_of, wait_for
+
+pytestmark = [pytest.mark.spark, pytest.mark.airflow, pytest.mark.browser]
+
+HEADER = "reading_id,kwh,read_at\n"
+
+
+def land(project: Path, path: str, *rows: str) -> None:
+    file = project / "landing" / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(HEADER + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+
+
+def published(project: Path, pipeline: str) -> list[tuple[int, float]]:
+    table = polars.read_delta(str(project / "lake" / pipeline / "silver" / "readings"))
+    return sorted((number, float(kwh)) for number, kwh in table.select("reading_id", "kwh").rows())
+
+
+def missing(project: Path, pipeline: str) -> dict[str, int]:
+    """The rows that are not accounted for, by table."""
+    loaded = load_project(project, {})
+    accounts = sum_up(loaded.pipelines[pipeline], Lake(loaded.lake, pipeline))
+    return {row["table"]: row["missing"] for row in accounts if row["missing"]}
+
+
+def report_on(page: Page) -> str:
+    """The text of the report in the tab: a page within a page within Airflow's."""
+    report = page.frame_locator("iframe").frame_locator("iframe")
+    report.get_by_role("heading", name="The flow of rows").wait_for()
+    return report.locator("body").inner_text()
+
+
+def test_a_person_triggers_a_dag_reads_its_quality_and_decides_about_what_is_held(
+    live: LiveAirflow, browser: Browser, project: Path, tmp_path: Path
+) -> None:
+    land(project, "meters/a.csv", "1,0.5,2026-03-01 08:05:00", "2,0.7,2026-03-01 08:15:00", "3,-1,2026-03-01 09:15:00")
+    live.unpause("board")
+    wait_for(lambda: live.has_dag("meters"), "there is no DAG meters")
+    page = live.log_in(browser)
+
+    # By the form: what to run, and how many files make a batch.
+    page.goto(f"{live.url}/dags/meters")
+    page.get_by_role("button", name="Trigger").first.click()
+    dialog = page.get_by_role("dialog")
+    assert dialog.get_by_role("radio").nth(1).is_disabled(), "a backfill makes no sense here"
+    dialog.locator("[name=element_files_per_batch]").fill("1")
+    dialog.get_by_role("button", name="Trigger").click()
+    wait_for(lambda: bool(live.runs("meters")), "the form started no run")
+    first = live.runs("meters")[0]["dag_run_id"]
+    assert live.wait_for_run("meters", first) == "success"
+    assert live.states("meters", first) == {
+        "has_work": "success", "rebuild_or_replay": "skipped", "run": "success", "decide": "skipped", "carry_out": "skipped",
+        "report": "success",
+    }  # fmt: skip
+    assert live.runs("meters")[0]["conf"]["files_per_batch"] == 1
+    said = live.log("meters", first, "run")
+    assert "silver.readings              done       3 rows: 2 inserted, 1 quarantined" in said
+    assert "INFO" not in said
+    assert live.call("GET", "/pools/weir_meters")["slots"] == 1
+
+    # The tab of the run has its numbers.
+    page.goto(f"{live.url}/dags/meters/runs/{quote(first)}/plugin/data-quality-dag-run")
+    shown = report_on(page)
+    assert "Good, with warnings" in shown
+    assert "silver.readings: 1 row was set aside in quarantine." in shown
+    page.screenshot(path=tmp_path / "tab.png")
+
+    # A bad delivery is held, and nobody reads a row of it.
+    land(project, "meters/b.csv", "5,500,2026-03-01 11:05:00", "6,700,2026-03-01 11:15:00")
+    second = live.trigger("meters")
+    live.wait_for_task("meters", second, "decide", "awaiting_input")
+    assert published(project, "meters") == [(1, 0.5), (2, 0.7)]
+
+    # A person releases it, with a reason, which goes to the ledger with who it was.
+    page.goto(f"{live.url}/dags/meters/runs/{quote(second)}/tasks/decide/required_actions")
+    page.get_by_text("mean_in_kwh").wait_for()
+    page.screenshot(path=tmp_path / "decide.png")
+    assert page.get_by_role("button", name="Release").is_disabled(), "a decision needs a reason"
+    page.locator("[name=element_reason]").fill("a factory was connected")
+    page.get_by_role("button", name="Release").click()
+    assert live.wait_for_run("meters", second) == "success"
+    assert published(project, "meters") == [(1, 0.5), (2, 0.7), (5, 500.0), (6, 700.0)]
+    decisions = polars.read_delta(str(project / "lake" / "meters" / "_weir" / "ledger" / "decisions"))
+    assert decisions.select("action", "decided_by", "reason").rows() == [("release", "admin", "a factory was connected")]
+
+    # Other DAGs follow what was published, and only that.
+    told = [(event["name"], event["extra"]["version"]) for event in live.events() if event["name"] == "meters.silver.readings"]
+    assert [version for _, version in told] == sorted({version for _, version in told})
+    wait_for(lambda: [run["state"] for run in live.runs("board")] == ["success"] * 2, "board did not follow", lambda: live.runs("board"))
+    assert {run["run_type"] for run in live.runs("board")} == {"asset_triggered"}
+    daily = polars.read_delta(str(project / "lake" / "board" / "gold" / "kwh_per_day"))
+    assert daily.select("reading_count", "kwh").rows() == [(4, pytest.approx(1201.2))]
+
+    # With nothing new, one question is asked and the rest is skipped.
+    third = live.trigger("meters")
+    assert live.wait_for_run("meters", third) == "success"
+    assert set(live.states("meters", third).values()) == {"success", "skipped"}
+    assert live.states("meters", third)["run"] == "skipped"
+    assert missing(project, "meters") == {}
+
+
+def test_what_is_killed_or_cleared_loses_and_doubles_nothing_and_its_state_is_clear(live: LiveAirflow, project: Path) -> None:
+    for number in range(6):
+        land(project, f"killed/{number}.csv", f"{number},0.5,2026-03-01 08:0{number}:00")
+    live.unpause("killed")  # its schedule starts a run at once
+    wait_for(lambda: bool(live.runs("killed")), "the schedule started no run")
+    scheduled = live.runs("killed")[0]["dag_run_id"]
+
+    weir = at_work(live, attempt=1)
+    by_hand = live.trigger("killed")
+    os.kill(parent(weir), signal.SIGKILL)  # the task runner
+    weir = at_work(live, attempt=2, other_than=weir)
+    assert {run["dag_run_id"]: run["state"] for run in live.runs("killed")} == {scheduled: "running", by_hand: "queued"}
+    assert "killed" in live.log("killed", scheduled, "run", 1).lower() or live.tasks("killed", scheduled)["run"]["try_number"] == 2
+
+    java = next(child for child in children(weir) if "java" in command_of(child))
+    os.kill(java, signal.SIGKILL)
+    weir = at_work(live, attempt=3, other_than=weir)
+    java = next(child for child in children(weir) if "java" in command_of(child))
+
+    cleared = {"dry_run": False, "dag_run_id": scheduled, "task_ids": ["run"], "only_failed": False, "reset_dag_runs": False}
+    live.call("POST", "/dags/killed/clearTaskInstances", cleared)
+    wait_for(lambda: not command_of(java), "the JVM of the cleared task is still there")
+
+    assert live.wait_for_run("killed", scheduled) == "success"
+    assert live.wait_for_run("killed", by_hand) == "success"
+    assert live.states("killed", by_hand)["run"] == "skipped", "nothing was left to do"
+    assert published(project, "killed") == [(number, 0.5) for number in range(6)]
+    assert missing(project, "killed") == {}
+
+
+def at_work(live: LiveAirflow, attempt: int, other_than: int = 0) -> int:
+    """The `weir run` of a try, once its JVM is there."""
+    scheduler = live.state.of("scheduler").process.pid
+    found: list[int] = []
+
+    def is_there() -> bool:
+        runs = [pid for pid in children(scheduler) if "weir run killed" in command_of(pid) and pid != other_than]
+        found[:] = [pid for pid in runs if any("java" in command_of(child) for child in children(pid))]
+        return bool(found)
+
+    wait_for(
+        is_there, f"try {attempt} does not come to work", lambda: [live.states("killed", run["dag_run_id"]) for run in live.runs("killed")]
+    )
+    return found[0]
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
