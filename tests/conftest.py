@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from spark_jobs.config import Project, load_project
+from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.run import pipeline as run_module
 from spark_jobs.run.order import RunOrder
+from spark_jobs.run.outlook import Outlook, look_ahead
 from spark_jobs.run.pipeline import run_pipeline
-from spark_jobs.run.result import RunResult
+from spark_jobs.run.result import RunResult, Status
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings
 from spark_jobs.session.start import spark_session
@@ -70,8 +74,23 @@ class Workshop:
     def land(self, path: str, text: str | bytes) -> Path:
         return self.write(f"landing/{path}", text)
 
-    def run(self, pipeline: str, *select: str, layer: str | None = None) -> RunResult:
-        return run_pipeline(self.project, pipeline, PROFILE, select, layer, start=self._start)
+    def run(self, pipeline: str, *select: str, layer: str | None = None, files_per_batch: int | None = None) -> RunResult:
+        """As `weir run`. Whatever a test is about, `weir plan` must have seen whether there is work."""
+        has_work = self._has_work(pipeline) if not select and layer is None else None
+        result = run_pipeline(self.project, pipeline, PROFILE, select, layer, start=self._start, files_per_batch=files_per_batch)
+        assert has_work in (None, result.status is not Status.NOTHING_TO_DO), f"the plan said {has_work}, the run {result.status}"
+        return result
+
+    def plan(self, pipeline: str) -> Outlook:
+        """As `weir plan`, by the clock that the test gives its runs."""
+        return look_ahead(self.project, pipeline, vars(run_module)["datetime"].now(UTC))
+
+    def _has_work(self, pipeline: str) -> bool | None:
+        """None where the configuration is refused: the run refuses it as well."""
+        try:
+            return self.plan(pipeline).exit_code == 0
+        except ConfigError:
+            return None
 
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
         """The rows of a table, as a reader outside Spark sees them, in a fixed order."""

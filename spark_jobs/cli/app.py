@@ -21,6 +21,7 @@ VERIFY_CODES = (
     "5 another run holds the pipeline"
 )
 ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
+PLAN_CODES = "Exit codes: 0 there is work · 1 a table cannot be read · 2 configuration or usage · 3 nothing to do"
 TO_REBUILD = "Tables, as in silver.orders; without them those whose definition has changed."
 INCREMENT = "0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows."
 DEFECT = (
@@ -37,6 +38,7 @@ PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.
 ProfileName = Annotated[str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml.")]
 HeldTable = Annotated[str, typer.Argument(help="The table that is held, as in silver.orders.", metavar="TABLE")]
 DecisionReason = Annotated[str, typer.Option("--reason", help="Why, for those who read it later.")]
+DecidedBy = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who decided, instead of the user of this command.")]
 
 
 def main() -> None:
@@ -68,13 +70,24 @@ def run(
     pipeline: PipelineName,
     select: Annotated[list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")] = None,
     layer: Annotated[str | None, typer.Option(help="Only this layer: bronze, silver (with its dimensions) or gold.")] = None,
+    files_per_batch: Annotated[
+        int | None, typer.Option(min=1, max=100_000, metavar="N", help="Files of a batch in this run, instead of what the sources say.")
+    ] = None,
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
     """Take what has landed through bronze, silver and gold."""
     from spark_jobs.cli.run import run_command
 
-    raise typer.Exit(run_command(pipeline, tuple(select or ()), layer, profile, as_json))
+    raise typer.Exit(run_command(pipeline, tuple(select or ()), layer, files_per_batch, profile, as_json))
+
+
+@app.command(epilog=f"Example: weir plan retail\n\n{PLAN_CODES}")
+def plan(pipeline: PipelineName, as_json: Json = False) -> None:
+    """Say what a run would do and why, in about a second: without Spark, also while a run is at work. Changes nothing."""
+    from spark_jobs.cli.plan import plan_command
+
+    raise typer.Exit(plan_command(pipeline, as_json))
 
 
 @app.command(epilog="Example: weir check\n\nExit codes: 0 all is well · 2 problems were found")
@@ -129,6 +142,7 @@ def report(
 def rebuild(
     pipeline: PipelineName,
     tables: Annotated[list[str] | None, typer.Argument(help=TO_REBUILD, metavar="[TABLE]...")] = None,
+    is_all: Annotated[bool, typer.Option("--all", help="Every dimension, silver and gold table that stands.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Build and compare, but replace nothing.")] = False,
     profile: ProfileName = None,
     as_json: Json = False,
@@ -136,23 +150,37 @@ def rebuild(
     """Make tables anew from bronze, with all tables below them: beside the old ones, compared, then swapped."""
     from spark_jobs.cli.rebuild import rebuild_command
 
-    raise typer.Exit(rebuild_command(pipeline, tuple(tables or ()), dry_run, profile, as_json))
+    raise typer.Exit(rebuild_command(pipeline, tuple(tables or ()), is_all, dry_run, profile, as_json))
 
 
 @app.command(epilog=f'Example: weir release retail silver.orders --reason "the shop had a sale, the amounts are right"\n\n{EXIT_CODES}')
-def release(pipeline: PipelineName, table: HeldTable, reason: DecisionReason, profile: ProfileName = None, as_json: Json = False) -> None:
+def release(
+    pipeline: PipelineName,
+    table: HeldTable,
+    reason: DecisionReason,
+    by: DecidedBy = None,
+    profile: ProfileName = None,
+    as_json: Json = False,
+) -> None:
     """Publish a batch that its rules hold back, all the same. Who decided it and why is recorded; the run goes on."""
     from spark_jobs.cli.decide import decide_command
 
-    raise typer.Exit(decide_command(pipeline, table, "release", reason, profile, as_json))
+    raise typer.Exit(decide_command(pipeline, table, "release", reason, by, profile, as_json))
 
 
 @app.command("set-aside", epilog=f'Example: weir set-aside retail silver.orders --reason "amounts in cents"\n\n{EXIT_CODES}')
-def set_aside(pipeline: PipelineName, table: HeldTable, reason: DecisionReason, profile: ProfileName = None, as_json: Json = False) -> None:
+def set_aside(
+    pipeline: PipelineName,
+    table: HeldTable,
+    reason: DecisionReason,
+    by: DecidedBy = None,
+    profile: ProfileName = None,
+    as_json: Json = False,
+) -> None:
     """Put the rows of a batch that its rules hold back into quarantine. Who decided it and why is recorded; the run goes on."""
     from spark_jobs.cli.decide import decide_command
 
-    raise typer.Exit(decide_command(pipeline, table, "set_aside", reason, profile, as_json))
+    raise typer.Exit(decide_command(pipeline, table, "set_aside", reason, by, profile, as_json))
 
 
 @app.command(epilog=f"Example: weir verify retail --select silver.orders --rows 20\n\n{VERIFY_CODES}")

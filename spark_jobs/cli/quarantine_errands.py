@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.quarantine_files import discard_files_command
-from spark_jobs.cli.run import known_profile, load_checked, print_result
+from spark_jobs.cli.run import known_profile, print_result
 from spark_jobs.cli.selecting import check_rules, check_table, make_selection, row_tables
 from spark_jobs.cli.take import take_command
 from spark_jobs.cli.whoami import whoami

@@ -3,17 +3,21 @@
 import json
 import sys
 
-from spark_jobs.cli.run import known_profile, load_checked
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.cli.loading import load_checked
+from spark_jobs.cli.run import known_profile
+from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.loading import Project
 from spark_jobs.config.text import plain_lines
-from spark_jobs.run.rebuild import Rebuild, rebuild_tables
+from spark_jobs.run.rebuild import Rebuild, rebuild_tables, standing_tables
 from spark_jobs.run.result import Status
 
 
-def rebuild_command(name: str, tables: tuple[str, ...], is_dry: bool, profile: str | None, as_json: bool) -> int:
+def rebuild_command(name: str, tables: tuple[str, ...], is_all: bool, is_dry: bool, profile: str | None, as_json: bool) -> int:
     try:
         project = load_checked(name)
-        result = rebuild_tables(project, name, known_profile(project, profile), tables, is_dry)
+        chosen = known_profile(project, profile)
+        result = _rebuild_all(project, name, chosen, tables, is_dry) if is_all else rebuild_tables(project, name, chosen, tables, is_dry)
     except ConfigError as error:
         result = Rebuild(name, Status.CONFIG_ERROR, str(error))
     is_error = result.exit_code not in (0, 3)
@@ -22,3 +26,13 @@ def rebuild_command(name: str, tables: tuple[str, ...], is_dry: bool, profile: s
     if as_json:
         print(json.dumps(result.as_dict()))
     return result.exit_code
+
+
+def _rebuild_all(project: Project, name: str, profile: Profile, tables: tuple[str, ...], is_dry: bool) -> Rebuild:
+    if tables:
+        message, hint = "--all and names of tables contradict one another", "give either --all or the names"
+        raise ConfigError([Problem("the command line", 1, "--all", " ".join(tables), message, hint)])
+    standing = standing_tables(project, name)
+    if not standing:
+        return Rebuild(name, Status.NOTHING_TO_DO, f"no table stands yet; `weir run {name}` makes them")
+    return rebuild_tables(project, name, profile, standing, is_dry)

@@ -5,10 +5,10 @@ import os
 import sys
 from collections.abc import Iterable
 
-from spark_jobs.config.checks import check_pipeline
+from spark_jobs.cli.loading import load_checked
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.lakehouse import Profile
-from spark_jobs.config.loading import Project, load_project
+from spark_jobs.config.loading import Project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.text import plain, plain_lines
 from spark_jobs.run.pipeline import run_pipeline
@@ -16,10 +16,13 @@ from spark_jobs.run.plan import LAYERS
 from spark_jobs.run.result import RunResult, Status
 
 
-def run_command(name: str, select: tuple[str, ...], layer: str | None, profile: str | None, as_json: bool) -> int:
+def run_command(
+    name: str, select: tuple[str, ...], layer: str | None, files_per_batch: int | None, profile: str | None, as_json: bool
+) -> int:
     try:
         project = load_checked(name)
-        result = run_pipeline(project, name, known_profile(project, profile), select, _known_layer(project.pipelines[name], layer))
+        chosen, wanted = known_profile(project, profile), _known_layer(project.pipelines[name], layer)
+        result = run_pipeline(project, name, chosen, select, wanted, files_per_batch=files_per_batch)
     except ConfigError as error:
         result = RunResult(name, Status.CONFIG_ERROR, str(error))
     except KeyboardInterrupt:
@@ -27,15 +30,6 @@ def run_command(name: str, select: tuple[str, ...], layer: str | None, profile: 
         os._exit(130)  # the tables' threads wait for Spark; its JVM ends with this process, and a batch that was cut is done again
     print_result(result, as_json)
     return result.exit_code
-
-
-def load_checked(name: str) -> Project:
-    """The project with this one pipeline; ConfigError with every problem of it."""
-    project = load_project(only=name)
-    problems = check_pipeline(project.pipelines[name], project.conf, project.rules[name])
-    if problems:
-        raise ConfigError(problems)
-    return project
 
 
 def known_profile(project: Project, profile: str | None) -> Profile:

@@ -4,6 +4,11 @@ import getpass
 import os
 import socket
 
+from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.text import one_line
+
+LONGEST_NAME = 200
+
 
 def whoami() -> str:
     """user@host; the user's number where it has no name, as in many containers."""
@@ -12,3 +17,14 @@ def whoami() -> str:
     except (KeyError, OSError):
         user = str(os.getuid())
     return f"{user}@{socket.gethostname()}"
+
+
+def known_as(name: str) -> str:
+    """The name that was given for a person, on one line; ConfigError where nothing is left of it, or it is no name any more."""
+    said = one_line(name)
+    if not 0 < len(said) <= LONGEST_NAME:
+        message = f"it has {len(said):,} characters" if said else "it is empty"
+        raise ConfigError(
+            [Problem("the command line", 1, "--by", said[:LONGEST_NAME], message, f"give a name of 1 to {LONGEST_NAME} characters")]
+        )
+    return said

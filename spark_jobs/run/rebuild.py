@@ -15,6 +15,7 @@ from spark_jobs.config import Project
 from spark_jobs.config.definition import definition_parts
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import SWAPPING, Definition
@@ -88,6 +89,12 @@ def tables_to_rebuild(plan: Plan, named: Collection[str]) -> list[str]:
             where, hint = f"conf/pipelines/{plan.pipeline.name}.yml", did_you_mean(table, allowed)
             raise ConfigError([Problem(where, 1, "table", table, f"there is no table {table!r} that can be rebuilt", hint)])
     return with_below(plan, named or [table for table in redefined_tables(plan) if table in allowed])
+
+
+def standing_tables(project: Project, name: str) -> list[str]:
+    """Every table of the pipeline that can be rebuilt: all that are there but bronze, inputs first."""
+    plan = make_plan(project.pipelines[name], project.conf, Lake(project.lake, name))
+    return [table for table in plan.tables if not table.startswith("bronze.") and table_version(plan.lake.table(table)) is not None]
 
 
 def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> bool:

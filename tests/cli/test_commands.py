@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import ROOT, weir_environ
 
 Weir = Callable[..., subprocess.CompletedProcess[str]]
-OF_TABLES = ("run", "account", "report", "release", "set-aside", "quarantine", "rebuild", "verify", "take", "close")
+OF_TABLES = ("run", "plan", "account", "report", "release", "set-aside", "quarantine", "rebuild", "verify", "take", "close")
 COMMANDS = (*OF_TABLES, "check", "schema", "sample", "setup")
 
 
@@ -137,6 +137,36 @@ def test_run_with_nothing_landed_says_so_without_java(weir: Weir, tmp_path: Path
     assert len(as_json.stdout.splitlines()) == 1
     result = json.loads(as_json.stdout)
     assert (result["pipeline"], result["status"], result["exit_code"], result["run_id"]) == ("retail", "nothing_to_do", 3, None)
+
+
+def test_plan_says_whether_there_is_work_without_java_and_without_a_trace(weir: Weir, tmp_path: Path) -> None:
+    nothing, unknown = weir("plan", "retail"), weir("plan", "retial", "--json")
+    landed = tmp_path / "landing" / "retail" / "orders" / "a.json"
+    landed.parent.mkdir(parents=True)
+    landed.write_text("{}\n")
+    plain, as_json = weir("plan", "retail"), weir("plan", "retail", "--json")
+
+    assert (nothing.returncode, unknown.returncode, plain.returncode, as_json.returncode) == (3, 2, 0, 0)
+    assert f"retail: nothing to do: nothing new in {tmp_path}/landing/retail/orders" in nothing.stdout
+    assert (json.loads(unknown.stdout)["status"], "did you mean 'retail'" in unknown.stderr) == ("config_error", True)
+    assert plain.stdout.splitlines()[:2] == [
+        "retail: work to do: 1 new file; 1 table due, 4 below",
+        "  bronze.orders                1 new file, 3 bytes",
+    ]
+    result = json.loads(as_json.stdout)
+    assert list(result) == ["pipeline", "status", "exit_code", "message", "reasons", "sources", "tables"]
+    assert (result["status"], result["exit_code"], result["reasons"]) == ("work", 0, ["bronze.orders: 1 new file, 3 bytes"])
+    assert result["sources"]["orders"] == {"new_files": 1, "new_bytes": 3, "waiting": 0}
+    assert result["tables"][1] == {"table": "silver.orders", "why": "below bronze.orders"}
+    assert not (tmp_path / "lake").exists()
+
+
+@pytest.mark.parametrize("number", ["0", "100001", "x"])
+def test_run_refuses_a_number_of_files_that_no_source_could_have(weir: Weir, number: str) -> None:
+    refused = weir("run", "retail", "--files-per-batch", number)
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--files-per-batch" in refused.stderr
 
 
 def test_account_before_any_run(weir: Weir) -> None:

@@ -12,6 +12,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.verdicts import BLOCKED, Verdict, Verdicts
+from spark_jobs.run.result import RunResult, Status
 from tests.conftest import Workshop
 
 Weir = Callable[..., Result]
@@ -61,6 +62,35 @@ def test_a_decision_needs_a_reason_and_a_table_that_is_there(weir: Weir) -> None
     assert (without.exit_code, unknown.exit_code) == (2, 2)
     assert "--reason" in without.output
     assert "did you mean 'silver.orders'?" in unknown.output
+
+
+@pytest.mark.parametrize(("name", "said"), [(" \n\x07", "it is empty"), ("x" * 201, "it has 201 characters")], ids=["empty", "too long"])
+def test_who_decided_must_be_a_name(weir: Weir, shop: Workshop, name: str, said: str) -> None:
+    hold(shop, "silver.orders")
+
+    refused = weir("release", "shop", "silver.orders", "--reason", "right", "--by", name)
+
+    assert (refused.exit_code, said in refused.output) == (2, True)
+    assert Ledger(Lake(shop.project.lake, "shop")).rows("decisions") == []
+
+
+@pytest.mark.parametrize("command", ["release", "set-aside"])
+def test_who_decided_is_recorded_as_it_was_given(weir: Weir, shop: Workshop, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    hold(shop, "silver.orders")
+    monkeypatch.setattr("spark_jobs.run.decide.run_pipeline", lambda *_, **__: RunResult("shop", Status.OK, "done"))
+
+    assert weir(command, "shop", "silver.orders", "--reason", "right", "--by", "Ada\tof the\x1b[31m shop\n").exit_code == 0
+
+    [decision] = Ledger(Lake(shop.project.lake, "shop")).rows("decisions")
+    assert (decision["decided_by"], decision["reason"]) == ("Ada of the[31m shop", "right")
+
+
+def test_a_rebuild_of_all_tables_names_none_and_needs_some(weir: Weir) -> None:
+    both, none_there = weir("rebuild", "shop", "silver.orders", "--all"), weir("rebuild", "shop", "--all", "--json")
+
+    assert (both.exit_code, none_there.exit_code) == (2, 3)
+    assert "give either --all or the names" in both.output
+    assert "`weir run shop` makes them" in json.loads(none_there.stdout)["message"]
 
 
 def test_the_rows_of_a_gold_table_cannot_be_set_aside(weir: Weir, shop: Workshop) -> None:

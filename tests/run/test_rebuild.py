@@ -10,7 +10,7 @@ from spark_jobs.lake import failpoints
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.operations.account import sum_up
-from spark_jobs.run.rebuild import Rebuild, rebuild_tables
+from spark_jobs.run.rebuild import Rebuild, rebuild_tables, standing_tables
 from tests.conftest import PROFILE, Workshop
 
 pytestmark = pytest.mark.spark
@@ -114,6 +114,11 @@ def test_a_changed_definition_is_refused_and_a_rebuild_brings_the_rows_to_it(wor
     assert {row["table"] for row in Ledger(Lake(workshop.project.lake, "shop")).rows("definitions") if row["generation"] == 1} >= {
         "gold.total"
     }
+
+    # All tables at once come out as they stand.
+    everything = rebuild(workshop, *standing_tables(workshop.project, "shop"), is_dry=True)
+    every_table = ("dimension.members", "silver.orders", "silver.log", "gold.per_hour", "gold.closed", "gold.total")
+    assert {check.table: check.is_equal for check in everything.differences} == dict.fromkeys(every_table, True)
 
 
 @pytest.mark.parametrize("point", ["swap.before:gold.closed", "swap.after:silver.log", "write.after:silver.log", "marker.after:silver.log"])

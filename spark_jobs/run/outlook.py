@@ -1,0 +1,110 @@
+"""`weir plan`: what a run would do, found without a JVM, without the lease and without writing anything.
+
+What enters: a project and the name of a pipeline. What leaves: an Outlook. It has no work exactly where a run would have none.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from spark_jobs.config import Project
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.ledger import LIVE, SWAPPING
+from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.landing.feed import make_feed
+from spark_jobs.landing.look import Look, look_at, read_if_it_matters
+from spark_jobs.run.plan import ARRIVALS, Plan, check_definitions, due_tables, make_plan, say_nothing
+from spark_jobs.run.why import SWAP, new_bytes, say_why
+
+WORK, NOTHING_TO_DO = "work", "nothing_to_do"
+
+
+@dataclass(frozen=True)
+class Due:
+    """A table that a run would bring up to date. `is_below`: only because of what the run does to its inputs."""
+
+    table: str
+    why: str
+    is_below: bool = False
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The files of a source that bronze is to read, and those that wait for a later run."""
+
+    new_files: int
+    new_bytes: int
+    waiting: int
+
+
+@dataclass(frozen=True)
+class Outlook:
+    pipeline: str
+    message: str
+    sources: dict[str, Expected]
+    tables: tuple[Due, ...]
+
+    @property
+    def status(self) -> str:
+        return WORK if self.tables else NOTHING_TO_DO
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.tables else 3
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "pipeline": self.pipeline,
+            "status": self.status,
+            "exit_code": self.exit_code,
+            "message": self.message,
+            "reasons": [f"{due.table}: {due.why}" for due in self.tables if not due.is_below],
+            "sources": {name: vars(expected) for name, expected in self.sources.items()},
+            "tables": [{"table": due.table, "why": due.why} for due in self.tables],
+        }
+
+
+def look_ahead(project: Project, name: str, now: datetime | None = None) -> Outlook:
+    """What a run of the pipeline would do now; ConfigError where it would refuse."""
+    lake = Lake(project.lake, name)
+    plan = make_plan(project.pipelines[name], project.conf, lake)
+    newest = plan.ledger.definitions()
+    swapping = {table: replace(known, state=LIVE) for table, known in newest.items() if known.state == SWAPPING}
+    plan = replace(plan, definitions=plan.definitions | swapping)
+    check_definitions(plan)
+    looks = _look_at_sources(project, plan, now or datetime.now(UTC))
+    plan = replace(plan, ahead={source: look.ahead for source, look in looks.items()})
+    tables = _find_due(plan, looks, set(swapping))
+    sources = {source: Expected(len(look.to_read), new_bytes(look), len(look.found.waiting)) for source, look in looks.items()}
+    return Outlook(name, _summarise(sources, tables) if tables else say_nothing(project, plan), sources, tables)
+
+
+def _look_at_sources(project: Project, plan: Plan, now: datetime) -> dict[str, Look]:
+    consumed = plan.ledger.consumed_inputs()
+    feeds = {name: make_feed(plan.lake, project.landing, name, source) for name, source in plan.pipeline.sources.items()}
+    return {name: look_at(feed, now, consumed.get(feed.table, {}).get(ARRIVALS), read_if_it_matters) for name, feed in feeds.items()}
+
+
+def _find_due(plan: Plan, looks: dict[str, Look], swapping: set[str]) -> tuple[Due, ...]:
+    """The due tables and those below them, in the order of the data."""
+    found: dict[str, Due] = {}
+    due, consumed = due_tables(plan)
+    verdicts = Verdicts(plan.ledger)
+    for table, inputs in plan.tables.items():
+        above = next((source for source in inputs if source in found), None)
+        if table in swapping:
+            found[table] = Due(table, SWAP)
+        elif table in due:
+            found[table] = Due(table, say_why(plan, table, consumed.get(table), looks, verdicts))
+        elif above:
+            found[table] = Due(table, f"below {above}", is_below=True)
+    return tuple(found.values())
+
+
+def _summarise(sources: dict[str, Expected], tables: tuple[Due, ...]) -> str:
+    files = sum(expected.new_files for expected in sources.values())
+    below = sum(due.is_below for due in tables)
+    due = len(tables) - below
+    said = [f"{files:,} new file{'' if files == 1 else 's'}"] if files else []
+    said.append(f"{due} table{'' if due == 1 else 's'} due" + (f", {below} below" if below else ""))
+    return "; ".join(said)
