@@ -71,7 +71,7 @@ def spark_settings(
         jvm += [f"-XX:SharedArchiveFile={archive}"]
     settings = {
         **ALWAYS,
-        **(LOCAL if profile.master.startswith("local") else _executors(jars, log4j)),
+        **(LOCAL if profile.master.startswith("local") else _executors(small, jars, log4j)),
         **(SMALL if small else {**BIG, "spark.sql.shuffle.partitions": str(cores)}),
         "spark.master": profile.master,
         "spark.driver.memory": profile.driver_memory,
@@ -81,7 +81,7 @@ def spark_settings(
     return settings | {name: str(value) for name, value in profile.spark.items()}
 
 
-def _executors(jars: Path, log4j: Path) -> dict[str, str]:
+def _executors(small: bool, jars: Path, log4j: Path) -> dict[str, str]:
     """Executors elsewhere have this project at the same path. Their log, without values of rows, stands in their folder."""
-    jvm = ["-Duser.timezone=UTC", f"-Dlog4j2.configurationFile={log4j}", "-Dweir.log=executor.log"]
+    jvm = [*(SMALL_JVM if small else BIG_JVM), "-Duser.timezone=UTC", f"-Dlog4j2.configurationFile={log4j}", "-Dweir.log=executor.log"]
     return {"spark.executor.extraClassPath": f"{jars}/*", "spark.executor.extraJavaOptions": " ".join(f'"{option}"' for option in jvm)}

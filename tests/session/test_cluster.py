@@ -19,12 +19,14 @@ pytestmark = pytest.mark.spark
 
 SECRET = "a-secret-of-the-test"
 SPARK_CLASS = str(Path(sys.executable).with_name("spark-class"))
+TABLES = [part for table in ("bronze.words", "silver.words", "gold.word_counts") for part in ("--select", table)]
 WEIR = str(Path(sys.executable).with_name("weir"))
 
 
 @pytest.fixture
 def environ(project: Path) -> dict[str, str]:
     spark = {"SPARK_CONF_DIR": str(project / "spark"), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    spark["SPARK_DAEMON_JAVA_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # master and workers do little here
     return weir_environ(WEIR_HOME=str(project), WEIR_PROFILE="cluster", **spark)
 
 
@@ -60,7 +62,7 @@ def test_a_run_on_a_cluster_works_on_its_workers_and_tells_nobody_the_secret(pro
     with cluster(project, environ) as master:
         profile = project / "conf" / "profiles" / "cluster.yml"
         profile.write_text(for_two_small_workers(profile.read_text(encoding="utf-8"), master), encoding="utf-8")
-        exit_code, said, command_lines = run_and_watch([WEIR, "run", "word_count"], environ)
+        exit_code, said, command_lines = run_and_watch([WEIR, "run", "word_count", *TABLES], environ)
 
     assert exit_code == 0, said
     counted = DeltaTable(project / "lake" / "word_count" / "gold" / "word_counts").to_pyarrow_table(columns=["word", "word_count"])
