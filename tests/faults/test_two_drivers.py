@@ -59,9 +59,8 @@ def test_a_run_beside_a_living_one_is_refused_even_when_that_one_has_stopped_mov
 
 def test_a_jvm_that_outlives_its_killed_parent_keeps_the_pipeline_until_it_ends(damaged_shop: Workshop, expected: Expected) -> None:
     holder = start_stalled(damaged_shop, "write.before:silver.orders", damaged_shop.root / "go")
-    jvm = jvm_of(holder)
+    keeps_it_alive = os.open(f"/proc/{jvm_of(holder)}/fd/0", os.O_WRONLY)  # it ends when nobody holds its standard input any more
     try:
-        os.kill(jvm, signal.SIGSTOP)
         holder.kill()
         holder.communicate()
         code, said = shop.end_weir(shop.start_weir(damaged_shop, "run", "shop"))
@@ -69,7 +68,7 @@ def test_a_jvm_that_outlives_its_killed_parent_keeps_the_pipeline_until_it_ends(
         assert f"held by process {holder.pid} on " in said
         assert "its JVM is ending, try again in a moment" in said
     finally:
-        os.kill(jvm, signal.SIGCONT)
+        os.close(keeps_it_alive)
     result = shop.run_here_when_free(damaged_shop)
     assert result.status is Status.OK, result.message
     shop.assert_converged(damaged_shop, expected)
