@@ -97,7 +97,6 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
         response_timeout=parse_duration(pipeline.decide_within),
         notifiers=_notifier(pipeline, "a batch is held and waits for a decision"),
         trigger_rule="none_failed_min_one_success",
-        retries=0,
         execution_timeout=None,
         dag=dag,
     )

@@ -53,7 +53,7 @@ def make_notice(pipeline: str, what: str, context: Context) -> dict[str, Any]:
     exception: Any = context.get("exception")
     result = getattr(exception, "result", None) or {}
     failed = [table for table in result.get("tables", []) if table.get("state") == "failed"]
-    held = result.get("held", [])
+    held = result.get("held") or getattr(context.get("task"), "held", [])
     facts = {
         "pipeline": pipeline,
         "what": what,

@@ -61,7 +61,10 @@ class RunTables(WeirOperator):
 
 
 class Decide(HITLOperator):
-    """Waits for a person where a batch is held: publish it all the same, set its rows aside, or stop. Skipped where nothing is held."""
+    """Waits for a person where a batch is held: publish it all the same, set its rows aside, or stop. Skipped where nothing is held.
+
+    It is retried, and asks again, where Airflow itself loses an answer: one that comes in the second in which the task begins to wait.
+    """
 
     def __init__(self, *, pipeline: str, run_tasks: Sequence[str], **kwargs: Any) -> None:
         super().__init__(
@@ -71,6 +74,7 @@ class Decide(HITLOperator):
         )
         self.pipeline = pipeline
         self.run_tasks = list(run_tasks)
+        self.held: list[Result] = []
 
     def execute(self, context: Context) -> Any:
         held = held_tables(context, self.run_tasks)
@@ -79,9 +83,15 @@ class Decide(HITLOperator):
         if Asked.of(context["params"]).when_held == "fail":
             result = {"held": held, "pipeline": self.pipeline}
             raise WeirFailedForGood(f"{self.pipeline} ended with {HELD} (data blocked by quality): {_say(held)}", result)
+        self.held = held
         self.subject = f"{self.pipeline}: {', '.join(str(entry['table']) for entry in held)} held, waiting for your decision"
         self.body = body(self.pipeline, held)
         return super().execute(context)
+
+    def process_trigger_event_error(self, event: dict[str, Any]) -> None:
+        if event["error_type"] == "timeout":
+            raise WeirFailedForGood(f"nobody decided within {self.response_timeout}; the batch stays held, and the next run asks again")
+        super().process_trigger_event_error(event)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
         answer = super().execute_complete(context, event)

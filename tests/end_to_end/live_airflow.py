@@ -77,6 +77,11 @@ class LiveAirflow:
             lambda: self.states(dag, run).get(task) in states, f"{NEVER}{task} is {' or '.join(states)}", lambda: self.states(dag, run)
         )
 
+    def wait_for_scheduler(self, line: str) -> None:
+        """Until the scheduler has logged it."""
+        log = self.state.of("scheduler").log
+        wait_for(lambda: line in log.read_text(encoding="utf-8", errors="replace"), f"{NEVER}the scheduler says {line}")
+
     def wait_for_run(self, dag: str, run: str) -> str:
         """How the run ended."""
         path = f"/dags/{dag}/dagRuns/{urllib.parse.quote(run)}"
