@@ -41,4 +41,4 @@ def announce(context: Context, pipeline: str, result: Mapping[str, Any]) -> list
 
 def _last_told(context: Context, asset: Asset) -> Any:
     newest = list(context["inlet_events"][asset].ascending(False).limit(1))
-    return newest[0].extra.get("version") if newest else None
+    return (newest[0].extra or {}).get("version") if newest else None

@@ -6,9 +6,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, AssetAny, DeadlineAlert, DeadlineReference, SyncCallback
+from airflow.sdk import DAG, AssetAny
+from airflow.sdk.api.datamodels._generated import DagRunType
+from airflow.sdk.definitions.callback import SyncCallback
+from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from airflow.sdk.exceptions import AirflowException
-from airflow.utils.types import DagRunType
 from weir_assets import table_asset, table_assets
 from weir_form import LAYERS, form
 from weir_notices import WeirNotifier
@@ -27,7 +29,7 @@ Stage = dict[str, list[str]]
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PLAN_TIMEOUT = timedelta(minutes=10)
 # No backfill: an increment takes what has landed, whatever interval it is started for.
-RUN_TYPES = [kind for kind in DagRunType if kind is not DagRunType.BACKFILL_JOB]
+RUN_TYPES = [kind for kind in DagRunType if kind is not DagRunType.BACKFILL]
 
 
 def build_dags(root: Path) -> tuple[dict[str, DAG], list[str]]:

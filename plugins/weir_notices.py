@@ -51,6 +51,7 @@ def make_notice(pipeline: str, what: str, context: Context) -> dict[str, Any]:
     """The notice as data, `text` for a person."""
     instance: Any = context.get("ti")
     exception: Any = context.get("exception")
+    deadline_run: Any = {} if instance else context.get("dag_run") or {}
     result = getattr(exception, "result", None) or {}
     failed = [table for table in result.get("tables", []) if table.get("state") == "failed"]
     held = result.get("held") or getattr(context.get("task"), "held", [])
@@ -58,7 +59,7 @@ def make_notice(pipeline: str, what: str, context: Context) -> dict[str, Any]:
         "pipeline": pipeline,
         "what": what,
         "task": instance.task_id if instance else None,
-        "run": instance.run_id if instance else (context.get("dag_run") or {}).get("dag_run_id"),
+        "run": instance.run_id if instance else deadline_run.get("dag_run_id"),
         "tables": [entry["table"] for entry in [*held, *failed]],
         "rules": [rule for entry in held for rule in entry["rules"]],
         "rows_held": sum(entry["rows"] for entry in held),

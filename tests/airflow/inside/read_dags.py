@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
@@ -37,15 +37,16 @@ def main() -> None:
 
 
 def describe(dag: DAG) -> dict[str, Any]:
+    schedule, deadline = cast("Any", dag.schedule), cast("list[Any]", dag.deadline or [])
     return {
         "owner": dag.owner,
         "tags": sorted(dag.tags),
         "catchup": dag.catchup,
         "max_active_runs": dag.max_active_runs,
         "run_types": sorted(dag.allowed_run_types or []),
-        "schedule": [asset.name for asset in dag.schedule.objects] if isinstance(dag.schedule, AssetAny) else dag.schedule,
+        "schedule": [asset.name for asset in schedule.objects] if isinstance(schedule, AssetAny) else schedule,
         "doc_md": dag.doc_md,
-        "deadline": [alert.interval.total_seconds() for alert in dag.deadline or []],
+        "deadline": [alert.interval.total_seconds() for alert in deadline],
         "form": {name: param.schema for name, param in ((name, dag.params.get_param(name)) for name in dag.params)},
         "retries": {task.task_id: task.retries for task in dag.tasks},
         "pools": sorted({task.pool for task in dag.tasks}),
