@@ -12,7 +12,7 @@ from airflow.models.asset import AssetActive
 from airflow.models.dag import DagModel
 from airflow.models.dagcode import DagCode
 from airflow.models.errors import ParseImportError
-from airflow.sdk import DAG, AssetAny
+from airflow.sdk import DAG
 from airflow.utils.session import create_session
 from sqlalchemy import select
 
@@ -44,7 +44,7 @@ def describe(dag: DAG) -> dict[str, Any]:
         "catchup": dag.catchup,
         "max_active_runs": dag.max_active_runs,
         "run_types": sorted(dag.allowed_run_types or []),
-        "schedule": [asset.name for asset in schedule.objects] if isinstance(schedule, AssetAny) else schedule,
+        "schedule": [asset.name for asset in schedule.objects] if hasattr(schedule, "objects") else schedule,
         "doc_md": dag.doc_md,
         "deadline": [alert.interval.total_seconds() for alert in deadline],
         "form": {name: param.schema for name, param in ((name, dag.params.get_param(name)) for name in dag.params)},
