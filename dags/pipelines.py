@@ -3,9 +3,11 @@
 import os
 from pathlib import Path
 
+from airflow.sdk import get_parsing_context
 from weir_dag import build_dags
 
 ROOT = Path(os.environ.get("WEIR_HOME") or Path(__file__).resolve().parents[1])
 
-dags, _ = build_dags(ROOT)
+# A task that is about to run needs its own DAG alone.
+dags, _ = build_dags(ROOT, only=get_parsing_context().dag_id)
 globals().update(dags)

@@ -32,8 +32,8 @@ PLAN_TIMEOUT = timedelta(minutes=10)
 RUN_TYPES = [kind for kind in DagRunType if kind is not DagRunType.BACKFILL]
 
 
-def build_dags(root: Path) -> tuple[dict[str, DAG], list[str]]:
-    """The DAGs of conf/pipelines by name, and what is wrong with the files that have none and with expectation files.
+def build_dags(root: Path, only: str | None = None) -> tuple[dict[str, DAG], list[str]]:
+    """The DAGs of conf/pipelines by name, or `only` this one, and what is wrong with the files that have none and with expectation files.
 
     A pipeline keeps its DAG when only what is expected of its tables is broken: its next run says so and fails, which is louder than
     a DAG that is gone.
@@ -42,6 +42,8 @@ def build_dags(root: Path) -> tuple[dict[str, DAG], list[str]]:
     pipelines: dict[str, Pipeline] = {}
     problems: list[str] = []
     for path in sorted((root / "conf" / "pipelines").glob("*.yml")):
+        if only is not None and path.stem != only:
+            continue
         try:
             pipelines[path.stem] = load_pipeline(path, root)
             dags[path.stem] = pipeline_dag(pipelines[path.stem], root)
@@ -49,7 +51,7 @@ def build_dags(root: Path) -> tuple[dict[str, DAG], list[str]]:
             problems.append(str(error))
         except AirflowException as error:
             problems.append(f"conf/pipelines/{path.name}: {error}")
-    _, broken = survey_rules(root, pipelines)
+    _, broken = survey_rules(root, pipelines, only)
     return dags, problems + [str(problem) for problem in broken]
 
 

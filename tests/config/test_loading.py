@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -274,17 +273,3 @@ def test_loading_imports_no_engine_and_no_sql_parser() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert done.stdout == "4 []\n"
-
-
-def test_a_hundred_pipeline_files_are_loaded_well_within_the_time_that_a_dag_folder_may_take(workspace: Workspace) -> None:
-    """Measured: 0.12 s of CPU for a hundred files of the size of conf/pipelines/retail.yml, in Airflow's environment as in this one."""
-    text = (ROOT / "conf/pipelines/retail.yml").read_text(encoding="utf-8")
-    files = [
-        workspace.write(f"conf/pipelines/p{number}.yml", text.replace("pipeline: retail", f"pipeline: p{number}")) for number in range(100)
-    ]
-
-    started = time.process_time()
-    loaded = [load_pipeline(file, workspace.root).name for file in files]
-
-    assert len(loaded) == 100
-    assert time.process_time() - started < 2
