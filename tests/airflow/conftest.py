@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -93,10 +94,10 @@ def airflow(project: Path, fake_weir: Path) -> Airflow:
     return prepared
 
 
-def run_inside(airflow: Airflow, script: str, *arguments: str) -> str:
-    """Runs a script of tests/airflow/inside with Airflow's Python and returns the last line it printed."""
+def run_inside(airflow: Airflow, script: str, *arguments: str, settings: Mapping[str, str] | None = None) -> str:
+    """Runs a script of tests/airflow/inside with Airflow's Python and returns the last line it printed. `settings` are variables on top."""
     command = [str(AIRFLOW_PYTHON), str(Path(__file__).with_name("inside") / script), *arguments]
-    environ = airflow_environ(airflow.root, airflow.environ)
+    environ = airflow_environ(airflow.root, airflow.environ) | dict(settings or {})
     ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 0, (ended.stdout + ended.stderr)[-3000:]
     return ended.stdout.splitlines()[-1]
