@@ -153,14 +153,17 @@ def _schedule(pipeline: Pipeline) -> str | AssetAny | None:
 
 
 def _notifier(pipeline: Pipeline, what: str) -> WeirNotifier:
-    return WeirNotifier(pipeline=pipeline.name, what=what, webhook=pipeline.notify.webhook, email=pipeline.notify.email)
+    return WeirNotifier(pipeline=pipeline.name, what=what, **_channels(pipeline))
+
+
+def _channels(pipeline: Pipeline) -> dict[str, Any]:
+    notify = pipeline.notify
+    return {"to_log": notify.log, "webhook": notify.webhook, "email": list(notify.email)}
 
 
 def _deadline(pipeline: Pipeline) -> DeadlineAlert | None:
     """A run that is not done in time is told of while it still runs."""
     if pipeline.deadline is None:
         return None
-    told = {"pipeline": pipeline.name, "what": f"a run is not done after {pipeline.deadline}"}
-    channels = {"webhook": pipeline.notify.webhook, "email": list(pipeline.notify.email)}
-    callback = SyncCallback(WeirNotifier, kwargs={**told, **channels})
-    return DeadlineAlert(DeadlineReference.DAGRUN_QUEUED_AT, parse_duration(pipeline.deadline), callback)
+    told = {"pipeline": pipeline.name, "what": f"a run is not done after {pipeline.deadline}", **_channels(pipeline)}
+    return DeadlineAlert(DeadlineReference.DAGRUN_QUEUED_AT, parse_duration(pipeline.deadline), SyncCallback(WeirNotifier, kwargs=told))

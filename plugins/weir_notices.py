@@ -16,14 +16,22 @@ class WeirNotifier(BaseNotifier):
     """`what` happened, told to every channel that the pipeline file names."""
 
     def __init__(
-        self, *, pipeline: str, what: str, webhook: str | None = None, email: Sequence[str] = (), context: Context | None = None
+        self,
+        *,
+        pipeline: str,
+        what: str,
+        to_log: bool = True,
+        webhook: str | None = None,
+        email: Sequence[str] = (),
+        context: Context | None = None,
     ) -> None:
         super().__init__(context=context)
-        self.pipeline, self.what, self.webhook, self.email = pipeline, what, webhook, list(email)
+        self.pipeline, self.what, self.to_log, self.webhook, self.email = pipeline, what, to_log, webhook, list(email)
 
     def notify(self, context: Context) -> None:
         notice = make_notice(self.pipeline, self.what, context)
-        self.log.error("%s", notice["text"])
+        if self.to_log:
+            self.log.error("%s", notice["text"])
         problems = []
         for channel in (self._to_webhook, self._to_email):
             try:

@@ -88,7 +88,7 @@ class Execution:
         consumed = self.consumed.get(table)
         errand = context.order.errand
         if not self.plan.is_due(table, consumed) and (errand is None or errand.table != table):
-            self._change(table, state=State.UP_TO_DATE)
+            self._change(table, state=State.UP_TO_DATE, version=self.plan.version(table))
             return
         if stopping.asked_by():
             self.is_cut = True

@@ -90,7 +90,9 @@ def _run_held(
     warnings = _register(project, plan, lease, files_per_batch)
     due, consumed = due_tables(plan)
     if not due and errand is None:
-        return RunResult(name, Status.NOTHING_TO_DO, say_nothing(project, plan), seconds=time.monotonic() - started, warnings=warnings)
+        standing = tuple(TableRun(table, State.UP_TO_DATE, version=plan.version(table)) for table in plan.tables)
+        seconds = time.monotonic() - started
+        return RunResult(name, Status.NOTHING_TO_DO, say_nothing(project, plan), seconds=seconds, tables=standing, warnings=warnings)
     check_rules(project, name)
     order = new_order(project, profile, plan, lease, errand)
     plan, notes = note_definitions(plan, order.run_id)
