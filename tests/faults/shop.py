@@ -193,7 +193,7 @@ def run_when_free(workshop: Workshop, *arguments: str, armed: str = "") -> tuple
 def run_here_when_free(workshop: Workshop) -> RunResult:
     """The same without a JVM of its own."""
     for _ in range(5_000):
-        result = workshop.run("shop")
+        result = workshop.run_beside_others("shop")
         if result.status is not Status.LEASED:
             return result
     raise AssertionError(result.message)

@@ -73,7 +73,7 @@ def run_to_rest(workshop: Workshop, spec: str) -> None:
 def run_twice_at_once(workshop: Workshop) -> None:
     """Two runs start together: one works, the other ends at once, or both do so one after the other."""
     results: list[RunResult] = []
-    threads = [threading.Thread(target=lambda: results.append(workshop.run("world"))) for _ in range(2)]
+    threads = [threading.Thread(target=lambda: results.append(workshop.run_beside_others("world"))) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
