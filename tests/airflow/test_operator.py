@@ -122,7 +122,7 @@ def test_a_terminated_task_ends_the_command_and_what_it_started(airflow: Airflow
     command = [str(AIRFLOW_PYTHON), "-m", "airflow", "dags", "test", "hanging"]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as runner:
         assert runner.stdout is not None
-        watchdog = threading.Timer(60, runner.kill)
+        watchdog = threading.Timer(180, runner.kill)
         watchdog.start()
         is_ready = any('"event":"ready"' in line for line in runner.stdout)
         runner.send_signal(signal.SIGTERM)
