@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 from spark_jobs.service.keys import USER
 from spark_jobs.service.start import start_service
 from spark_jobs.service.stop import stop_service
-from tests.airflow.postgres import postgres
+from tests.airflow.postgres import PostgresMissing, find_binaries, postgres
 from tests.conftest import ROOT, weir_environ
 from tests.end_to_end.live_airflow import LiveAirflow
 from tests.report.conftest import CHROMIUM, FLAGS
@@ -79,7 +79,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def live(project: Path) -> Iterator[LiveAirflow]:
-    environ = weir_environ(WEIR_RETRY_SECONDS="1", PATH=os.environ["PATH"])
+    environ = weir_environ(WEIR_RETRY_SECONDS="1")
+    try:
+        find_binaries()
+    except PostgresMissing as missing:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(missing))
     with postgres() as database:
         started = start_service(project, environ, port=0, database=database)
         password = json.loads((project / "airflow_home" / "passwords.json").read_text(encoding="utf-8"))[USER]
