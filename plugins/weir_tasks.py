@@ -97,7 +97,7 @@ class Decide(HITLOperator):
         answer = super().execute_complete(context, event)
         user = answer["responded_by_user"] or {}
         by = user.get("name") or user.get("id") or "somebody in Airflow"
-        choice, reason = answer["chosen_options"][0], str(answer["params_input"]["reason"]).strip()
+        choice, reason = answer["chosen_options"][0], str(answer["params_input"].get("reason") or "").strip()
         if not reason:
             raise WeirFailedForGood(f"{by} chose {choice!r} without a reason, and nothing was done; clear this task to be asked again")
         self.log.info("%s decided: %s, because: %s", by, choice, reason)

@@ -1,0 +1,51 @@
+"""Gives every answer to the question about a held batch, as Airflow hands them to the task, and prints what comes of each."""
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any, cast
+
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowException
+from weir_operator import WeirFailedForGood
+from weir_tasks import REASON, RELEASE, SET_ASIDE, STOP, CarryOut, Decide
+
+HELD = {"table": "silver.readings", "rules": ["usual_volume"], "rows": 3, "message": "silver.readings: 3 rows are held"}
+
+
+def main() -> None:
+    told = {choice: answer(choice, {"reason": " a sale "}) for choice in (RELEASE, SET_ASIDE, STOP)}
+    told |= {
+        "no reason": answer(RELEASE, {"reason": "  "}),
+        "no form": answer(RELEASE, {}),
+        "nobody": ask({"error_type": "timeout", "error": ""}),
+    }
+    print(json.dumps(told | {"carried out": carry_out(told[SET_ASIDE]["result"])}))
+
+
+def answer(choice: str, form: dict[str, str]) -> dict[str, Any]:
+    at, user = datetime(2026, 1, 1, tzinfo=UTC), {"id": "1", "name": "ada"}
+    return ask({"chosen_options": [choice], "params_input": form, "responded_at": at, "responded_by_user": user})
+
+
+def ask(event: dict[str, Any]) -> dict[str, Any]:
+    task = Decide(task_id="decide", pipeline="shop", run_tasks=["run"], params={"reason": REASON}, response_timeout=timedelta(days=1))
+    try:
+        return {"result": task.execute_complete(context({"held": [HELD]}), event)}
+    except AirflowException as error:
+        return {"is_final": isinstance(error, WeirFailedForGood), "text": str(error)}
+
+
+def carry_out(decision: Any) -> Any:
+    task = CarryOut(task_id="carry_out", pipeline="shop", root=os.environ["WEIR_HOME"], tables=["silver.readings"], decide_task="decide")
+    return [result["arguments"] for result in task.execute(context(decision))]
+
+
+def context(value: Any) -> Context:
+    """A task instance whose upstream tasks returned the value."""
+    told = SimpleNamespace(xcom_pull=lambda task_ids: value, dag_id="shop", run_id="r", task_id="t", try_number=1)
+    return cast("Context", {"ti": told, "params": {}})
+
+
+main()
