@@ -24,6 +24,7 @@ MAINTAIN_CODES = (
     "Exit codes: 0 done · 1 engine failure · 2 configuration or usage, or a table whose retention is too short · 3 nothing to do · "
     "5 another run holds the pipeline"
 )
+STATE_CODES = "Exit codes: 0 shown · 2 configuration or usage · 3 no state yet · 5 another run holds the pipeline"
 ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
 PLAN_CODES = "Exit codes: 0 there is work · 1 a table cannot be read · 2 configuration or usage · 3 nothing to do"
 TO_REBUILD = "Tables, as in silver.orders; without them those whose definition has changed."
@@ -199,6 +200,21 @@ def verify(
     from spark_jobs.cli.verify import verify_command
 
     raise typer.Exit(verify_command(pipeline, tuple(select or ()), rows, profile, as_json))
+
+
+@app.command(epilog=f"Example: weir state clickstream user_sessions --key user_id=7\n\n{STATE_CODES}")
+def state(
+    pipeline: PipelineName,
+    table: Annotated[str, typer.Argument(help="A native gold table (state, dedup or join), as in gold.user_sessions.", metavar="TABLE")],
+    key: Annotated[list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only this key; once per column of the key.")] = None,
+    rows: Annotated[int, typer.Option(min=0, max=1_000, help="How many rows of each store are shown.")] = 10,
+    profile: ProfileName = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a native stateful table keeps in its state store: operators, rows and values, sensitive ones masked. Changes nothing."""
+    from spark_jobs.cli.state import state_command
+
+    raise typer.Exit(state_command(pipeline, table, tuple(key or ()), rows, profile, as_json))
 
 
 @app.command(epilog=f"Example: weir maintain retail --dry-run\n\n{MAINTAIN_CODES}")

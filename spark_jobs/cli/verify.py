@@ -40,7 +40,7 @@ def _known_profile(project: Project, profile: str | None) -> str:
 
 def _tell(check: TableCheck) -> None:
     """A line when a table is done."""
-    state = "failed" if check.error else "equal" if check.is_equal else "different"
+    state = "failed" if check.error else "skipped" if check.skipped else "equal" if check.is_equal else "different"
     print(f"{check.table:<34} {state:<10} {_numbers(check)} in {check.seconds:.1f} s", file=sys.stderr, flush=True)
 
 

@@ -13,9 +13,10 @@ from spark_jobs.config.checks_sources import check_sources
 from spark_jobs.config.checks_sql import Columns, check_sql_table
 from spark_jobs.config.columns import aggregate_columns, dimension_columns, silver_columns
 from spark_jobs.config.errors import Problem, did_you_mean, set_aside_repeats
+from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import gold_inputs
 from spark_jobs.config.loading import LAKEHOUSE, Project, pipeline_file, survey_project
-from spark_jobs.config.pipeline import Gold, Pipeline
+from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.report import Report
 from spark_jobs.config.rule_files import PipelineRules
 
@@ -73,7 +74,9 @@ def _check_sql_tables(pipeline: Pipeline, others: Mapping[str, Columns | None], 
     tables: dict[str, Columns | None] = {f"bronze.{name}": None for name in pipeline.sources}
     tables |= {f"dimension.{name}": dimension_columns(dimension) for name, dimension in pipeline.dimensions.items()}
     tables |= {f"silver.{name}": silver_columns(pipeline, name) for name in pipeline.silver}
-    tables |= {f"gold.{name}": aggregate_columns(pipeline, gold) if gold.from_ else None for name, gold in pipeline.gold.items()}
+    tables |= {
+        f"gold.{name}": aggregate_columns(pipeline, gold) if gold.from_ or gold.join else None for name, gold in pipeline.gold.items()
+    }
     for name in _gold_in_order(pipeline, conf, report):
         if pipeline.gold[name].sql is not None:
             read = _readable_inputs(pipeline.gold[name], conf)

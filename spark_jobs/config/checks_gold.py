@@ -6,20 +6,26 @@ from pathlib import Path as FilePath
 
 from spark_jobs.config.checks_columns import Path
 from spark_jobs.config.checks_exact import judge_sums
+from spark_jobs.config.checks_hooks import read_module
 from spark_jobs.config.checks_late import check_emit, check_others_watermark, check_watermark
+from spark_jobs.config.checks_native import check_native, check_native_modes
 from spark_jobs.config.checks_others import is_unloaded
 from spark_jobs.config.columns import ANY, OF_PROCESSING, WINDOW, silver_columns
-from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import judge_measure, judge_row_expression
+from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import table_names
 from spark_jobs.config.names import name_at_home, parse_duration, shorten
-from spark_jobs.config.pipeline import Gold, Pipeline, Silver
+from spark_jobs.config.pipeline import Pipeline, Silver
 from spark_jobs.config.report import Report
 from spark_jobs.config.types import is_complex
 
-ORIGINS = ("from", "sql", "python")
-# Which keys belong to which origin.
-ONLY_FOR = dict.fromkeys(("window", "group_by", "measures", "where", "watermark", "late"), "from") | {"inputs": "python"}
+ORIGINS = ("from", "sql", "python", "join")
+AGGREGATES, STATE = ("from",), ("state",)
+ONLY_FOR = {
+    **dict.fromkeys(("window", "group_by", "measures"), AGGREGATES), "where": ("from", "state", "dedup"), "watermark": ("from", "state"),
+    "inputs": ("python",), **dict.fromkeys(("key", "columns", "timers"), STATE),
+}  # fmt: skip
+"""Which keys belong to which kind of table; `from` stands for one that aggregates."""
 
 
 def check_gold(pipeline: Pipeline, name: str, gold: Gold, others: Collection[str], conf: FilePath, report: Report) -> None:
@@ -28,10 +34,17 @@ def check_gold(pipeline: Pipeline, name: str, gold: Gold, others: Collection[str
     given = [origin for origin in ORIGINS if _value(gold, origin) is not None]
     if len(given) != 1:
         found = f"{' and '.join(map(repr, given))} are given" if given else "none is given"
-        report.add(path, given, f"a gold table has exactly one of 'from', 'sql' and 'python', but {found}", "keep or add one")
+        report.add(path, given, f"a gold table has exactly one of 'from', 'sql', 'python' and 'join', but {found}", "keep or add one")
+        return
+    ways = [key for key in ("measures", "state", "dedup") if _value(gold, key)]
+    if gold.from_ and len(ways) > 1:
+        message = f"a table made by 'from' has one of 'measures', 'state' and 'dedup', but {' and '.join(map(repr, ways))} are given"
+        report.add((*path, ways[-1]), _value(gold, ways[-1]), message, "keep one; another table may have the other")
         return
     _check_combination(gold, given[0], path, report)
-    if gold.from_ is not None:
+    if gold.is_native:
+        check_native(pipeline, gold, conf, path, report)
+    elif gold.from_ is not None:
         _check_aggregate(pipeline, gold, others, conf, path, report)
     if gold.python is not None:
         _check_inputs(pipeline, name, gold, others, conf, path, report)
@@ -43,12 +56,17 @@ def _value(gold: Gold, key: str) -> object:
 
 
 def _check_combination(gold: Gold, origin: str, path: Path, report: Report) -> None:
-    for key, needed in ONLY_FOR.items():
-        if _value(gold, key) and needed != origin:
-            message = f"{key!r} is incompatible with {origin!r}: it belongs to {needed!r}"
-            report.add((*path, key), _value(gold, key), message, f"remove {key}, or use {needed}")
-    check_emit(gold, origin, path, report)
-    if origin == "from" and not gold.measures:
+    kind = gold.kind if gold.is_native else origin
+    own = {} if gold.is_native else {"late": AGGREGATES, "state": ("from",), "dedup": ("from",)}
+    for key, needed in {**ONLY_FOR, **own}.items():
+        if _value(gold, key) and kind not in needed:
+            message = f"{key!r} is incompatible with {kind!r}: it belongs to {needed[0]!r}"
+            report.add((*path, key), _value(gold, key), message, f"remove {key}, or use {needed[0]}")
+    if gold.is_native:
+        check_native_modes(gold, path, report)
+    else:
+        check_emit(gold, origin, path, report)
+    if kind == "from" and not gold.measures:
         message = "'measures' is missing: a table made by 'from' aggregates rows"
         report.add(path, gold.from_, message, "add measures, as in {order_count: count(*)}")
     if origin == "python" and not gold.inputs:
@@ -101,7 +119,7 @@ def _check_result_names(gold: Gold, path: Path, report: Report) -> None:
 def _check_window(gold: Gold, silver: Silver, known: dict[str, str], path: Path, report: Report) -> None:
     window = gold.window
     assert window is not None
-    if window.slide is not None and parse_duration(window.slide) > parse_duration(window.size):
+    if window.slide is not None and window.size and parse_duration(window.slide) > parse_duration(window.size):
         message = f"the slide of {window.slide} is longer than the size of {window.size}: rows between windows would be in none"
         report.add((*path, "window", "slide"), window.slide, message, "make it at most the size")
     if window.column is None:
@@ -125,15 +143,8 @@ def _check_inputs(pipeline: Pipeline, name: str, gold: Gold, others: Collection[
 def _check_function(gold: Gold, python: str, conf: FilePath, path: Path, report: Report) -> None:
     """The function must stand in the file, with one parameter for each input; the file is read, not run."""
     file, _, function = python.partition(":")
-    if not (conf / file).is_file():
-        there = sorted(found.relative_to(conf).as_posix() for found in conf.rglob("*.py"))
-        report.add((*path, "python"), python, f"there is no file conf/{file}", did_you_mean(file, there))
-        return
-    try:
-        module = ast.parse((conf / file).read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError) as error:
-        reason = error.msg if isinstance(error, SyntaxError) else "it is not UTF-8 text"
-        report.add_in_file(conf / file, getattr(error, "lineno", None) or 1, "", python, f"the file is not Python: {reason}", "correct it")
+    module = read_module(python, conf, (*path, "python"), report)
+    if module is None:
         return
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     if report.require((*path, "python"), function, list(functions), f"function in conf/{file} called"):

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from spark_jobs.config.checks_columns import Path
-from spark_jobs.config.pipeline import Gold, Silver
+from spark_jobs.config.gold import Gold
+from spark_jobs.config.pipeline import Silver
 from spark_jobs.config.report import Report
 
 ABOUT_WINDOWS = {
@@ -28,6 +29,10 @@ def check_emit(gold: Gold, origin: str, path: Path, report: Report) -> None:
             report.add((*path, key), value, message, f"remove {key}, or write emit: update or emit: append")
     elif gold.watermark is None:
         _check_without_watermark(gold, path, report)
+    elif gold.late == "keep" and gold.kind == "sessions":
+        message = "'late: keep' is incompatible with sessions: they are made anew from all rows of their group, late ones among them"
+        hint = "remove late, which takes late rows in; or use state with a watermark, which sets them aside"
+        report.add((*path, "late"), gold.late, message, hint)
 
 
 def check_watermark(gold: Gold, silver: Silver, known: Mapping[str, str], path: Path, report: Report) -> None:

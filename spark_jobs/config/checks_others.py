@@ -71,4 +71,5 @@ def _columns(pipeline: Pipeline, layer: str, name: str) -> Columns | None:
         return dimension_columns(pipeline.dimensions[name])
     if layer == "silver":
         return silver_columns(pipeline, name)
-    return aggregate_columns(pipeline, pipeline.gold[name]) if pipeline.gold[name].from_ else None
+    gold = pipeline.gold[name]
+    return aggregate_columns(pipeline, gold) if gold.from_ or gold.join else None

@@ -14,8 +14,8 @@ from spark_jobs.config.checks_exact import explain, floating_sums, is_floating
 from spark_jobs.config.columns import ANY
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import order_dependent, unknown_functions, unstable_functions
+from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import shorten
-from spark_jobs.config.pipeline import Gold
 from spark_jobs.config.report import Report
 from spark_jobs.config.sql import DIALECT, SqlError, line_in, located_tables, parse_query
 

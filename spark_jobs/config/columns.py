@@ -1,7 +1,8 @@
 """The columns of a table with their types, as its definition gives them: what expressions, keys and SQL may name."""
 
+from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import name_at_home
-from spark_jobs.config.pipeline import Dimension, Gold, Pipeline, Silver
+from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
 
 ROW_ORIGIN = {
     "_arrived_at": "timestamp",
@@ -49,9 +50,35 @@ def silver_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
 
 
 def aggregate_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
-    """The columns of a gold table made by `from` and measures."""
+    """The columns of a gold table made by `from` and measures, or by a native query."""
+    if gold.is_native:
+        return _native_columns(pipeline, gold) | {"_processed_at": "timestamp"}
     home, name = pipeline.home_of(gold.from_ or ""), name_at_home(gold.from_ or "").removeprefix("silver.")
     known = silver_columns(home, name) if home and name in home.silver else {}
     groups = {name: known.get(name, ANY) for name in gold.group_by}
-    system = {"_row_count": "bigint"} | ({"_revision": "int"} if gold.watermark else {}) | {"_processed_at": "timestamp"}
+    system = (
+        {"_row_count": "bigint"}
+        | ({"_revision": "int"} if gold.watermark and gold.kind == "windows" else {})
+        | {"_processed_at": "timestamp"}
+    )
     return (WINDOW if gold.window else {}) | groups | dict.fromkeys(gold.measures, ANY) | system
+
+
+def _native_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
+    """What a native query publishes: the columns that its class emits, the whole row of dedup, what a join takes."""
+    known = {
+        table: silver_columns(pipeline, name_at_home(table).removeprefix("silver.")) for table, _ in gold.delays if _is_own(pipeline, table)
+    }
+    if gold.join:
+        sides = {side: known.get(definition.from_, {}) for side, definition in gold.join.sides.items()}
+        taken = {name: path.partition(".") for name, path in gold.join.take.items()}
+        places = {f"_{side}_{name}": ROW_ORIGIN[f"_{name}"] for side in sides for name in ("file_id", "line")}
+        return {name: sides.get(side, {}).get(column, ANY) for name, (side, _, column) in taken.items()} | places
+    if gold.dedup:
+        return {name: kind for name, kind in known.get(str(gold.from_), {}).items() if name not in OF_PROCESSING}
+    return dict(gold.columns or {})
+
+
+def _is_own(pipeline: Pipeline, table: str) -> bool:
+    layer, _, name = table.partition(".")
+    return layer == "silver" and name in pipeline.silver

@@ -22,7 +22,7 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
     layer, _, name = table.partition(".")
     definition: Any = next(found for kind, known_as, found in pipeline.tables() if (kind, known_as) == (layer, name))
     parts: dict[str, Any] = definition.model_dump(mode="json", by_alias=True)
-    for column in parts.get("columns", {}).values():
+    for column in parts.get("columns", {}).values() if layer != "gold" else ():
         del column["sensitive"]  # concerns what is shown of a row, not the row
     if layer in ("dimension", "silver"):
         parts["(format of its source)"] = pipeline.sources[definition.from_].format
@@ -30,7 +30,7 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
         parts["give_up_after"] = {dimension: lookup.pop("give_up_after") for dimension, lookup in parts["lookup"].items()}
         parts["(history of its dimensions)"] = {dimension: pipeline.dimensions[dimension].history for dimension in definition.lookup}
         parts["(a gold table has a watermark on it)"] = pipeline.is_watermarked(name)
-    if layer == "gold" and (file := definition.sql or (definition.python or "").partition(":")[0]):
+    if layer == "gold" and (file := definition.sql or (definition.python or definition.state or "").partition(":")[0]):
         parts["(content of its file)"] = hashlib.sha256((conf / file).read_bytes()).hexdigest()
     if layer == "gold" and other_pipeline(definition.from_ or "") and definition.window and not definition.window.column:
         silver = pipeline.silver_named(definition.from_)
@@ -41,7 +41,7 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
 def harmful_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """The parts whose change makes old rows wrong. A table by SQL or Python is made as a whole in any case."""
     layer = table.partition(".")[0]
-    if layer == "gold" and not old.get("from") and not new.get("from"):
+    if layer == "gold" and not any(parts.get(key) for parts in (old, new) for key in ("from", "join")):
         return []
     changed = [part for part in {**old, **new} if old.get(part) != new.get(part) and part not in HARMLESS[layer]]
     return [deeper for part in changed for deeper in _within(part, old.get(part), new.get(part))]

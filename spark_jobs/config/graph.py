@@ -11,8 +11,9 @@ from pathlib import Path
 from spark_jobs.config.document import name_in_project
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.expectations import Rule
+from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import other_pipeline
-from spark_jobs.config.pipeline import Gold, Pipeline
+from spark_jobs.config.pipeline import Pipeline
 
 _WORDS = re.compile(
     r"""--[^\n]* | /\*.*?\*/ | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*"
@@ -62,7 +63,8 @@ def order_tables(pipeline: Pipeline, conf: Path) -> dict[str, tuple[str, ...]]:
 
 
 def gold_inputs(gold: Gold, conf: Path) -> list[str]:
-    named = [*([gold.from_] if gold.from_ else []), *gold.inputs]
+    sides = [side.from_ for side in gold.join.sides.values()] if gold.join else []
+    named = [*([gold.from_] if gold.from_ else []), *sides, *gold.inputs]
     if gold.sql is not None:
         named += tables_named_in((conf / gold.sql).read_text(encoding="utf-8"), pipeline_names(conf))
     return list(dict.fromkeys(named))

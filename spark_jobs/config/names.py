@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 NAME_RULE = "lower-case letters, digits and _, starting with a letter, at most 63 characters"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -68,6 +68,11 @@ def check_duration(value: str) -> str:
     return value.strip()
 
 
+def as_list(value: object) -> object:
+    """`key: order_id` is short for `key: [order_id]`."""
+    return [value] if isinstance(value, str) else value
+
+
 def shorten(value: object, limit: int = 60) -> str:
     """A value for an error message: quoted, on one line, never longer than a line."""
     text = repr(value)
@@ -80,3 +85,5 @@ ColumnName = Annotated[str, AfterValidator(check_column), WithJsonSchema({"type"
 RelativePath = Annotated[str, AfterValidator(check_relative_path)]
 Duration = Annotated[str, AfterValidator(check_duration)]
 OtherTable = Annotated[str, AfterValidator(check_other_table)]
+Names = Annotated[list[ColumnName], BeforeValidator(as_list, json_schema_input_type=ColumnName | list[ColumnName])]
+Tables = Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=str | list[str])]

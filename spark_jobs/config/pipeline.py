@@ -6,17 +6,15 @@ The models hold what one file can say about itself. What needs several keys, SQL
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, PrivateAttr, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from spark_jobs.config.cron import Cron
-from spark_jobs.config.names import ColumnName, Duration, Name, OtherTable, RelativePath, name_at_home, other_pipeline
+from spark_jobs.config.gold import Gold
+from spark_jobs.config.model import Model
+from spark_jobs.config.names import ColumnName, Duration, Name, Names, OtherTable, RelativePath, as_list, name_at_home, other_pipeline
 from spark_jobs.config.types import SparkType
 
 Layer = Literal["bronze", "dimension", "silver", "gold"]
-
-
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
 
 
 def _as_column(value: object) -> object:
@@ -27,10 +25,6 @@ def _as_column(value: object) -> object:
 def _as_event_time(value: object) -> object:
     """`event_time: read_at` is short for `event_time: {column: read_at}`."""
     return {"column": value} if isinstance(value, str) else value
-
-
-class Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
 
 
 class Source(Model):
@@ -70,13 +64,11 @@ class Column(Model):
 
 
 Columns = dict[ColumnName, Annotated[Column, BeforeValidator(_as_column, json_schema_input_type=str | Column)]]
-Names = Annotated[list[ColumnName], BeforeValidator(_as_list, json_schema_input_type=ColumnName | list[ColumnName])]
-Tables = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
-OtherTables = Annotated[list[OtherTable], BeforeValidator(_as_list, json_schema_input_type=OtherTable | list[OtherTable])]
+OtherTables = Annotated[list[OtherTable], BeforeValidator(as_list, json_schema_input_type=OtherTable | list[OtherTable])]
 Word = Annotated[str, Field(min_length=1, max_length=100)]
-Tags = Annotated[list[Word], BeforeValidator(_as_list, json_schema_input_type=Word | list[Word])]
+Tags = Annotated[list[Word], BeforeValidator(as_list, json_schema_input_type=Word | list[Word])]
 Address = Annotated[str, Field(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$", max_length=254)]
-Addresses = Annotated[list[Address], BeforeValidator(_as_list, json_schema_input_type=Address | list[Address])]
+Addresses = Annotated[list[Address], BeforeValidator(as_list, json_schema_input_type=Address | list[Address])]
 
 
 class Dimension(Model):
@@ -134,48 +126,6 @@ class Silver(Model):
     def sequence_column(self) -> str | None:
         """The column that orders versions: sequence_by, else the event time."""
         return self.sequence_by or (self.event_time.column if self.event_time else None)
-
-
-class Window(Model):
-    """Tumbling windows of `size`, or sliding ones that start every `slide`."""
-
-    size: Duration
-    slide: Duration | None = Field(None, description="sliding windows: how often one starts; at most the size")
-    column: ColumnName | None = Field(None, description="a timestamp column of the silver table; without it its event time")
-
-
-class Gold(Model):
-    """A table computed from others: windows over a silver table, a SQL file, or a Python function."""
-
-    from_: str | None = Field(
-        None, alias="from", description="silver.<table>, or <pipeline>.silver.<table> of another one, with window, group_by and measures"
-    )
-    window: Window | None = None
-    group_by: Names = Field(default_factory=list)
-    measures: dict[ColumnName, str] = Field(default_factory=dict, description="name: SQL aggregate, as in revenue: sum(amount)")
-    where: str | None = Field(None, min_length=1, description="SQL condition on the silver rows")
-    sql: RelativePath | None = Field(
-        None, description="a SELECT in a file below conf/, reading silver.x, dimension.x, gold.x or <pipeline>.silver.x"
-    )
-    python: str | None = Field(
-        None,
-        pattern=r"^[A-Za-z0-9_]+(/[A-Za-z0-9_]+)*\.py:[A-Za-z_][A-Za-z0-9_]*$",
-        description="file below conf/ and function, as in hooks/retail.py:build",
-    )
-    inputs: Tables = Field(default_factory=list, description="python only: the tables it takes, in the order of its parameters")
-    emit: Literal["append", "update", "complete"] | None = Field(
-        None, description="append: closed windows only; update: every changed window; complete: the whole table"
-    )
-    watermark: Duration | None = Field(
-        None, description="a window is closed once its end lies so far behind the greatest event time; rows that come later are late"
-    )
-    late: Literal["repair", "keep"] | None = Field(
-        None, description="repair: a late row reopens and replaces its window; keep: it is set aside with its window and its lateness"
-    )
-
-    @property
-    def mode(self) -> Literal["append", "update", "complete"]:
-        return self.emit or ("update" if self.window else "complete")
 
 
 class TableSchedule(Model):
@@ -258,7 +208,7 @@ class Pipeline(Model):
 
     def is_watermarked(self, silver: str) -> bool:
         """Whether a gold table closes windows over this silver table, whose rows then say what had been seen when they came."""
-        return any(gold.watermark and gold.from_ == f"silver.{silver}" for gold in self.gold.values())
+        return any(delay and table == f"silver.{silver}" for gold in self.gold.values() for table, delay in gold.delays)
 
     def tables(self) -> Iterator[tuple[Layer, str, Any]]:
         """Every table in the order of the data: (layer, name, definition)."""

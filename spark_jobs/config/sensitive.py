@@ -7,9 +7,10 @@ and in gold what is grouped by or aggregated from it. Names are compared as Spar
 from pathlib import Path
 
 from spark_jobs.config.columns import WINDOW
+from spark_jobs.config.gold import Gold, Join
 from spark_jobs.config.graph import gold_inputs
 from spark_jobs.config.names import SIDES, name_at_home, other_pipeline
-from spark_jobs.config.pipeline import Dimension, Gold, Pipeline, Silver
+from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
 from spark_jobs.config.sensitive_fields import FieldPath, Names, columns_named, field_paths, own_sensitive, record_tables
 
 MASK = "•••"
@@ -87,16 +88,27 @@ def _of_silver(pipeline: Pipeline, silver: Silver) -> Names:
 
 
 def _of_gold(pipeline: Pipeline, gold: Gold, conf: Path | None) -> Names:
+    if gold.join is not None:
+        return _of_join(pipeline, gold.join)
     if gold.from_ is None:
         return EVERYTHING if _reads_sensitive(pipeline, gold, conf) else Names()
     home, silver = pipeline.home_of(gold.from_), pipeline.silver_named(gold.from_)
     hidden = _of_silver(home, silver) if home and silver else Names()
     if not hidden or silver is None:
         return Names()
+    if gold.is_native:  # a class may do anything with its rows
+        return EVERYTHING if gold.state else hidden
     measures = [name for name, measure in gold.measures.items() if any(column in hidden for column in columns_named(measure, hidden))]
     at = (gold.window.column if gold.window else None) or (silver.event_time.column if silver.event_time else None)
     windows = tuple(WINDOW) if gold.window and at in hidden else ()
     return Names(name.lower() for name in (*(column for column in gold.group_by if column in hidden), *measures, *windows))
+
+
+def _of_join(pipeline: Pipeline, join: Join) -> Names:
+    silver = {side: pipeline.silver_named(definition.from_) for side, definition in join.sides.items()}
+    hidden = {side: _of_silver(pipeline, table) if table else Names() for side, table in silver.items()}
+    taken = {name: path.partition(".") for name, path in join.take.items()}
+    return Names(name.lower() for name, (side, _, column) in taken.items() if column in hidden.get(side, Names()))
 
 
 def _reads_sensitive(pipeline: Pipeline, gold: Gold, conf: Path | None) -> bool:

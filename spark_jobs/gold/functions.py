@@ -4,6 +4,7 @@ import importlib.util
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -21,18 +22,19 @@ def compute_sql(spark: SparkSession, sql: str, inputs: dict[str, DataFrame], pro
 
 def compute_python(reference: str, conf: Path, inputs: list[DataFrame], processed_at: datetime) -> DataFrame:
     """Call the function of `hooks/retail.py:build` with the inputs in their order."""
-    result = _load_function(reference, conf)(*inputs)
+    result = load_hook(reference, conf)(*inputs)
     if not isinstance(result, DataFrame):
         raise TypeError(f"{reference} returned {type(result).__name__}; it must return a DataFrame")
     return result.withColumn("_processed_at", F.lit(processed_at))
 
 
-def _load_function(reference: str, conf: Path) -> Callable[..., DataFrame]:
+def load_hook(reference: str, conf: Path) -> Callable[..., Any]:
+    """The function or class of `hooks/retail.py:build`."""
     file, _, name = reference.partition(":")
     spec = importlib.util.spec_from_file_location(f"weir_hook_{Path(file).stem}", conf / file)
     if spec is None or spec.loader is None:
         raise FileNotFoundError(f"{conf / file} cannot be loaded as Python")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    function: Callable[..., DataFrame] = getattr(module, name)
-    return function
+    hook: Callable[..., Any] = getattr(module, name)
+    return hook

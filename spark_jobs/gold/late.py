@@ -5,7 +5,7 @@ depend on how files were grouped into runs.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.config.pipeline import Gold
+from spark_jobs.config.gold import Gold
 from spark_jobs.gold.windows import first_window
 
 LATE_DDL = (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.config.pipeline import Gold
+from spark_jobs.config.gold import Gold
 from spark_jobs.gold.late import is_late, is_late_row, late_rows
 from spark_jobs.gold.revisions import count_revisions, first_revision
 from spark_jobs.gold.windows import Selection, aggregate, closed_windows, find_touched, newly_closed, select_rows, window_count
@@ -49,7 +49,7 @@ class WindowTable:
 
 
 @dataclass(frozen=True)
-class _Changes:
+class Changes:
     """Of a batch of changes: the rows that came or changed, by how many (row, window) pairs and late rows silver grew, its last version."""
 
     rows: int
@@ -61,7 +61,7 @@ class _Changes:
 def process_changes(changes: DataFrame, batch: Batch, table: WindowTable) -> Counts:
     """Bring the windows that the changes touch up to date."""
     gold = table.gold
-    summary = _sum_up(changes, table)
+    summary = sum_up(changes, table)
     seen = Counts(rows_in=summary.rows, late=summary.late)
     if summary.version is None:
         return seen
@@ -83,7 +83,7 @@ def close_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Coun
     """Add the windows that have closed since the table was last brought up to date."""
     was, now = (Watermark.from_list(batch.inputs.get(name)) for name in (WAS, WATERMARK))
     version = batch.inputs[table.source]
-    return _write(spark, _Changes(0, 0, 0, version), newly_closed(table.gold, was, now), None, batch, table)
+    return _write(spark, Changes(0, 0, 0, version), newly_closed(table.gold, was, now), None, batch, table)
 
 
 def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Counts:
@@ -99,7 +99,7 @@ def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Co
     late = (silver.where(table.gold.where) if table.gold.where else silver).where(is_late_row(table.gold, table.event_time))
     with kept(windows):
         found = windows.agg(F.count(F.lit(1)), F.sum("_row_count")).collect()[0]
-        _check(found[1] or 0, entered.get["pairs"], "rows of its windows", batch)
+        check_rows(found[1] or 0, entered.get["pairs"], "rows of its windows", batch)
         counts = Counts(inserted=found[0], late=late.count() if table.gold.watermark else 0)
         batch.gate.judge(Candidate(windows, found[0], lambda: windows, found[0]))
         if table.keeps_late:
@@ -109,7 +109,7 @@ def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Co
 
 
 def _write(
-    spark: SparkSession, summary: _Changes, selection: Selection | None, pairs: int | None, batch: Batch, table: WindowTable
+    spark: SparkSession, summary: Changes, selection: Selection | None, pairs: int | None, batch: Batch, table: WindowTable
 ) -> Counts:
     """Recompute the selected windows (or all) and put them in their place. Pairs of row and window must add up before they are shown."""
     silver = tables.read(spark, batch.lake.table(table.source), summary.version)
@@ -128,9 +128,9 @@ def _write(
             late_count = late.count() if late is not None else 0
             counts = Counts(rows_in=summary.rows, inserted=found[0], late=summary.late)
             represented = (found[1] or 0) + late_count
-            _check(represented, entered.get.get("pairs", 0), "rows of its windows", batch)
+            check_rows(represented, entered.get.get("pairs", 0), "rows of its windows", batch)
             if pairs is not None:
-                _check(represented - _represented(spark, selection, batch, table), pairs, "changes of its windows", batch)
+                check_rows(represented - _represented(spark, selection, batch, table), pairs, "changes of its windows", batch)
             batch.gate.judge(Candidate(windows, found[0], lambda: _whole(windows, selection, batch, table), found[0]))
             if late is not None:
                 _put(late, table.late, selection, batch, counts, has_rows=late_count > 0)
@@ -152,17 +152,18 @@ def _put(rows: DataFrame, name: str, selection: Selection | None, batch: Batch, 
         tables.append(rows, name, batch, counts)
 
 
-def _sum_up(changes: DataFrame, table: WindowTable) -> _Changes:
+def sum_up(changes: DataFrame, table: WindowTable) -> Changes:
     gold, at = table.gold, F.col(table.event_time)
     assert gold.window is not None
+    in_windows = at.isNotNull().cast("int") if gold.window.gap else window_count(gold.window, at)
     is_new = F.col("_change_type").isin("insert", "update_postimage")
     sign = F.when(is_new, F.lit(1)).otherwise(F.lit(-1))
     counts = F.coalesce(F.expr(gold.where), F.lit(False)) if gold.where else F.lit(True)
-    pairs = F.when(counts, window_count(gold.window, at) * sign).otherwise(F.lit(0))
+    pairs = F.when(counts, in_windows * sign).otherwise(F.lit(0))
     late = F.when(counts & is_late_row(gold, table.event_time), sign).otherwise(F.lit(0))
     rows = F.when(F.col("_change_type") != "update_preimage", F.lit(1)).otherwise(F.lit(0))
     found = changes.agg(F.sum(rows), F.sum(pairs), F.sum(late), F.max("_commit_version")).collect()[0]
-    return _Changes(found[0] or 0, found[1] or 0, found[2] or 0, found[3])
+    return Changes(found[0] or 0, found[1] or 0, found[2] or 0, found[3])
 
 
 def _represented(spark: SparkSession, selection: Selection | None, batch: Batch, table: WindowTable) -> int:
@@ -174,7 +175,7 @@ def _represented(spark: SparkSession, selection: Selection | None, batch: Batch,
     return total
 
 
-def _check(found: int, expected: int, what: str, batch: Batch) -> None:
+def check_rows(found: int, expected: int, what: str, batch: Batch) -> None:
     if found != expected:
         raise RowsMissing(batch, Counts(rows_in=expected, inserted=found), f"{what} are not accounted for")
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.gold import Gold, Window
 from spark_jobs.config.names import parse_duration
-from spark_jobs.config.pipeline import Gold, Window
 from spark_jobs.lake.seen import Watermark
 
 MOST_WINDOWS_LISTED = 500
@@ -45,14 +45,14 @@ def find_touched(changes: DataFrame, gold: Gold, event_time: str) -> Selection |
     if len(found) > MOST_WINDOWS_LISTED:
         last = starts.agg(F.max("window_start").cast("string")).collect()[0][0]
         condition = f"window_start >= {_literal(found[0])} AND window_start <= {_literal(last)}"
-    return Selection(condition, _literal(found[0]), f"{_literal(last)} + INTERVAL {gold.window.size}")
+    return Selection(condition, _literal(found[0]), f"{_literal(last)} + INTERVAL {gold.window.length}")
 
 
 def closed_windows(watermark: Watermark) -> str:
     """The windows that are closed, as a SQL condition."""
     conditions = [
-        *([f"window_end <= {_at(watermark.until)}"] if watermark.until else []),
-        *([f"window_start <= {_at(watermark.closed_until)}"] if watermark.closed_until else []),
+        *([f"window_end <= {literal_time(watermark.until)}"] if watermark.until else []),
+        *([f"window_start <= {literal_time(watermark.closed_until)}"] if watermark.closed_until else []),
     ]
     return " OR ".join(conditions) or "false"
 
@@ -61,9 +61,9 @@ def newly_closed(gold: Gold, before: Watermark, now: Watermark) -> Selection:
     """The windows that were open at the watermark `before` and are closed `now`."""
     assert gold.window is not None
     condition = f"({closed_windows(now)}) AND NOT ({closed_windows(before)})"
-    ends = [*([_at(now.until)] if now.until else [])]
-    ends += [f"{_at(now.closed_until)} + INTERVAL {gold.window.size}"] if now.closed_until else []
-    earliest = f"{_at(before.until)} - INTERVAL {gold.window.size}" if before.until else None
+    ends = [*([literal_time(now.until)] if now.until else [])]
+    ends += [f"{literal_time(now.closed_until)} + INTERVAL {gold.window.length}"] if now.closed_until else []
+    earliest = f"{literal_time(before.until)} - INTERVAL {gold.window.length}" if before.until else None
     return Selection(condition, earliest, f"greatest({', '.join(ends)})" if len(ends) > 1 else ends[0] if ends else None)
 
 
@@ -90,7 +90,7 @@ def aggregate(rows: DataFrame, gold: Gold, processed_at: datetime) -> DataFrame:
 
 def windowed(rows: DataFrame, gold: Gold, event_time: str) -> DataFrame:
     assert gold.window is not None
-    window = F.window(F.col(event_time), gold.window.size, gold.window.slide or gold.window.size)
+    window = F.window(F.col(event_time), gold.window.length, gold.window.step)
     return rows.withColumn("_window", window).select(
         *rows.columns, F.col("_window.start").alias("window_start"), F.col("_window.end").alias("window_end")
     )
@@ -98,14 +98,16 @@ def windowed(rows: DataFrame, gold: Gold, event_time: str) -> DataFrame:
 
 def window_count(window: Window, at: Column) -> Column:
     """In how many windows a time lies, by arithmetic: what is checked against the windows themselves."""
-    size, slide = _micros(window.size), _micros(window.slide or window.size)
+    size, slide = _micros(window.length), _micros(window.step)
     last, before_first = _start(F.unix_micros(at), slide), _start(F.unix_micros(at) - size, slide)
     return F.coalesce(((last - before_first) / slide).cast("bigint"), F.lit(0))
 
 
 def first_window(window: Window, at: Column) -> tuple[Column, Column]:
-    """Start and end of the earliest window in which a time lies: the first to close."""
-    size, slide = _micros(window.size), _micros(window.slide or window.size)
+    """Start and end of the earliest window in which a time lies: the first to close. A row alone would be a session of one gap."""
+    if window.gap:
+        return at, at + F.expr(f"INTERVAL {window.gap}")
+    size, slide = _micros(window.length), _micros(window.step)
     start = _start(F.unix_micros(at) - size, slide) + slide
     return F.timestamp_micros(start), F.timestamp_micros(start + size)
 
@@ -118,7 +120,7 @@ def _micros(duration: str) -> int:
     return int(parse_duration(duration).total_seconds()) * 1_000_000
 
 
-def _at(at: datetime) -> str:
+def literal_time(at: datetime) -> str:
     return _literal(at.strftime("%Y-%m-%d %H:%M:%S.%f"))
 
 

@@ -61,6 +61,15 @@ def check_checkpoint(table: str, checkpoint: str, last_done: int | None) -> None
         _check_json(table, folder / "commits" / str(max(committed)), first=1)
 
 
+def next_watermark(checkpoint: str) -> int:
+    """The watermark of the query's next batch in milliseconds, also of one that was begun: what the last ended one has left behind."""
+    committed = _numbers(Path(checkpoint) / "commits")
+    if not committed:
+        return 0
+    content = (Path(checkpoint) / "commits" / str(max(committed))).read_text(encoding="utf-8")
+    return int(json.loads(content.splitlines()[1])["nextBatchWatermarkMs"])
+
+
 def _numbers(folder: Path) -> list[int]:
     return [int(path.name) for path in folder.iterdir() if path.name.isdigit()] if folder.is_dir() else []
 

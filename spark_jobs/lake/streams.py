@@ -4,9 +4,13 @@ from collections.abc import Callable
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from spark_jobs.lake.checkpoints import check_checkpoint
 from spark_jobs.lake.failpoints import reach
+
+MOST_FILES = 2**31 - 1
+"""Without it Delta takes 1,000 files at a time."""
 
 
 def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None) -> DataFrame:
@@ -15,13 +19,20 @@ def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None
     return (reader.option("maxFilesPerTrigger", files_per_batch) if files_per_batch else reader).load(path)
 
 
+def read_all_rows(spark: SparkSession, path: str) -> DataFrame:
+    """New rows of an append-only table, all that are there as one batch: a stateful query must not see a part of a commit."""
+    return read_rows(spark, path, files_per_batch=MOST_FILES)
+
+
 def read_changes(spark: SparkSession, path: str, starting_version: int) -> DataFrame:
     """Inserts, updates (old and new image) and deletes from this version on."""
     return spark.readStream.format("delta").option("readChangeFeed", "true").option("startingVersion", starting_version).load(path)
 
 
-def run_stream(rows: DataFrame, table: str, checkpoint: str, last_done: int | None, handle: Callable[[DataFrame, int], None]) -> None:
-    """Hand every micro-batch that is there to `handle`, in order, and return when there is none left.
+def run_stream(
+    rows: DataFrame, table: str, checkpoint: str, last_done: int | None, handle: Callable[[DataFrame, int], None]
+) -> StreamingQuery:
+    """Hand every micro-batch that is there to `handle`, in order, and return the query when there is none left.
 
     `last_done` is the last batch that the ledger knows: a checkpoint that counts from before it would have its batches taken for done.
     """
@@ -41,3 +52,4 @@ def run_stream(rows: DataFrame, table: str, checkpoint: str, last_done: int | No
     except StreamingQueryException as error:
         raise (causes[0] if causes else error) from None
     reach("checkpoint.after", table)
+    return query

@@ -6,10 +6,11 @@ from spark_jobs.config.graph import table_names
 from spark_jobs.config.loading import Project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delta_log import count_standing, table_version
+from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.landing.registrar import files_not_taken, read_arrivals
+from spark_jobs.run.reconcile import balances
 
 REENRICH = "reenrich"
 
@@ -42,7 +43,7 @@ def sum_up(pipeline: Pipeline, lake: Lake) -> list[dict[str, Any]]:
         mine = ledger.batches(table, definitions[table].generation) if table in definitions else []
         counts = sum((Counts.of_row(row) for row in mine if not row["step"].startswith(REENRICH)), Counts())
         corrected = sum(row["updated"] for row in mine if row["step"].startswith(REENRICH))
-        numbers = {**counts.as_dict(), "corrected": corrected, "missing": _missing(table, counts, lake)}
+        numbers = {**counts.as_dict(), "corrected": corrected, "missing": _missing(pipeline, table, counts, lake) if mine else 0}
         accounts.append({"table": table, "version": table_version(lake.table(table)), "batches": len(mine), **numbers})
     return accounts
 
@@ -56,9 +57,7 @@ def count_files(pipeline: Pipeline, lake: Lake) -> dict[str, dict[str, int]]:
     return found
 
 
-def _missing(table: str, counts: Counts, lake: Lake) -> int:
-    if table.startswith("gold."):
-        return 0
-    sides = {} if table.startswith("bronze.") else {f"quarantine.{table}": counts.quarantined, f"parked.{table}": counts.parked}
-    gaps = [number - count_standing(place, lake.table(place)) for place, number in {table: counts.grown, **sides}.items()]
-    return counts.missing or next((gap for gap in gaps if gap), 0)
+def _missing(pipeline: Pipeline, table: str, counts: Counts, lake: Lake) -> int:
+    gaps = [number - found for _, number, found in balances(pipeline, table, counts, lake)]
+    lost = 0 if table.startswith("gold.") else counts.missing
+    return lost or next((gap for gap in gaps if gap), 0)

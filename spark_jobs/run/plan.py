@@ -9,9 +9,10 @@ from typing import Any
 from spark_jobs.config import Project
 from spark_jobs.config.definition import definition_parts, fingerprint, harmful_changes, harmless_changes
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.names import other_pipeline, parse_duration
-from spark_jobs.config.pipeline import Gold, Pipeline
+from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.delta_log import oldest, table_bytes, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Definition, Ledger
@@ -54,8 +55,9 @@ class Plan:
             inputs[IDENTITIES] = identities(others)
         if layer == "gold":
             inputs[DEFINITION] = fingerprint(definition_parts(self.pipeline, table, self.conf))
-            if self.pipeline.gold[name].watermark:
-                inputs[WATERMARK] = self.watermark(self.pipeline.gold[name]).as_list()
+            gold = self.pipeline.gold[name]
+            if gold.watermark and not gold.is_native:
+                inputs[WATERMARK] = self.watermark(gold).as_list()
         return inputs
 
     def version(self, table: str) -> int | None:

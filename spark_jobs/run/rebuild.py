@@ -2,6 +2,9 @@
 
 A rebuilt table gets a new generation: a new checkpoint and new transaction ids. Everything below it is rebuilt with it. Readers see the old
 table until one commit replaces it as a whole; its old rows stay in its history.
+
+Native stateful tables are not built beside: their query must follow the silver table that stands. They begin anew once the others are in
+place, from all that silver holds, and their first batch replaces what readers see.
 """
 
 import shutil
@@ -29,7 +32,12 @@ from spark_jobs.run.rules import check_rules, note_rules
 from spark_jobs.run.stopping import NotBegun, say_stopped
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from spark_jobs.verify.result import TableCheck
+
+FROM_NOTHING = {"rows": None}
+"""What a table has consumed that begins anew: it is due, whatever its inputs are."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +69,10 @@ class RebuildFailed(Exception):
         super().__init__(f"{table}: {cause}")
 
 
+class NativeFailed(RebuildFailed):
+    """A native table could not begin anew after the others were replaced; readers see its old rows until a run succeeds."""
+
+
 def rebuild_tables(
     project: Project, name: str, profile: Profile, tables: Collection[str] = (), is_dry: bool = False, start: Start | None = None
 ) -> Rebuild:
@@ -74,7 +86,8 @@ def rebuild_tables(
             chosen = tables_to_rebuild(plan, tables)
             if not chosen:
                 return Rebuild(name, Status.NOTHING_TO_DO, "every table follows its definition; name the tables to rebuild all the same")
-            return _rebuild_held(new_order(project, profile, _staged(plan, chosen), lease), plan, is_dry, start)
+            natives = [] if is_dry else [table for table in chosen if is_native(plan, table)]
+            return _rebuild_held(new_order(project, profile, _staged(plan, chosen), lease), plan, natives, is_dry, start)
     except LeaseHeld as held:
         return Rebuild(name, Status.LEASED, str(held))
     except NotBegun as stopped:
@@ -123,16 +136,22 @@ def _staged(plan: Plan, chosen: list[str]) -> Plan:
     rows = [row for name in ("intents", "batches") for row in plan.ledger.rows(name, ["generation"])]
     number = max([*(plan.generation(table) for table in chosen), *(row["generation"] for row in rows)]) + 1
     fresh = {table: Definition(number, definition_parts(plan.pipeline, table, plan.conf), {}) for table in chosen}
-    lake = replace(plan.lake, staged=frozenset(chosen))
-    return _only(replace(plan, lake=lake, definitions=plan.definitions | fresh), chosen)
+    beside = [table for table in chosen if not is_native(plan, table)]
+    lake = replace(plan.lake, staged=frozenset(beside))
+    return _only(replace(plan, lake=lake, definitions=plan.definitions | fresh), beside)
 
 
 def _only(plan: Plan, chosen: list[str]) -> Plan:
     return replace(plan, tables={table: inputs for table, inputs in plan.tables.items() if table in chosen})
 
 
-def _rebuild_held(order: RunOrder, live: Plan, is_dry: bool, start: Start | None) -> Rebuild:
-    started, name, chosen = time.monotonic(), live.pipeline.name, list(order.plan.tables)
+def is_native(plan: Plan, table: str) -> bool:
+    layer, _, name = table.partition(".")
+    return layer == "gold" and plan.pipeline.gold[name].is_native
+
+
+def _rebuild_held(order: RunOrder, live: Plan, natives: list[str], is_dry: bool, start: Start | None) -> Rebuild:
+    started, name, chosen = time.monotonic(), live.pipeline.name, [*order.plan.tables, *natives]
     check_rules(order.project, name)
     note_rules(order.project, order.plan)
     _discard_stage(live.lake)
@@ -142,7 +161,7 @@ def _rebuild_held(order: RunOrder, live: Plan, is_dry: bool, start: Start | None
     try:
         with make_progress(chosen) as progress:
             stopping.tell_by(progress.say)
-            _build_and_swap(order, live, is_dry, start, progress, found)
+            _build_and_swap(order, live, natives, is_dry, start, progress, found)
         status, message = Status.OK, f"{len(chosen)} tables {'built and compared, none replaced' if is_dry else 'rebuilt'}"
     except NotBegun as stopped:
         status, message = Status.STOPPED, f"stopped by {stopped.why}; nothing was replaced: run it again, it starts over"
@@ -150,12 +169,15 @@ def _rebuild_held(order: RunOrder, live: Plan, is_dry: bool, start: Start | None
         keep_trace(order.log_file, "the rebuild", error)
         is_held = isinstance(error, RebuildFailed) and error.state is State.BLOCKED
         status, what = (Status.BLOCKED, "the rule or its data") if is_held else (Status.FAILED, "the cause")
-        message = f"{first_line(error)}; log: {order.log_file}; nothing was replaced: mend {what} and run it again"
+        done = f"all else is replaced: mend {what}, and `weir run {name}` goes on" if isinstance(error, NativeFailed) else None
+        message = f"{first_line(error)}; log: {order.log_file}; {done or f'nothing was replaced: mend {what} and run it again'}"
     note_run(order, "rebuild ended", status, message)
     return Rebuild(name, status, message, order.run_id, time.monotonic() - started, tuple(found))
 
 
-def _build_and_swap(order: RunOrder, live: Plan, is_dry: bool, start: Start | None, progress: Progress, found: list["TableCheck"]) -> None:
+def _build_and_swap(
+    order: RunOrder, live: Plan, natives: list[str], is_dry: bool, start: Start | None, progress: Progress, found: list["TableCheck"]
+) -> None:
     from spark_jobs.run.execute import Execution  # the JVM's side
     from spark_jobs.run.spark import start_session
     from spark_jobs.run.swap import compare_tables, swap_tables
@@ -175,9 +197,22 @@ def _build_and_swap(order: RunOrder, live: Plan, is_dry: bool, start: Start | No
             begun = {
                 table: replace(plan.definitions[table], state=SWAPPING, starts_after=plan.inputs_of_others(table)) for table in plan.tables
             }
-            order.ledger.write_definitions(order.run_id, begun)
+            anew = {table: replace(plan.definitions[table], starts_after=FROM_NOTHING) for table in natives}
+            order.ledger.write_definitions(order.run_id, begun | anew)
             swap_tables(spark, order, live)
+            if natives:
+                _begin_anew(order, live, natives, spark, progress)
     _discard_stage(live.lake)
+
+
+def _begin_anew(order: RunOrder, live: Plan, natives: list[str], spark: "SparkSession", progress: Progress) -> None:
+    """The native tables from the silver tables that stand now. What fails here is due, and the next run goes on with it."""
+    from spark_jobs.run.execute import Execution
+
+    plan = _only(replace(live, definitions=order.ledger.live_definitions()), natives)
+    runs = Execution(plan, {}, progress).run(replace(order, plan=plan), spark)
+    for failed in (run for run in runs if run.state in (State.FAILED, State.BLOCKED)):
+        raise NativeFailed(failed.table, str(failed.error), failed.state)
 
 
 def _describe(found: "TableCheck") -> str:

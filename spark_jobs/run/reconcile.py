@@ -2,8 +2,12 @@
 logs alone.
 """
 
+from collections.abc import Iterator
+
+from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import count_standing, table_version
+from spark_jobs.lake.layout import Lake
 from spark_jobs.run.order import RunOrder
 
 
@@ -18,19 +22,32 @@ class TableUnbalanced(Exception):
         )
 
 
-def reconcile(order: RunOrder, table: str) -> None:
-    """TableUnbalanced, after keeping the evidence, unless the rows of the table and of its side tables add up."""
-    if table.startswith("gold."):
-        return  # its windows were checked batch by batch, before they were shown
-    generation, lake = order.plan.generation(table), order.plan.lake
-    counts = sum((Counts.of_row(row) for row in order.ledger.batches(table, generation)), Counts())
+def balances(pipeline: Pipeline, table: str, counts: Counts, lake: Lake) -> Iterator[tuple[str, int, int]]:
+    """Places whose rows must be as many as the batches of a table say: the place, what they say, and what is there.
+
+    Windows were checked batch by batch, before they were shown. A native table has read every row of its silver tables once.
+    """
+    layer, _, name = table.partition(".")
     expected = {table: counts.grown}
-    if not table.startswith("bronze."):
+    if layer == "gold":
+        if not pipeline.gold[name].is_native:
+            return
+        expected |= {f"late.{table}": counts.late}
+        inputs = [source for source, _ in pipeline.gold[name].delays]
+        yield " and ".join(inputs), counts.rows_in, sum(count_standing(source, lake.table(source)) for source in inputs)
+    elif layer != "bronze":
         expected |= {f"quarantine.{table}": counts.quarantined, f"parked.{table}": counts.parked}
     for place, number in expected.items():
-        found = count_standing(place, lake.table(place))
+        yield place, number, count_standing(place, lake.table(place))
+
+
+def reconcile(order: RunOrder, table: str) -> None:
+    """TableUnbalanced, after keeping the evidence, unless the rows of the table and of its side tables add up."""
+    generation, lake = order.plan.generation(table), order.plan.lake
+    counts = sum((Counts.of_row(row) for row in order.ledger.batches(table, generation)), Counts())
+    for place, number, found in balances(order.plan.pipeline, table, counts, lake):
         if found != number:
             error = TableUnbalanced(table, place, number, found)
-            version = table_version(lake.table(place))
-            order.ledger.write_evidence(order.run_id, (table, "reconcile", generation, 0), {place: version}, str(error))
+            versions = {source: table_version(lake.table(source)) for source in place.split(" and ")}
+            order.ledger.write_evidence(order.run_id, (table, "reconcile", generation, 0), versions, str(error))
             raise error

@@ -9,10 +9,11 @@ from pyspark.sql import functions as F
 
 from spark_jobs.bronze.drift import note_drift
 from spark_jobs.bronze.ingest import BRONZE_DDL, read_chunk
-from spark_jobs.config.pipeline import Gold
+from spark_jobs.config.gold import Gold
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.gold.late import LATE_DDL
-from spark_jobs.gold.process import WAS, WATERMARK, process_changes, rebuild_windows
+from spark_jobs.gold.process import WAS, WATERMARK
+from spark_jobs.gold.sessions import make_sessions
 from spark_jobs.gold.windows import aggregate, select_rows
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
@@ -22,7 +23,8 @@ from spark_jobs.lake.tables import Batch, RowsMissing, kept
 from spark_jobs.landing.registrar import TAKEN
 from spark_jobs.run.context import STREAM, Done, RunContext
 from spark_jobs.run.errand import run_errands
-from spark_jobs.run.windows import CLOSE, close, run_windows_of_other, window_table
+from spark_jobs.run.stateful import run_native
+from spark_jobs.run.windows import CLOSE, close, run_windows_of_other, steps_of, window_table
 from spark_jobs.silver.dimensions import process_history
 from spark_jobs.silver.fact_table import FactTable, dimension_table, silver_table
 from spark_jobs.silver.facts import process_facts
@@ -48,7 +50,9 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
             _run_silver(run, name, inputs, consumed or {})
         case _:
             gold = run.pipeline.gold[name]
-            if gold.mode == "complete":
+            if gold.is_native:
+                run_native(run, name, gold)
+            elif gold.mode == "complete":
                 _run_complete(run, name, gold, inputs)
             elif run.lake.staged:
                 _rebuild_windows(run, name, gold, inputs)
@@ -182,7 +186,8 @@ def _run_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any],
     if run.order.ledger.open_batch(target.name, CLOSE, run.plan.generation(target.name)) is not None:
         close(run, target, extra)
     changes = streams.read_changes(run.new_session(), source, run.plan.starts_after(target.name, target.source) + 1)
-    run.stream(changes, target.name, {}, lambda rows, batch: (process_changes(rows, batch, target), Seen()), target.reads, extra)
+    work = steps_of(target).process_changes
+    run.stream(changes, target.name, {}, lambda rows, batch: (work(rows, batch, target), Seen()), target.reads, extra)
     if gold.mode == "append" and inputs[WATERMARK] != consumed.get(WATERMARK):
         close(run, target, extra)
 
@@ -192,7 +197,7 @@ def _rebuild_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, A
     target = window_table(run.pipeline, name, gold)
     extra = {WATERMARK: inputs.get(WATERMARK), target.source: inputs[target.source]}
     spark = run.new_session()
-    run.batch(target.name, "rebuild", 0, lambda batch: (rebuild_windows(spark, batch, target), Seen()), extra=extra)
+    run.batch(target.name, "rebuild", 0, lambda batch: (steps_of(target).rebuild_windows(spark, batch, target), Seen()), extra=extra)
 
 
 def _run_complete(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]) -> None:
@@ -225,5 +230,8 @@ def _compute_whole(
         return compute_python(gold.python, run.order.project.conf, [frames[name] for name in gold.inputs], processed_at)
     silver = frames[str(gold.from_)]
     event_time = window_table(run.pipeline, "", gold).event_time
+    if gold.kind == "sessions":
+        counted = silver.where(gold.where or "true").where(F.col(event_time).isNotNull())
+        return make_sessions(counted.observe(entered, F.count(F.lit(1)).alias("rows")), gold, event_time, processed_at)
     rows = select_rows(silver, gold, event_time, None) if gold.window else silver.where(gold.where) if gold.where else silver
     return aggregate(rows.observe(entered, F.count(F.lit(1)).alias("rows")), gold, processed_at)

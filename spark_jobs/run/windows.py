@@ -7,11 +7,14 @@ its changes are no longer kept.
 
 from datetime import UTC, datetime
 from functools import partial
+from types import ModuleType
 from typing import Any
 
-from spark_jobs.config.pipeline import Gold, Pipeline
+from spark_jobs.config.gold import Gold
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.gold import process, sessions
 from spark_jobs.gold.late import LATE_DDL
-from spark_jobs.gold.process import WAS, WATERMARK, WindowTable, close_windows, process_changes, rebuild_windows
+from spark_jobs.gold.process import WAS, WATERMARK, WindowTable
 from spark_jobs.lake import delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.seen import Seen
@@ -33,9 +36,14 @@ def window_table(pipeline: Pipeline, name: str, gold: Gold) -> WindowTable:
     return WindowTable(f"gold.{name}", gold, str(gold.from_), event_time, [*silver.columns, *taken])
 
 
+def steps_of(table: WindowTable) -> ModuleType:
+    """Where its three steps stand: process_changes, close_windows and rebuild_windows."""
+    return sessions if table.gold.kind == "sessions" else process
+
+
 def close(run: RunContext, table: WindowTable, extra: dict[str, Any]) -> None:
     """Add the windows that have closed since the table was last brought up to date."""
-    work, number = partial(close_windows, run.new_session()), run.next_number(table.name, CLOSE)
+    work, number = partial(steps_of(table).close_windows, run.new_session()), run.next_number(table.name, CLOSE)
     reads = [*table.reads, table.source]
     run.batch(table.name, CLOSE, number, lambda batch: (work(batch, table), Seen()), reads, extra)
 
@@ -78,8 +86,8 @@ def _take_in(run: RunContext, table: WindowTable, batch: Batch) -> tuple[Counts,
     spark, path = run.new_session(), run.lake.table(table.source)
     after, until = batch.inputs[AFTER], batch.inputs[table.source]
     if after is None or not delta_log.keeps_changes(path, after, datetime.now(UTC)):
-        return rebuild_windows(spark, batch, table), Seen()
-    return process_changes(tables.read_changes(spark, path, after, until), batch, table), Seen()
+        return steps_of(table).rebuild_windows(spark, batch, table), Seen()
+    return steps_of(table).process_changes(tables.read_changes(spark, path, after, until), batch, table), Seen()
 
 
 def _taken_in(run: RunContext, table: WindowTable) -> dict[str, Any] | None:

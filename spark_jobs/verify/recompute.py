@@ -15,10 +15,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import other_pipeline
-from spark_jobs.config.pipeline import Gold, Pipeline, Silver
+from spark_jobs.config.pipeline import Pipeline, Silver
 from spark_jobs.gold.functions import compute_python, compute_sql
-from spark_jobs.verify import newest, rows, seen, windows
+from spark_jobs.verify import native, newest, rows, seen, windows
 from spark_jobs.verify.judging import judged_rows
 from spark_jobs.verify.members import Membership, with_members
 from spark_jobs.verify.standing import Standing
@@ -84,6 +85,11 @@ class Recomputation:
         silver = self._input(name, str(gold.from_))
         with self._strict():
             return windows.late_rows(silver, gold, self.window_column(gold))
+
+    def is_beyond(self, name: str) -> bool:
+        """Whether a table stands that nothing but its own state store can give."""
+        layer, _, short = name.partition(".")
+        return layer == "gold" and self.pipeline.gold[short].state is not None and self.standing.has(name)
 
     def window_column(self, gold: Gold) -> str:
         """The window's own column, else the event time."""
@@ -162,9 +168,19 @@ class Recomputation:
                 return compute_sql(spark, (self.conf / gold.sql).read_text(encoding="utf-8"), inputs, NEVER)
             if gold.python:
                 return compute_python(gold.python, self.conf, [inputs[table] for table in gold.inputs], NEVER)
+            if gold.is_native:
+                return self._native(name, gold, inputs)
             source = str(gold.from_)
             progress = self._progress(name, gold) if gold.watermark and gold.mode == "append" else None
             return windows.aggregate(inputs[source], gold, self.window_column(gold), progress)
+
+    def _native(self, name: str, gold: Gold, inputs: dict[str, DataFrame]) -> DataFrame:
+        standing, late = self.standing.table(f"gold.{name}"), self.standing.table(f"late.gold.{name}")
+        rows = {table: native.on_time(frame.where(gold.where or "true"), late, table) for table, frame in inputs.items()}
+        if gold.join is not None:
+            return native.join_rows(gold.join, rows[gold.join.left.from_], rows[gold.join.right.from_], standing)
+        assert gold.dedup is not None
+        return native.dedup_rows(gold.dedup, rows[str(gold.from_)], standing)
 
     def _progress(self, name: str, gold: Gold) -> DataFrame:
         """How far the feed had come; of another pipeline's feed as far as the ledger says that the table knew."""

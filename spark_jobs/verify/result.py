@@ -44,7 +44,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class TableCheck:
-    """One table against what bronze gives. `problems` are differences of its columns, `hint` says what may have led to them."""
+    """One table against what bronze gives. `problems` are differences of its columns, `hint` says what may have led to them, `skipped`
+    why it cannot be recomputed.
+    """
 
     table: str
     rows: int = 0
@@ -56,6 +58,7 @@ class TableCheck:
     problems: tuple[str, ...] = ()
     hint: str | None = None
     error: str | None = None
+    skipped: str | None = None
     seconds: float = 0.0
 
     @property
@@ -64,7 +67,13 @@ class TableCheck:
 
     def as_dict(self) -> dict[str, Any]:
         numbers = {name: getattr(self, name) for name in ("rows", "recomputed", "only_here", "only_recomputed", "different")}
-        said = {"problems": list(self.problems), "hint": self.hint, "error": self.error, "seconds": round(self.seconds, 2)}
+        said = {
+            "problems": list(self.problems),
+            "hint": self.hint,
+            "error": self.error,
+            "skipped": self.skipped,
+            "seconds": round(self.seconds, 2),
+        }
         return {"table": self.table, "is_equal": self.is_equal, **numbers, "first": [row.as_dict() for row in self.first], **said}
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.config.pipeline import Dimension, Gold, Silver
+from spark_jobs.config.gold import Gold
+from spark_jobs.config.pipeline import Dimension, Silver
 from spark_jobs.verify.recompute import PLACE, Recomputation
 from spark_jobs.verify.windows import WINDOW, keeps_late, key_of
 
@@ -47,8 +48,10 @@ def targets_of(again: Recomputation, table: str) -> Iterator[tuple[str, Callable
         yield from _targets_of_silver(again, table, again.pipeline.silver[name])
     else:
         gold = again.pipeline.gold[name]
+        if gold.state:
+            return
         yield table, lambda: _gold(again, table, gold)
-        if keeps_late(gold) or again.standing.has(f"late.{table}"):
+        if keeps_late(gold) or (not gold.is_native and again.standing.has(f"late.{table}")):
             yield f"late.{table}", lambda: _late(again, table, gold)
 
 
@@ -81,6 +84,9 @@ def _silver(again: Recomputation, table: str, silver: Silver) -> Target:
 
 def _gold(again: Recomputation, table: str, gold: Gold) -> Target:
     standing, recomputed = again.standing.table(table), again.table(table)
+    if gold.dedup:
+        declared = [name for name in recomputed.columns if not name.startswith("_")]
+        return Target(table, standing, recomputed, None, (*ROW_PLACE, *declared))
     if gold.from_:
         return Target(table, standing, recomputed, tuple(key_of(gold)), (*gold.measures, "_row_count"))
     names = dict.fromkeys([*recomputed.columns, *(standing.columns if standing is not None else ())])

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.config.pipeline import Gold
+from spark_jobs.config.gold import Gold
 
 WINDOW = ("window_start", "window_end")
 
@@ -22,7 +22,13 @@ def aggregate(silver: DataFrame, gold: Gold, column: str, progress: DataFrame | 
     if keeps_late(gold):
         rows = rows.where(~_is_late(str(gold.watermark)))
     measures = [F.expr(measure).alias(name) for name, measure in gold.measures.items()]
-    result = rows.groupBy(*key_of(gold)).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
+    if gold.window and gold.window.gap:
+        session = F.session_window(F.col(column), gold.window.gap)
+        found = rows.where(F.col(column).isNotNull()).groupBy(session.alias("_window"), *gold.group_by)
+        bounds = [F.col(f"_window.{edge}").alias(f"window_{edge}") for edge in ("start", "end")]
+        result = found.agg(*measures, F.count(F.lit(1)).alias("_row_count")).select(*bounds, "*").drop("_window")
+    else:
+        result = rows.groupBy(*key_of(gold)).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
     if not key_of(gold):  # SQL gives one row even for no rows at all
         result = result.where("_row_count > 0")
     if gold.mode == "append" and gold.watermark and progress is not None:
@@ -38,9 +44,9 @@ def late_rows(silver: DataFrame, gold: Gold, column: str) -> DataFrame:
 
 def in_windows(silver: DataFrame, gold: Gold, column: str) -> DataFrame:
     rows = silver.where(gold.where) if gold.where else silver
-    if gold.window is None:
+    if gold.window is None or gold.window.gap:
         return rows
-    window = F.window(F.col(column), gold.window.size, gold.window.slide or gold.window.size)
+    window = F.window(F.col(column), gold.window.length, gold.window.step)
     return rows.select("*", window.alias("_window")).select(
         *silver.columns, F.col("_window.start").alias("window_start"), F.col("_window.end").alias("window_end")
     )

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.testing import assertDataFrameEqual
 
-from spark_jobs.config.pipeline import Gold
+from spark_jobs.config.gold import Gold
 from spark_jobs.gold import windows
 from spark_jobs.gold.windows import Selection, aggregate, find_touched, first_window, select_rows, window_count, windowed
 

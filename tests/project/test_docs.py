@@ -15,9 +15,11 @@ from spark_jobs.cli.app import app
 from spark_jobs.cli.check import every_problem
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
+from spark_jobs.config import gold
 from spark_jobs.config import pipeline as models
 from spark_jobs.config.checks import check_folder
 from spark_jobs.config.document import read_document
+from spark_jobs.config.model import Model
 from spark_jobs.gold.late import LATE_DDL
 from spark_jobs.lake.ledger import SCHEMAS
 from spark_jobs.landing.registrar import ARRIVALS
@@ -40,8 +42,12 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Silver": models.Silver,
     "Event time": models.EventTime,
     "Lookup": models.Lookup,
-    "Gold": models.Gold,
-    "Window": models.Window,
+    "Gold": gold.Gold,
+    "Window": gold.Window,
+    "Dedup": gold.Dedup,
+    "Join": gold.Join,
+    "Side of a join": gold.JoinSide,
+    "Within": gold.Within,
 }
 RULE_SECTIONS: dict[str, type[BaseModel]] = {
     "Expectation file": rules.Expectations,
@@ -197,7 +203,7 @@ def test_every_error_has_an_entry_in_the_runbook() -> None:
 
 def models_of_files() -> Iterator[type[BaseModel]]:
     """The models without those that are only the base of others."""
-    waiting = list(models.Model.__subclasses__())
+    waiting = list(Model.__subclasses__())
     while waiting:
         model = waiting.pop()
         waiting += model.__subclasses__()

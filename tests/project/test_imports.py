@@ -51,6 +51,7 @@ RULES = [
         ("spark_jobs",),
         but=(
             "spark_jobs.config",
+            "spark_jobs.lake.delta_log.count_rows",
             "spark_jobs.lake.delta_log.table_bytes",
             "spark_jobs.lake.delta_log.table_version",
             "spark_jobs.lake.layout",

@@ -1,0 +1,83 @@
+"""`weir state`: what a native stateful table keeps, for a person or as one JSON object. Changes nothing."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.loading import Project, load_project
+from spark_jobs.config.text import plain
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.lease import LeaseHeld, hold_lease
+from spark_jobs.lake.ledger import Ledger
+
+if TYPE_CHECKING:
+    from spark_jobs.operations.state import StateOfTable
+
+
+def state_command(name: str, table: str, key: tuple[str, ...], rows: int, profile: str | None, as_json: bool) -> int:
+    from spark_jobs.cli.app import fail
+
+    try:
+        project = load_project(only=name)
+        gold = _native_table(project, name, table)
+        asked = _asked(key)
+    except ConfigError as error:
+        return fail(str(error), 2)
+    lake = Lake(project.lake, name)
+    known = Ledger(lake).live_definitions().get(f"gold.{gold}")
+    if known is None or not Ledger(lake).batches(f"gold.{gold}", known.generation):
+        print(f"gold.{gold} has no state yet; `weir run {name}` makes it", file=sys.stderr)
+        return 3
+    try:
+        found = _read(project, name, gold, lake.checkpoint(f"gold.{gold}", known.generation), asked, rows, profile)
+    except LeaseHeld as held:
+        return fail(str(held), 5)
+    except ValueError as error:
+        return fail(str(error), 2)
+    print(json.dumps(found.as_dict(), default=str) if as_json else "\n".join(map(plain, _lines(found))))
+    return 0
+
+
+def _read(project: Project, name: str, gold: str, checkpoint: str, key: dict[str, str], rows: int, profile: str | None) -> "StateOfTable":
+    from spark_jobs.operations.state import read_state
+    from spark_jobs.verify.session import start_session
+
+    log_file = project.root / "logs" / name / f"state-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"
+    chosen = project.profiles[profile or project.lakehouse.profile]
+    with (
+        hold_lease(Lake(project.lake, name).lease(), name, "weir state") as lease,
+        start_session(project, chosen, name, 0, lease.descriptor, log_file) as spark,
+    ):
+        return read_state(spark, project.pipelines[name], gold, checkpoint, key, rows, project.conf)
+
+
+def _native_table(project: Project, name: str, table: str) -> str:
+    """The name of a gold table that keeps a state, given with or without its layer."""
+    natives = [gold for gold, definition in project.pipelines[name].gold.items() if definition.is_native]
+    short = table.removeprefix("gold.")
+    if short not in natives:
+        where, why = f"conf/pipelines/{name}.yml", f"{table!r} keeps no state; only native tables do (state, dedup, join)"
+        raise ConfigError([Problem(where, 1, "table", table, why, did_you_mean(short, natives))])
+    return short
+
+
+def _asked(key: tuple[str, ...]) -> dict[str, str]:
+    pairs = [part.partition("=") for part in key]
+    if wrong := next((part for part, (_, sign, _) in zip(key, pairs, strict=True) if not sign), None):
+        raise ConfigError([Problem("--key", 1, "key", wrong, f"{wrong!r} is not a key", "write column=value, as in --key user_id=7")])
+    return {column: value for column, _, value in pairs}
+
+
+def _lines(found: "StateOfTable") -> list[str]:
+    lines = [f"{found.table}: {found.operator}, {found.partitions} partition{'s' * (found.partitions != 1)}, after batch {found.batch}"]
+    for store in found.stores:
+        lines.append(f"  {store.name}: {store.rows:,} row{'s' * (store.rows != 1)}")
+        lines += [f"    {_row(row)}" for row in store.first]
+        lines += [f"    and {store.rows - len(store.first):,} more; --rows shows more of them"] if store.rows > len(store.first) else []
+    return lines
+
+
+def _row(row: dict[str, Any]) -> str:
+    return "  ".join(f"{name}: {json.dumps(value, default=str, ensure_ascii=False)}" for name, value in row.items())

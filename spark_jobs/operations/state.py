@@ -1,0 +1,106 @@
+"""What a native table keeps in its state store: read by Spark's own state data source from the checkpoint, as of the last ended batch.
+
+What leaves: the operators with their stores, how many rows each holds, and some of these rows. Values of sensitive columns are masked.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.config.gold import Gold
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.sensitive import MASK, sensitive_columns
+
+
+@dataclass(frozen=True)
+class Store:
+    """One store of the query: a variable of a state class, a side of a join, or the keys of dedup."""
+
+    name: str
+    rows: int
+    first: tuple[dict[str, Any], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"store": self.name, "rows": self.rows, "first": list(self.first)}
+
+
+@dataclass(frozen=True)
+class StateOfTable:
+    table: str
+    operator: str
+    batch: int
+    partitions: int
+    stores: tuple[Store, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        said = {"table": self.table, "operator": self.operator, "batch": self.batch, "partitions": self.partitions}
+        return {**said, "stores": [store.as_dict() for store in self.stores]}
+
+
+class UnknownKey(ValueError):
+    """A key was asked for that the stores of the table do not have."""
+
+    def __init__(self, names: list[str], known: list[str]) -> None:
+        self.names, self.known = names, known
+        super().__init__(f"no store is keyed by {', '.join(names)}; there are {', '.join(known)}")
+
+
+def read_state(
+    spark: SparkSession, pipeline: Pipeline, name: str, checkpoint: str, key: Mapping[str, str], rows: int, conf: Any = None
+) -> StateOfTable:
+    """The state of a native table; with `key` only the rows of that key, whose values are compared as text."""
+    gold = pipeline.gold[name]
+    operator = spark.read.format("state-metadata").load(checkpoint).orderBy("operatorId").collect()[0]
+    hidden = _hidden(pipeline, name, gold, conf)
+    stores = tuple(_store(frame, store, key, rows, hidden) for store, frame in _frames(spark, checkpoint, gold, operator))
+    return StateOfTable(f"gold.{name}", operator["operatorName"], operator["maxBatchId"], operator["numPartitions"], stores)
+
+
+def _frames(spark: SparkSession, checkpoint: str, gold: Gold, operator: Row) -> Iterator[tuple[str, DataFrame]]:
+    reader = spark.read.format("statestore")
+    if gold.join:
+        for side in gold.join.sides:
+            yield side, spark.read.format("statestore").option("joinSide", side).load(checkpoint)
+    elif gold.state:
+        properties = json.loads(operator["operatorProperties"])
+        for variable in properties.get("stateVariables", []):
+            named = variable if isinstance(variable, dict) else json.loads(variable)
+            if not named["stateName"].startswith("$"):
+                yield named["stateName"], spark.read.format("statestore").option("stateVarName", named["stateName"]).load(checkpoint)
+    else:
+        yield "keys", reader.load(checkpoint)
+
+
+def _store(frame: DataFrame, name: str, key: Mapping[str, str], rows: int, hidden: frozenset[str]) -> Store:
+    known = frame.schema["key"].dataType.fieldNames()  # type: ignore[attr-defined]
+    if unknown := [column for column in key if column not in known]:
+        raise UnknownKey(unknown, known)
+    for column, value in key.items():
+        frame = frame.where(F.col(f"key.{column}").cast("string") == F.lit(value))
+    values = frame.drop("partition_id")
+    found = values.orderBy(F.to_json("key")).limit(rows).collect()
+    return Store(name, frame.count(), tuple(_shown(row, hidden) for row in found))
+
+
+def _shown(row: Row, hidden: frozenset[str]) -> dict[str, Any]:
+    def masked(name: str, value: Any) -> Any:
+        if isinstance(value, Row):
+            return {column: masked(column, value[column]) for column in value.__fields__}
+        if isinstance(value, list):
+            return [masked(name, each) for each in value]
+        return MASK if name in hidden and value is not None else value
+
+    return {name: masked(name, row[name]) for name in row.__fields__}
+
+
+def _hidden(pipeline: Pipeline, name: str, gold: Gold, conf: Any) -> frozenset[str]:
+    """A state class may keep anything of its rows: one sensitive column makes all of it so."""
+    own = sensitive_columns(pipeline, f"gold.{name}", conf)
+    if gold.state:
+        return own
+    read = [sensitive_columns(pipeline, table, conf) for table, _ in gold.delays]
+    return frozenset(column for names in (own, *read) for column in names)

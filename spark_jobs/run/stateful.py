@@ -1,0 +1,137 @@
+"""Native stateful tables: a real Structured Streaming query over append-only silver tables, whose state lives in its checkpoint.
+
+A batch is done as any other: its rows are judged, late ones and the table are written under its transaction id, then its marker. Only what
+it emits cannot be computed from tables again: a batch that has its marker, but whose checkpoint a crash has cut, runs once more through
+the state and writes nothing.
+"""
+
+from functools import partial
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+
+from spark_jobs.config.gold import Gold
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.gold.functions import load_hook
+from spark_jobs.gold.native import EMITTED, FILTERED, LATE, NATIVE_LATE_DDL, ON_TIME, NativeInput, NativeTable, build_query
+from spark_jobs.lake import delta_log, streams, tables
+from spark_jobs.lake.checkpoints import next_watermark
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.gate import Candidate
+from spark_jobs.lake.seen import Seen
+from spark_jobs.lake.tables import Batch, RowsMissing, kept
+from spark_jobs.run.context import STREAM, RunContext
+
+POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
+NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
+
+
+class RowsDropped(Exception):
+    """Spark has dropped rows by its watermark that were not late by what their tables had seen: they are in no table."""
+
+    def __init__(self, table: str, rows: int) -> None:
+        self.table, self.rows = table, rows
+        super().__init__(
+            f"{table}: Spark dropped {rows:,} rows by its watermark that were not set aside; rebuild it, and report this as a defect"
+        )
+
+
+def native_table(run: RunContext, name: str, gold: Gold) -> NativeTable:
+    inputs = tuple(NativeInput(table, delay, _declared(run.pipeline, table)) for table, delay in gold.delays)
+    processor = load_hook(gold.state, run.order.project.conf) if gold.state else None
+    return NativeTable(f"gold.{name}", gold, inputs, processor)
+
+
+def run_native(run: RunContext, name: str, gold: Gold) -> None:
+    """Take in what is new in the silver tables: all of it is one batch, and a second one where the watermark has moved."""
+    table = native_table(run, name, gold)
+    generation = run.plan.generation(table.name)
+    checkpoint = run.lake.checkpoint(table.name, generation)
+    spark = run.new_session(**_settings(gold))
+    rows = {known.table: streams.read_all_rows(spark, run.lake.table(known.table)) for known in table.inputs}
+    query = build_query(table, rows, next_watermark(checkpoint))
+    _create(run, table, query)
+
+    def handle(frame: DataFrame, number: int) -> None:
+        run.tune(frame.sparkSession, {})
+        if run.order.ledger.has_batch((table.name, STREAM, generation, number)):
+            frame.write.format("noop").mode("overwrite").save()  # the state must move on, or the next batch would find none
+            return
+        run.batch(table.name, STREAM, number, partial(_work, frame, table), table.reads)
+
+    last = max((row["batch"] for row in run.order.ledger.batches(table.name, generation) if row["step"] == STREAM), default=None)
+    _check_dropped(table, streams.run_stream(query, table.name, checkpoint, last, handle))
+
+
+def _settings(gold: Gold) -> dict[str, str]:
+    """By the clock there is always a later batch to be had, without rows: such a query would never end."""
+    if gold.join:
+        return {POLICY: gold.join.watermark_policy}
+    return {NO_DATA: "false"} if gold.timers == "processing" else {}
+
+
+def _work(frame: DataFrame, table: NativeTable, batch: Batch) -> tuple[Counts, Seen]:
+    return publish_emitted(frame, batch, table), Seen()
+
+
+def publish_emitted(frame: DataFrame, batch: Batch, table: NativeTable) -> Counts:
+    """Judge and publish what a batch emits. The frame is computed once: it moves the state."""
+    with kept(frame):
+        found = {row["what"]: row["count"] for row in frame.groupBy("what").count().collect()}
+        counts = _count(found, batch, table)
+        rows = frame.where(F.col("what") == EMITTED).select("out.*", F.lit(batch.processed_at).alias("_processed_at"))
+        batch.gate.judge(Candidate(rows, counts.inserted, lambda: _whole(rows, batch, table), counts.inserted))
+        write = tables.overwrite if _begins_anew(batch) else tables.append
+        if counts.late or _begins_anew(batch):
+            aside = frame.where(F.col("what") == LATE).select(
+                "late.*", F.lit(batch.processed_at).alias("set_aside_at"), F.lit(batch.run_id).alias("run_id")
+            )
+            write(aside, table.late, batch, counts)
+        if counts.inserted or _begins_anew(batch):
+            write(rows, table.name, batch, counts)
+    return counts
+
+
+def _count(found: dict[str, int], batch: Batch, table: NativeTable) -> Counts:
+    """Of a dedup every row that was read is in one class; of the others what becomes of rows in the state is the query's to say."""
+    emitted, on_time = found.get(EMITTED, 0), found.get(ON_TIME, 0)
+    read = on_time + found.get(LATE, 0) + found.get(FILTERED, 0)
+    duplicate = on_time - emitted if table.gold.dedup else 0
+    counts = Counts(
+        rows_in=read, inserted=emitted, duplicate=duplicate, filtered=found.get(FILTERED, 0), late=found.get(LATE, 0), grown=emitted
+    )
+    if duplicate < 0:
+        raise RowsMissing(batch, Counts(rows_in=on_time, inserted=emitted), "rows came out of dedup that did not go in")
+    return counts
+
+
+def _begins_anew(batch: Batch) -> bool:
+    """The first batch of a rebuilt table takes the place of all that stands."""
+    return batch.generation > 1 and batch.number == 0
+
+
+def _whole(rows: DataFrame, batch: Batch, table: NativeTable) -> DataFrame:
+    if _begins_anew(batch) or not batch.has(table.name):
+        return rows
+    return batch.read(rows.sparkSession, table.name).select(*rows.columns).unionByName(rows)
+
+
+def _create(run: RunContext, table: NativeTable, query: DataFrame) -> None:
+    """Tables below wait for no first row: an empty table stands from the beginning."""
+    path = run.lake.table(table.name)
+    if delta_log.table_version(path) is None:
+        columns = [f"`{field.name}` {field.dataType.simpleString()}" for field in query.schema["out"].dataType]  # type: ignore[attr-defined]
+        tables.create(path, ", ".join([*columns, "_processed_at timestamp"]), tables.CHANGEABLE)
+    tables.create(run.lake.table(table.late), NATIVE_LATE_DDL, tables.CHANGEABLE)
+
+
+def _check_dropped(table: NativeTable, query: StreamingQuery) -> None:
+    operators = [operator for progress in query.recentProgress for operator in progress["stateOperators"]]
+    if dropped := sum(operator["numRowsDroppedByWatermark"] for operator in operators):
+        raise RowsDropped(table.name, dropped)
+
+
+def _declared(pipeline: Pipeline, table: str) -> tuple[str, ...]:
+    silver = pipeline.silver_named(table)
+    return tuple(silver.columns) if silver else ()

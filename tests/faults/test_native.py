@@ -1,0 +1,82 @@
+"""A process that dies in the middle of a native stateful query: its state and its table go on as if nothing had happened.
+
+The class adds up what it has seen, so that a row that enters its state twice, or not at all, shows in every later row.
+"""
+
+import pytest
+
+from spark_jobs.lake import failpoints
+from spark_jobs.run.result import Status
+from tests.conftest import Workshop
+
+pytestmark = pytest.mark.spark
+
+PIPELINE = """
+pipeline: feed
+sources: {clicks: {format: json, path: clicks}}
+silver:
+  clicks: {from: clicks, columns: {user: string, at: timestamp}, event_time: at}
+gold:
+  counts:
+    from: silver.clicks
+    state: hooks/count.py:Count
+    key: user
+    columns: {user: string, rows: int}
+    watermark: 10 minutes
+"""
+HOOK = """
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+
+class Count(StatefulProcessor):
+    def init(self, handle):
+        self.seen = handle.getValueState("seen", "rows int")
+
+    def handleInputRows(self, key, rows, timerValues):
+        count = (self.seen.get() or (0,))[0] + len(list(rows))
+        self.seen.update((count,))
+        yield Row(user=key[0], rows=count)
+
+    def close(self):
+        pass
+"""
+TABLE = "gold.counts"
+SKIPPED = ("intent.before", "write.before", "marker.before", "consumed.before")
+"""Nothing that others go by is written between one of these and the point before it."""
+
+
+def click(*rows: tuple[str, int]) -> str:
+    return "".join(f'{{"user":"{user}","at":"2026-03-01T10:{minute:02}:00Z"}}\n' for user, minute in rows)
+
+
+def test_a_query_that_dies_at_every_point_counts_every_row_once(workshop: Workshop) -> None:
+    workshop.write("conf/pipelines/feed.yml", PIPELINE)
+    workshop.write("conf/hooks/count.py", HOOK)
+    workshop.land("clicks/1.json", click(("a", 0), ("b", 1)))
+    assert workshop.run("feed").exit_code == 0
+    died: list[tuple[str, str, str]] = []
+
+    def decide(point: str, table: str, step: str) -> failpoints.Action | None:
+        if TABLE not in table or point in SKIPPED or (point, table, step) in died:
+            return None
+        died.append((point, table, step))
+        return "raise"
+
+    workshop.land("clicks/2.json", click(("a", 40), ("a", 41)))
+    workshop.land("clicks/3.json", click(("b", 2), ("a", 42)))
+    runs = 0
+    while runs == len(died):
+        with failpoints.deciding(decide):
+            result = workshop.run("feed")
+        runs += 1
+        assert result.status in (Status.OK, Status.NOTHING_TO_DO, Status.FAILED), result.message
+    workshop.land("clicks/4.json", click(("a", 50)))
+
+    last = workshop.run("feed")
+
+    assert last.exit_code == 0, last.message
+    points = {(point, table) for point, table, _ in died}
+    assert {("write.after", f"late.{TABLE}"), ("write.after", TABLE), ("marker.after", TABLE), ("checkpoint.after", TABLE)} <= points
+    assert workshop.rows("feed.gold.counts", "user", "rows") == [("a", 1), ("a", 4), ("a", 5), ("b", 1)]
+    assert [line for (line,) in workshop.rows("feed.late.gold.counts", "line")] == [1]

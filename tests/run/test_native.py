@@ -1,0 +1,85 @@
+"""Native stateful tables over time: rebuilt from what silver holds, behind their gate, and with rows that come back from quarantine."""
+
+import json
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.operations.state import UnknownKey, read_state
+from spark_jobs.run.order import RunOrder
+from spark_jobs.run.rebuild import rebuild_tables
+from spark_jobs.verify.pipeline import verify_pipeline
+from tests.conftest import PROFILE, Workshop
+
+pytestmark = pytest.mark.spark
+
+PIPELINE = """
+pipeline: feed
+sources: {clicks: {format: json, path: clicks}, orders: {format: json, path: orders}}
+silver:
+  clicks: {from: clicks, columns: {id: string, user: {type: string, sensitive: true}, at: timestamp}, event_time: at}
+  orders: {from: orders, columns: {id: string, user: string, at: timestamp}, event_time: at}
+gold:
+  once: {from: silver.clicks, where: id <> 'test', dedup: {on: id, within: 10 minutes}}
+  pairs:
+    join:
+      kind: full
+      left: {from: silver.clicks, watermark: 10 minutes}
+      right: {from: silver.orders, watermark: 10 minutes}
+      on: user
+      within: {after: 5 minutes}
+      take: {click: left.id, user: left.user, order: right.id}
+"""
+
+
+def rows(*found: tuple[str, str, int]) -> str:
+    return "".join(f'{{"id":"{name}","user":"{user}","at":"2026-03-01T10:{minute:02}:00Z"}}\n' for name, user, minute in found)
+
+
+def pairs(workshop: Workshop) -> list[tuple[Any, ...]]:
+    return workshop.rows("feed.gold.pairs", "click", "order")
+
+
+def test_a_native_table_begins_anew_from_all_that_silver_holds(workshop: Workshop, spark: SparkSession) -> None:
+    """Within one batch copies are found however far apart they are: a rebuild has one of `a`, the runs had two."""
+    workshop.write("conf/pipelines/feed.yml", PIPELINE)
+    workshop.land("clicks/1.json", rows(("a", "u", 0), ("test", "u", 1)))
+    workshop.land("orders/1.json", rows(("x", "u", 2), ("y", "v", 3)))
+    first = workshop.run("feed")
+    assert first.exit_code == 0, first.message
+    workshop.land("clicks/2.json", rows(("a", "u", 40), ("b", "w", 41)))
+    workshop.land("orders/2.json", rows(("z", "v", 42)))
+    workshop.run("feed")
+    assert workshop.rows("feed.gold.once", "id", "user") == [("a", "u"), ("a", "u"), ("b", "w")]
+    assert pairs(workshop) == [("a", "x"), (None, "y")]
+
+    held = read_state(spark, workshop.project.pipelines["feed"], "pairs", checkpoint(workshop, "pairs", 1), {}, 10)
+    assert {store.name: store.rows for store in held.stores} == {"left": 2, "right": 1}
+    assert "•••" in json.dumps(held.as_dict(), default=str, ensure_ascii=False)
+    assert '"w"' not in json.dumps(held.as_dict(), default=str), "the user is sensitive"
+    once = read_state(spark, workshop.project.pipelines["feed"], "once", checkpoint(workshop, "once", 1), {"id": "b"}, 10)
+    assert [store.rows for store in once.stores] == [1]
+    with pytest.raises(UnknownKey, match="no store is keyed by page; there are id"):
+        read_state(spark, workshop.project.pipelines["feed"], "once", checkpoint(workshop, "once", 1), {"page": "/"}, 10)
+
+    def start(order: RunOrder, consumed: Any) -> Any:
+        return nullcontext(spark)
+
+    rebuilt = rebuild_tables(workshop.project, "feed", PROFILE, ["silver.clicks"], start=start)
+    assert rebuilt.exit_code == 0, rebuilt.message
+    assert workshop.rows("feed.gold.once", "id") == [("a",), ("b",)]
+    assert pairs(workshop) == [("a", "x"), (None, "y")]
+
+    workshop.land("clicks/3.json", rows(("b", "w", 45), ("c", "v", 39)))
+    after = workshop.run("feed")
+    assert after.exit_code == 0, after.message
+    assert workshop.rows("feed.gold.once", "id") == [("a",), ("b",), ("c",)]
+    assert pairs(workshop) == [("a", "x"), ("c", "z"), (None, "y")]
+    verified = verify_pipeline(workshop.project, "feed", PROFILE, start=lambda: nullcontext(spark))
+    assert verified.exit_code == 0, verified
+
+
+def checkpoint(workshop: Workshop, table: str, generation: int) -> str:
+    return f"{workshop.root}/lake/feed/_weir/checkpoints/gold.{table}/g{generation}"

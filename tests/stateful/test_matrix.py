@@ -1,0 +1,200 @@
+"""Every declared combination of source, trigger, mode and kind of table is run, or refused at check time by a message with the reason.
+
+All sources end in bronze rows of one shape, and every trigger runs the same increments: neither knows what a gold table is. So each kind
+of table is run in each of its modes over one source, and the check, which is a function of the files alone, is asked about all.
+To extend an axis: add to SOURCES or TRIGGERS.
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.config.checks import check_folder
+from tests.conftest import Workshop
+
+SOURCES = {
+    "json": "{format: json, path: clicks}",
+    "csv": "{format: csv, path: clicks}",
+    "parquet": "{format: parquet, path: clicks}",
+    "text": "{format: text, path: clicks}",
+}
+TRIGGERS = ("available_now",)
+MODES = ("append", "update", "complete")
+FROM = "from: silver.clicks, "
+HALF = "watermark: 10 minutes, "
+SIDES = "left: {from: silver.clicks, watermark: 10 minutes}, right: {from: silver.orders, watermark: 10 minutes}"
+JOIN = f"{SIDES}, on: user, within: {{before: 5 minutes, after: 5 minutes}}, take: {{a: left.id, b: right.id}}"
+STATE = "key: user, columns: {user: string, rows: int}"
+KINDS = {
+    "windows": f"{FROM}window: {{size: 10 minutes}}, measures: {{n: count(*)}}",
+    "windows, watermark": f"{FROM}{HALF}window: {{size: 10 minutes}}, measures: {{n: count(*)}}",
+    "windows, late kept": f"{FROM}{HALF}late: keep, window: {{size: 10 minutes, slide: 5 minutes}}, measures: {{n: count(*)}}",
+    "sessions": f"{FROM}window: {{gap: 10 minutes}}, group_by: user, measures: {{n: count(*)}}",
+    "sessions, watermark": f"{FROM}{HALF}window: {{gap: 10 minutes}}, group_by: user, measures: {{n: count(*)}}",
+    "sessions, late kept": f"{FROM}{HALF}late: keep, window: {{gap: 10 minutes}}, group_by: user, measures: {{n: count(*)}}",
+    "groups": f"{FROM}group_by: user, measures: {{n: count(*)}}",
+    "groups, watermark": f"{FROM}{HALF}group_by: user, measures: {{n: count(*)}}",
+    "sql": "sql: sql/users.sql",
+    "python": "python: hooks/count.py:count_users, inputs: silver.clicks",
+    "state": f"{FROM}{HALF}state: hooks/count.py:Count, {STATE}",
+    "state, by the clock": f"{FROM}timers: processing, state: hooks/count.py:Count, {STATE}",
+    "state, no watermark": f"{FROM}state: hooks/count.py:Count, {STATE}",
+    "dedup": f"{FROM}dedup: {{on: id, within: 1 hour}}",
+    "dedup, repaired": f"{FROM}late: repair, dedup: {{on: id, within: 1 hour}}",
+    "dedup of versions": "from: silver.newest, dedup: {on: id, within: 1 hour}",
+    "inner join": f"join: {{kind: inner, {JOIN}}}",
+    "left join": f"join: {{kind: left, {JOIN}}}",
+    "full join": f"join: {{kind: full, watermark_policy: max, {JOIN}}}",
+    "join of versions": f"join: {{kind: left, {JOIN}}}".replace("silver.orders", "silver.newest"),
+}
+RUN = {
+    "windows": {"update", "complete"}, "windows, watermark": {"append", "update"}, "windows, late kept": {"append", "update"},
+    "sessions": {"update", "complete"}, "sessions, watermark": {"append", "update"}, "groups": {"complete"}, "sql": {"complete"},
+    "python": {"complete"}, "state": {"append"}, "state, by the clock": {"append"}, "dedup": {"append"}, "inner join": {"append"},
+    "left join": {"append"}, "full join": {"append"},
+}  # fmt: skip
+"""What must work; all else must be refused."""
+VALUES = "id: {type: string, from: value}, user: {type: string, from: value}, at: {type: timestamp, from: value}"
+TEXT = f"columns: {{{VALUES}}}, event_time: at"
+"""A source of text has the one field `value`; what comes of it does not matter to the check."""
+SILVER = f"""
+silver:
+  clicks: {{from: clicks, {TEXT}}}
+  orders: {{from: clicks, {TEXT}}}
+  newest: {{from: clicks, key: id, {TEXT}}}
+"""
+HOOKS = '''
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+
+def count_users(clicks):
+    return clicks.groupBy("user").count()
+
+
+class Count(StatefulProcessor):
+    """Emits how many rows of its key have come so far."""
+
+    def init(self, handle):
+        self.seen = handle.getValueState("seen", "rows int")
+
+    def handleInputRows(self, key, rows, timerValues):
+        count = (self.seen.get() or (0,))[0] + len(list(rows))
+        self.seen.update((count,))
+        yield Row(user=key[0], rows=count)
+
+    def close(self):
+        pass
+'''
+
+
+def cells() -> Iterator[tuple[str, str, str, str]]:
+    yield from product(SOURCES, TRIGGERS, MODES, KINDS)
+
+
+def write_project(root: Path, source: str, silver: str, tables: dict[str, str]) -> None:
+    gold = "\n".join(f"  {name}: {{{definition}}}" for name, definition in tables.items())
+    for path, text in {
+        "conf/pipelines/matrix.yml": f"pipeline: matrix\nsources: {{clicks: {source}}}\n{silver}\ngold:\n{gold}\n",
+        "conf/sql/users.sql": "SELECT user, count(*) AS n FROM silver.clicks GROUP BY user",
+        "conf/hooks/count.py": HOOKS,
+    }.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_cell_is_allowed_or_refused_with_the_reason(idle_workshop: Workshop, kind: str) -> None:
+    for source, _trigger, mode in product(SOURCES, TRIGGERS, MODES):
+        write_project(idle_workshop.root, SOURCES[source], SILVER, {"it": f"{KINDS[kind]}, emit: {mode}"})
+        problems = check_folder(idle_workshop.root, {})
+
+        assert (not problems) == (mode in RUN.get(kind, ())), f"{source}, {mode}, {kind}: {problems}"
+        for problem in problems:
+            assert problem.line > 1, f"{problem} does not say where"
+            assert problem.hint, f"{problem} names no alternative"
+            assert ": " in problem.message or "which has no" in problem.message, f"{problem} names no reason"
+
+
+def test_the_axes_are_all_there_is() -> None:
+    """What can be declared and is not in the matrix would be neither run nor refused by it."""
+    from typing import get_args
+
+    from spark_jobs.config.gold import Kind, Mode
+
+    assert set(MODES) == set(get_args(Mode))
+    assert {kind.partition(",")[0].split(" ")[-1] for kind in RUN} == {*get_args(Kind)}
+    assert len(list(cells())) == len(SOURCES) * len(TRIGGERS) * len(MODES) * len(KINDS)
+
+
+FILES = (
+    ("clicks/1.json", [("a", "u", 0), ("a", "u", 0), ("b", "v", 1)]),
+    ("clicks/2.json", [("c", "u", 60)]),
+    ("clicks/3.json", [("d", "w", 2), ("e", "u", 61)]),
+)
+EXPECTED: dict[str, list[tuple[Any, ...]]] = {
+    "windows update": [(0, 4), (60, 2)],
+    "windows complete": [(0, 4), (60, 2)],
+    "windows watermark append": [(0, 4)],
+    "windows watermark update": [(0, 4), (60, 2)],
+    "windows late kept append": [(-5, 3), (0, 3)],
+    "windows late kept update": [(-5, 3), (0, 3), (55, 2), (60, 2)],
+    "sessions update": [(0, "u", 2), (1, "v", 1), (2, "w", 1), (60, "u", 2)],
+    "sessions complete": [(0, "u", 2), (1, "v", 1), (2, "w", 1), (60, "u", 2)],
+    "sessions watermark append": [(0, "u", 2), (1, "v", 1), (2, "w", 1)],
+    "sessions watermark update": [(0, "u", 2), (1, "v", 1), (2, "w", 1), (60, "u", 2)],
+    "groups complete": [("u", 4), ("v", 1), ("w", 1)],
+    "sql complete": [("u", 4), ("v", 1), ("w", 1)],
+    "python complete": [("u", 4), ("v", 1), ("w", 1)],
+    "state append": [("u", 2), ("u", 3), ("u", 4), ("v", 1)],
+    "state by the clock append": [("u", 2), ("u", 3), ("u", 4), ("v", 1), ("w", 1)],
+    "dedup append": [("a",), ("b",), ("c",), ("d",), ("e",)],
+    "inner join append": [("a", "y"), ("a", "y"), ("c", "x"), ("e", "x")],
+    "left join append": [("a", "y"), ("a", "y"), ("b", None), ("c", "x"), ("e", "x")],
+    "full join append": [("a", "y"), ("a", "y"), ("b", None), ("c", "x"), ("e", "x")],
+}
+"""Windows by the minute of their start; the third file is late by an hour for its first row."""
+
+
+@pytest.mark.spark
+def test_every_allowed_cell_gives_its_rows(workshop: Workshop) -> None:
+    """Three increments, so that windows close, state is kept over runs and a row comes late."""
+    kinds = [(f"{kind} {mode}".replace(",", ""), f"{KINDS[kind]}, emit: {mode}") for kind in RUN for mode in MODES if mode in RUN[kind]]
+    tables = {name.replace(" ", "_"): definition for name, definition in kinds}
+    silver = "silver:\n" + "".join(
+        f"  {name}: {{from: {name}, columns: {{id: string, user: string, at: timestamp}}, event_time: at}}\n"
+        for name in ("clicks", "orders")
+    )
+    write_project(workshop.root, "{format: json, path: clicks}, orders: {format: json, path: orders}", silver, tables)
+    workshop.land("orders/1.json", lines([("y", "u", 3)]))
+    for number, (file, rows) in enumerate(FILES):
+        if number == 1:
+            workshop.land("orders/2.json", lines([("x", "u", 63)]))
+        workshop.land(file, lines(rows))
+        result = workshop.run("matrix")
+        assert result.exit_code == 0, result.message
+
+    found = {name: sorted(rows_of(workshop, name.replace(" ", "_")), key=repr) for name in EXPECTED}
+
+    assert {name for name, _ in kinds} == set(EXPECTED)
+    assert found == {name: sorted(rows, key=repr) for name, rows in EXPECTED.items()}
+
+
+def lines(rows: list[tuple[str, str, int]]) -> str:
+    return "".join(
+        f'{{"id":"{i}","user":"{user}","at":"2026-03-01T{10 + minute // 60}:{minute % 60:02}:00Z"}}\n' for i, user, minute in rows
+    )
+
+
+def rows_of(workshop: Workshop, table: str) -> Iterator[tuple[Any, ...]]:
+    for row in workshop.rows(f"matrix.gold.{table}"):
+        shown = [value for value in row if not hasattr(value, "isoformat")]
+        start = next(iter(row))
+        if hasattr(start, "isoformat"):
+            minute = start.hour * 60 + start.minute - 600
+            yield (minute, *shown[: 2 if table.startswith("sessions") else 1])
+        else:
+            yield tuple(shown[: 1 if table.startswith("dedup") else 2])
