@@ -13,7 +13,7 @@ from spark_jobs.lake.lease import LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
 
 if TYPE_CHECKING:
-    from spark_jobs.operations.state import StateOfTable
+    from spark_jobs.run.state import StateOfTable
 
 
 def state_command(name: str, table: str, key: tuple[str, ...], rows: int, profile: str | None, as_json: bool) -> int:
@@ -41,7 +41,7 @@ def state_command(name: str, table: str, key: tuple[str, ...], rows: int, profil
 
 
 def _read(project: Project, name: str, gold: str, checkpoint: str, key: dict[str, str], rows: int, profile: str | None) -> "StateOfTable":
-    from spark_jobs.operations.state import read_state
+    from spark_jobs.run.state import read_state
     from spark_jobs.verify.session import start_session
 
     log_file = project.root / "logs" / name / f"state-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"

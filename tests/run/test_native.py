@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.operations.state import UnknownKey, read_state
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.rebuild import rebuild_tables
+from spark_jobs.run.state import UnknownKey, read_state
 from spark_jobs.verify.pipeline import verify_pipeline
 from tests.conftest import PROFILE, Workshop
 
