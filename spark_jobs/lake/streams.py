@@ -1,6 +1,8 @@
 """Structured Streaming over Delta tables: one availableNow query per table, its progress in the table's checkpoint."""
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -20,8 +22,10 @@ def read_changes(spark: SparkSession, path: str, starting_version: int) -> DataF
     return spark.readStream.format("delta").option("readChangeFeed", "true").option("startingVersion", starting_version).load(path)
 
 
-def run_stream(rows: DataFrame, table: str, checkpoint: str, last_done: int | None, handle: Callable[[DataFrame, int], None]) -> None:
-    """Hand every micro-batch that is there to `handle`, in order, and return when there is none left.
+def run_stream(
+    rows: DataFrame, table: str, checkpoint: str, last_done: int | None, handle: Callable[[DataFrame, int], None]
+) -> list[dict[str, Any]]:
+    """Hand every micro-batch that is there to `handle`, in order, until there is none left; gives what Spark says of each.
 
     `last_done` is the last batch that the ledger knows: a checkpoint that counts from before it would have its batches taken for done.
     """
@@ -41,3 +45,4 @@ def run_stream(rows: DataFrame, table: str, checkpoint: str, last_done: int | No
     except StreamingQueryException as error:
         raise (causes[0] if causes else error) from None
     reach("checkpoint.after", table)
+    return [json.loads(progress.json) for progress in query.recentProgress]
