@@ -1,10 +1,11 @@
 """Structured Streaming over Delta tables: one availableNow query per table, its progress in the table's checkpoint."""
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from spark_jobs.lake.checkpoints import check_checkpoint
 from spark_jobs.lake.failpoints import reach
@@ -31,8 +32,8 @@ def read_changes(spark: SparkSession, path: str, starting_version: int) -> DataF
 
 def run_stream(
     rows: DataFrame, table: str, checkpoint: str, last_done: int | None, handle: Callable[[DataFrame, int], None]
-) -> StreamingQuery:
-    """Hand every micro-batch that is there to `handle`, in order, and return the query when there is none left.
+) -> list[dict[str, Any]]:
+    """Hand every micro-batch that is there to `handle`, in order, until there is none left; gives what Spark says of each.
 
     `last_done` is the last batch that the ledger knows: a checkpoint that counts from before it would have its batches taken for done.
     """
@@ -52,4 +53,4 @@ def run_stream(
     except StreamingQueryException as error:
         raise (causes[0] if causes else error) from None
     reach("checkpoint.after", table)
-    return query
+    return [json.loads(progress.json) for progress in query.recentProgress]

@@ -15,9 +15,11 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Gate, OpenGate
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import BatchId, Intent
+from spark_jobs.lake.query_progress import add_backlog, add_lag, is_batch, progress_row
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.landing.arrivals import taken_files
 from spark_jobs.run import stopping
 from spark_jobs.run.gate import BatchGate
 from spark_jobs.run.judging import judge_rows
@@ -36,12 +38,13 @@ Work = Callable[[DataFrame, Batch], Done]
 
 @dataclass(frozen=True)
 class RunContext:
-    """The run's order, its session, and whom to tell of finished batches and of what a person should know."""
+    """The run's order, its session, and whom to tell of finished batches, how they went, and what a person should know."""
 
     order: RunOrder
     spark: SparkSession
     batch_settings: dict[str, str]
     on_batch: Callable[[Batch, Counts], None]
+    on_progress: Callable[[list[dict[str, Any]]], None]
     warn: Callable[[str], None]
     verdicts: Verdicts
 
@@ -83,9 +86,25 @@ class RunContext:
             self.tune(frame.sparkSession, {**settings, COMPACT: str(is_compacting).lower()})
             self.batch(table, STREAM, number, partial(work, frame), reads, extra)
 
+        self.follow(rows, table, handle)
+
+    def follow(self, rows: DataFrame, table: str, handle: Callable[[DataFrame, int], None]) -> list[dict[str, Any]]:
+        """Run the table's query to the end of its input, and tell of its progress: what Spark says of each batch."""
         generation = self.plan.generation(table)
         numbers = [row["batch"] for row in self.order.ledger.batches(table, generation) if row["step"] == STREAM]
-        streams.run_stream(rows, table, self.lake.checkpoint(table, generation), max(numbers, default=None), handle)
+        done = streams.run_stream(rows, table, self.lake.checkpoint(table, generation), max(numbers, default=None), handle)
+        self.on_progress(
+            self._describe(table, [progress_row(self.order.run_id, table, generation, said) for said in done if is_batch(said)])
+        )
+        return done
+
+    def _describe(self, table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Add how long rows had waited, and what there is left to read."""
+        layer, _, name = table.partition(".")
+        if layer != "bronze":
+            return add_lag(rows, self.lake.table(self.plan.tables[table][0]))
+        arrivals = self.lake.arrivals(name)
+        return add_backlog(add_lag(rows, arrivals), taken_files(arrivals))
 
     def batch(
         self,

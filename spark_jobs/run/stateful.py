@@ -6,10 +6,10 @@ the state and writes nothing.
 """
 
 from functools import partial
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.query import StreamingQuery
 
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.pipeline import Pipeline
@@ -60,8 +60,7 @@ def run_native(run: RunContext, name: str, gold: Gold) -> None:
             return
         run.batch(table.name, STREAM, number, partial(_work, frame, table), table.reads)
 
-    last = max((row["batch"] for row in run.order.ledger.batches(table.name, generation) if row["step"] == STREAM), default=None)
-    _check_dropped(table, streams.run_stream(query, table.name, checkpoint, last, handle))
+    _check_dropped(table, run.follow(query, table.name, handle))
 
 
 def _settings(gold: Gold) -> dict[str, str]:
@@ -126,8 +125,8 @@ def _create(run: RunContext, table: NativeTable, query: DataFrame) -> None:
     tables.create(run.lake.table(table.late), NATIVE_LATE_DDL, tables.CHANGEABLE)
 
 
-def _check_dropped(table: NativeTable, query: StreamingQuery) -> None:
-    operators = [operator for progress in query.recentProgress for operator in progress["stateOperators"]]
+def _check_dropped(table: NativeTable, batches: list[dict[str, Any]]) -> None:
+    operators = [operator for batch in batches for operator in batch["stateOperators"]]
     if dropped := sum(operator["numRowsDroppedByWatermark"] for operator in operators):
         raise RowsDropped(table.name, dropped)
 
