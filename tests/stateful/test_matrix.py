@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from spark_jobs.config.checks import check_folder
+from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.run.trigger import check_trigger, parse_trigger
 from tests.conftest import Workshop
 
 SOURCES = {
@@ -21,7 +24,7 @@ SOURCES = {
     "parquet": "{format: parquet, path: clicks}",
     "text": "{format: text, path: clicks}",
 }
-TRIGGERS = ("available_now",)
+TRIGGERS = ("available-now", "once", "as-fast-as-possible", "30 seconds", "continuous 1 second")
 MODES = ("append", "update", "complete")
 FROM = "from: silver.clicks, "
 HALF = "watermark: 10 minutes, "
@@ -108,15 +111,27 @@ def write_project(root: Path, source: str, silver: str, tables: dict[str, str]) 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_cell_is_allowed_or_refused_with_the_reason(idle_workshop: Workshop, kind: str) -> None:
-    for source, _trigger, mode in product(SOURCES, TRIGGERS, MODES):
+    for source, mode in product(SOURCES, MODES):
         write_project(idle_workshop.root, SOURCES[source], SILVER, {"it": f"{KINDS[kind]}, emit: {mode}"})
-        problems = check_folder(idle_workshop.root, {})
+        of_table = check_folder(idle_workshop.root, {})
 
-        assert (not problems) == (mode in RUN.get(kind, ())), f"{source}, {mode}, {kind}: {problems}"
-        for problem in problems:
+        assert (not of_table) == (mode in RUN.get(kind, ())), f"{source}, {mode}, {kind}: {of_table}"
+        for trigger in TRIGGERS if not of_table else ():
+            refused = problems_of_trigger(idle_workshop.project.pipelines["matrix"], trigger)
+            assert bool(refused) == (trigger == "continuous 1 second"), f"{source}, {trigger}, {kind}: {refused}"
+            assert all((problem.hint and "because" in problem.message) or ": " in problem.message for problem in refused)
+        for problem in of_table:
             assert problem.line > 1, f"{problem} does not say where"
             assert problem.hint, f"{problem} names no alternative"
             assert ": " in problem.message or "which has no" in problem.message, f"{problem} names no reason"
+
+
+def problems_of_trigger(pipeline: Pipeline, trigger: str) -> tuple[Problem, ...]:
+    try:
+        check_trigger(pipeline, parse_trigger(trigger))
+    except ConfigError as error:
+        return tuple(error.problems)
+    return ()
 
 
 def test_the_axes_are_all_there_is() -> None:
