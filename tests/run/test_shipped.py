@@ -1,6 +1,7 @@
 """The shipped pipelines over the sample: after every delivery each table is what plain Python computes from the landed files."""
 
 from collections import Counter, defaultdict
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.conftest import Workshop
 
 pytestmark = pytest.mark.spark
 
+GAP, WATERMARK = timedelta(minutes=30), timedelta(minutes=15)
 PIPELINES = {
     "retail": [
         "dimension.customers",
@@ -62,6 +64,22 @@ def assert_true_board(workshop: Workshop) -> None:
     assert found == sorted(totals, key=repr)
 
 
+def assert_true_sessions(workshop: Workshop) -> None:
+    """By hand from the clicks that were not late: a session is over once half an hour without a click lies behind the watermark."""
+    clicks = workshop.rows("clickstream.silver.clicks", "user_id", "clicked_at", "_seen_until")
+    on_time = [(user, at) for user, at, seen in clicks if seen is None or at > seen - WATERMARK]
+    assert 0 < len(clicks) - len(on_time) == len(workshop.rows("clickstream.late.gold.user_sessions", "line"))
+    sessions: list[list[Any]] = []
+    for user, at in sorted(on_time, key=lambda click: (str(click[0]), click[1])):
+        if sessions and sessions[-1][0] == user and at < sessions[-1][2] + GAP:
+            sessions[-1][2:] = [at, sessions[-1][3] + 1]
+        else:
+            sessions.append([user, at, at, 1])
+    over = [tuple(session) for session in sessions if session[2] + GAP <= max(at for _, at in on_time) - WATERMARK]
+    found = workshop.rows("clickstream.gold.user_sessions", "user_id", "started_at", "ended_at", "click_count")
+    assert found == sorted(over, key=repr)
+
+
 def _sum(amounts: list[Any]) -> Any:
     known = [amount for amount in amounts if amount is not None]
     return sum(known) if known else None
@@ -78,6 +96,8 @@ def test_every_delivery_leaves_the_true_answers(shipped: Workshop, pipeline: str
         assert_true(shipped, pipeline)
         if pipeline == "retail" and increment != 1:
             assert_true_board(shipped)
+        if pipeline == "clickstream" and increment:
+            assert_true_sessions(shipped)
     before = shipped.versions()
     assert Workshop(shipped.root, None).run(pipeline).status == "nothing_to_do"
     assert shipped.versions() == before
@@ -94,3 +114,5 @@ def test_all_deliveries_at_once_leave_the_true_answers(shipped: Workshop, pipeli
     assert_true(shipped, pipeline)
     if pipeline == "retail":
         assert_true_board(shipped)
+    else:
+        assert_true_sessions(shipped)

@@ -2,7 +2,7 @@
 
 All sources end in bronze rows of one shape, and every trigger runs the same increments: neither knows what a gold table is. So each kind
 of table is run in each of its modes over one source, and the check, which is a function of the files alone, is asked about all.
-To extend an axis: add to SOURCES or TRIGGERS.
+To extend an axis: add to DECLARED or TRIGGERS.
 """
 
 from collections.abc import Iterator
@@ -15,15 +15,26 @@ import pytest
 from spark_jobs.config.checks import check_folder
 from spark_jobs.config.errors import ConfigError, Problem
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.schema import json_schema
 from spark_jobs.run.trigger import check_trigger, parse_trigger
 from tests.conftest import Workshop
 
-SOURCES = {
-    "json": "{format: json, path: clicks}",
-    "csv": "{format: csv, path: clicks}",
-    "parquet": "{format: parquet, path: clicks}",
-    "text": "{format: text, path: clicks}",
+DECLARED = {
+    **{name: f"{{format: {name}, path: clicks}}" for name in ("json", "csv", "parquet", "text", "avro", "orc", "delta")},
+    "xml": "{format: xml, path: clicks, row_tag: click}",
+    "kafka": "{format: kafka, servers: 'localhost:9092', topic: clicks, value: text}",
+    "rate": "{format: rate}",
+    "socket": "{format: socket, port: 9999}",
 }
+
+
+def known_formats() -> set[str]:
+    """Every format that a source may have, as the schema for editors says."""
+    formats = [definition.get("properties", {}).get("format", {}) for definition in json_schema()["$defs"].values()]
+    return {name for found in formats for name in found.get("enum", [found["const"]] if "const" in found else [])}
+
+
+SOURCES = {name: declared for name, declared in DECLARED.items() if name in known_formats()}
 TRIGGERS = ("available-now", "once", "as-fast-as-possible", "30 seconds", "continuous 1 second")
 MODES = ("append", "update", "complete")
 FROM = "from: silver.clicks, "
@@ -140,6 +151,7 @@ def test_the_axes_are_all_there_is() -> None:
 
     from spark_jobs.config.gold import Kind, Mode
 
+    assert known_formats() == set(SOURCES)
     assert set(MODES) == set(get_args(Mode))
     assert {kind.partition(",")[0].split(" ")[-1] for kind in RUN} == {*get_args(Kind)}
     assert len(list(cells())) == len(SOURCES) * len(TRIGGERS) * len(MODES) * len(KINDS)
