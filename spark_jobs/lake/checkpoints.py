@@ -61,13 +61,16 @@ def check_checkpoint(table: str, checkpoint: str, last_done: int | None) -> None
         _check_json(table, folder / "commits" / str(max(committed)), first=1)
 
 
-def next_watermark(checkpoint: str) -> int:
+def last_commit(checkpoint: str) -> str | None:
+    """What Spark has written of the last batch that ended; None where none has. On a file system only."""
+    folder = Path(checkpoint) / "commits"
+    committed = _numbers(folder)
+    return (folder / str(max(committed))).read_text(encoding="utf-8") if committed else None
+
+
+def next_watermark(commit: str | None) -> int:
     """The watermark of the query's next batch in milliseconds, also of one that was begun: what the last ended one has left behind."""
-    committed = _numbers(Path(checkpoint) / "commits")
-    if not committed:
-        return 0
-    content = (Path(checkpoint) / "commits" / str(max(committed))).read_text(encoding="utf-8")
-    return int(json.loads(content.splitlines()[1])["nextBatchWatermarkMs"])
+    return int(json.loads(commit.splitlines()[1])["nextBatchWatermarkMs"]) if commit else 0
 
 
 def _numbers(folder: Path) -> list[int]:

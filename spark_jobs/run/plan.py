@@ -23,6 +23,8 @@ from spark_jobs.landing.arrivals import Row, bytes_after, close_marks, last_take
 ARRIVALS, DEFINITION, WATERMARK, IDENTITIES = "arrivals", "definition", "watermark", "identities"
 """Inputs of a table that are no tables: files, what the pipeline file says of it, how far the event time of its rows has come, and which
 tables of other pipelines these are."""
+ANEW = "anew"
+"""All that a table has consumed that begins anew: it is due, whatever its inputs are."""
 ERRANDS = ("replay", "discard")
 LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",)}
 """What the layers of the command line and the DAGs stand for."""

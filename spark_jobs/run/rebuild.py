@@ -25,7 +25,7 @@ from spark_jobs.lake.ledger import SWAPPING, Definition
 from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
-from spark_jobs.run.plan import Plan, make_plan, redefined_tables, with_below
+from spark_jobs.run.plan import ANEW, Plan, make_plan, redefined_tables, with_below
 from spark_jobs.run.progress import Progress, make_progress
 from spark_jobs.run.result import EXIT_CODES, Start, State, Status
 from spark_jobs.run.rules import check_rules, note_rules
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from spark_jobs.verify.result import TableCheck
-
-FROM_NOTHING = {"rows": None}
-"""What a table has consumed that begins anew: it is due, whatever its inputs are."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +194,7 @@ def _build_and_swap(
             begun = {
                 table: replace(plan.definitions[table], state=SWAPPING, starts_after=plan.inputs_of_others(table)) for table in plan.tables
             }
-            anew = {table: replace(plan.definitions[table], starts_after=FROM_NOTHING) for table in natives}
+            anew = {table: replace(plan.definitions[table], starts_after={ANEW: True}) for table in natives}
             order.ledger.write_definitions(order.run_id, begun | anew)
             swap_tables(spark, order, live)
             if natives:

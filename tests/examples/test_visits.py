@@ -49,6 +49,10 @@ def test_clicks_become_sessions_unique_clicks_and_clicks_with_orders(examples: W
     assert sessions(examples) == [(1, 0, 50, 3, 2), (2, 5, 35, 1, 1)]
     assert examples.rows("visits.gold.unique_clicks", "click_id") == [("a",), ("b",), ("c",)]
     assert first["gold.unique_clicks"].as_dict() | {"rows_in": 4, "inserted": 3, "duplicate": 1} == first["gold.unique_clicks"].as_dict()
+    for clicked, event, arrived, processed in examples.rows(
+        "visits.gold.unique_clicks", "clicked_at", "_event_at", "_arrived_at", "_processed_at"
+    ):
+        assert clicked == event < arrived < processed, "the three times: of the fact, of its file, of the row"
     price = Decimal("9.50")
     assert examples.rows("visits.gold.clicks_with_orders", "click_id", "order_id", "amount") == [
         ("a", 1, price),
