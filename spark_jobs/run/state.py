@@ -61,18 +61,25 @@ def read_state(
 
 
 def _frames(spark: SparkSession, checkpoint: str, gold: Gold, operator: Row) -> Iterator[tuple[str, DataFrame]]:
-    reader = spark.read.format("statestore")
     if gold.join:
-        for side in gold.join.sides:
-            yield side, spark.read.format("statestore").option("joinSide", side).load(checkpoint)
+        for side, names in zip(gold.join.sides, (list(gold.join.on), list(gold.join.on.values())), strict=True):
+            yield side, _named(spark.read.format("statestore").option("joinSide", side).load(checkpoint), names)
     elif gold.state:
         properties = json.loads(operator["operatorProperties"])
         for variable in properties.get("stateVariables", []):
             named = variable if isinstance(variable, dict) else json.loads(variable)
             if not named["stateName"].startswith("$"):
-                yield named["stateName"], spark.read.format("statestore").option("stateVarName", named["stateName"]).load(checkpoint)
-    else:
-        yield "keys", reader.load(checkpoint)
+                frame = spark.read.format("statestore").option("stateVarName", named["stateName"]).load(checkpoint)
+                yield named["stateName"], _named(frame, gold.key or [])
+    elif gold.dedup:
+        yield "keys", _named(spark.read.format("statestore").load(checkpoint), gold.dedup.on)
+
+
+def _named(frame: DataFrame, names: list[str]) -> DataFrame:
+    """Spark numbers the columns of some keys: here they have the names of the pipeline file, by which they are asked for and masked."""
+    kinds = [field.dataType.simpleString() for field in frame.schema["key"].dataType]  # type: ignore[attr-defined]
+    renamed = ",".join(f"`{name}`:{kind}" for name, kind in zip(names, kinds, strict=True))
+    return frame.withColumn("key", F.col("key").cast(f"struct<{renamed}>"))
 
 
 def _store(frame: DataFrame, name: str, key: Mapping[str, str], rows: int, hidden: frozenset[str]) -> Store:

@@ -53,7 +53,7 @@ def test_a_native_table_begins_anew_from_all_that_silver_holds(workshop: Worksho
     workshop.land("orders/2.json", rows(("z", "v", 42)))
     workshop.run("feed")
     assert workshop.rows("feed.gold.once", "id", "user") == [("a", "u"), ("a", "u"), ("b", "w")]
-    assert pairs(workshop) == [("a", "x"), (None, "y")]
+    assert pairs(workshop) == [("a", "x"), ("test", "x"), (None, "y")]
 
     held = read_state(spark, workshop.project.pipelines["feed"], "pairs", checkpoint(workshop, "pairs", 1), {}, 10)
     assert {store.name: store.rows for store in held.stores} == {"left": 2, "right": 1}
@@ -70,13 +70,13 @@ def test_a_native_table_begins_anew_from_all_that_silver_holds(workshop: Worksho
     rebuilt = rebuild_tables(workshop.project, "feed", PROFILE, ["silver.clicks"], start=start)
     assert rebuilt.exit_code == 0, rebuilt.message
     assert workshop.rows("feed.gold.once", "id") == [("a",), ("b",)]
-    assert pairs(workshop) == [("a", "x"), (None, "y")]
+    assert pairs(workshop) == [("a", "x"), ("test", "x"), (None, "y")]
 
     workshop.land("clicks/3.json", rows(("b", "w", 45), ("c", "v", 39)))
     after = workshop.run("feed")
     assert after.exit_code == 0, after.message
     assert workshop.rows("feed.gold.once", "id") == [("a",), ("b",), ("c",)]
-    assert pairs(workshop) == [("a", "x"), ("c", "z"), (None, "y")]
+    assert pairs(workshop) == [("a", "x"), ("c", "z"), ("test", "x"), (None, "y")]
     verified = verify_pipeline(workshop.project, "feed", PROFILE, start=lambda: nullcontext(spark))
     assert verified.exit_code == 0, verified
 
