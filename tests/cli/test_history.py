@@ -58,7 +58,11 @@ def test_an_application_of_the_event_log_is_shown(tmp_path: Path) -> None:
     log = event_log_folder(project(tmp_path) / "logs") / "app-1"
     started = {"Event": "SparkListenerApplicationStart", "App Name": "weir retail", "App ID": "app-1", "Timestamp": 1, "User": "weir"}
     events = [{"Event": "SparkListenerLogStart", "Spark Version": "4.2.0"}, started]
-    log.write_text("".join(f"{json.dumps(event)}\n" for event in [*events, {"Event": "SparkListenerApplicationEnd", "Timestamp": 2}]))
+    log.write_text(
+        "".join(
+            json.dumps(event, separators=(",", ":")) + "\n" for event in [*events, {"Event": "SparkListenerApplicationEnd", "Timestamp": 2}]
+        )
+    )
     port = free_port()
     server = history(tmp_path, port)
     try:
