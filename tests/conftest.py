@@ -29,6 +29,13 @@ from spark_jobs.session.start import spark_session
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, spark={})
 
+LONGEST_FIRST = ("end_to_end", "faults", "verify", "run", "session", "airflow", "service")
+"""Of two processes that take the files in this order, none is left alone with a long one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: (*LONGEST_FIRST, item.path.parent.name).index(item.path.parent.name))
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """In a worker of xdist, a `python -c`: GX imports Spark Connect, which takes that for its own doctests and ends the process."""

@@ -15,25 +15,22 @@ pytestmark = pytest.mark.spark
 
 KILLS = (
     "arrivals.after:bronze.orders",
-    "arrivals.before:bronze.people",
-    "intent.before:dimension.people",
-    "write.before:dimension.levels",
-    "intent.after:silver.orders",
-    "gate.before:silver.orders@stream",
+    "intent.after:dimension.people",
     "write.after:deleted.silver.orders",
-    "marker.before:silver.orders@reenrich.people",
     "marker.after:silver.lines@release",
     "gate.after:gold.per_hour",
-    "consumed.before:gold.per_hour",
     "checkpoint.after:gold.closed",
     "consumed.after:gold.per_sku",
 )
-"""In the order in which a run of one table at a time comes to them, so that each run is killed further on."""
+"""In the order in which a run of one table at a time comes to them, so that each run is killed further on. Each has just written what
+others go by: to die before the write is to die after the one before it (test_matrix.py), and `make soak` does it.
+"""
 SWAP_KILLS = ("swap.before:gold.closed", "swap.after:gold.per_sku")
 
 
 def test_runs_that_are_killed_one_after_the_other_lose_and_double_nothing(damaged_shop: Workshop, expected: dict[str, list[str]]) -> None:
-    assert {kill.partition(":")[0] for kill in (*KILLS, *SWAP_KILLS)} == set(POINTS)
+    killed = {kill.partition(":")[0] for kill in (*KILLS, *SWAP_KILLS)}
+    assert killed == {point for point in POINTS if point.endswith(".after") or point == "swap.before"}
     profile = damaged_shop.root / "conf" / "profiles" / "local.yml"
     profile.write_text(profile.read_text().replace("parallel_tables: 3", "parallel_tables: 1"))
 
