@@ -49,10 +49,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session of a small run, shared: starting one takes longer than most tests. It lives long enough for Java's better compiler."""
+    """The session of a small run, shared: starting one takes longer than most tests. It lives long enough for Java's better compiler and
+    for a heap of its full size.
+    """
     installed, log = Installation(ROOT), tmp_path_factory.mktemp("spark") / "spark.log"
     settings = spark_settings(PROFILE, Workload.SMALL, 2, installed.jars, installed.archive, ROOT / "conf" / "log4j2.properties", log)
-    settings["spark.driver.extraJavaOptions"] = settings["spark.driver.extraJavaOptions"].replace('"-XX:TieredStopAtLevel=1"', "")
+    options = settings["spark.driver.extraJavaOptions"].replace('"-XX:TieredStopAtLevel=1"', f'"-Xms{PROFILE.driver_memory}"')
+    settings["spark.driver.extraJavaOptions"] = options
     with spark_session("weir tests", settings, installed.java(), log) as session:
         yield session
 
