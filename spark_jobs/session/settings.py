@@ -48,7 +48,7 @@ SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.buffer.pageSize": "1m",  # else every sort, hash map and broadcast of a few rows takes 32 MB of the heap
+    "spark.buffer.pageSize": "1m",  # else it is a share of the heap, many MB, for every sort, hash map and broadcast of a few rows
     "spark.sql.ui.explainMode": "simple",  # the plan of every query is written out for a UI that is off
 }
 BIG = {"spark.sql.adaptive.enabled": "true", "spark.databricks.delta.snapshotPartitions": "2"}
