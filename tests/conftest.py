@@ -29,6 +29,13 @@ from spark_jobs.session.start import spark_session
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, event_log=False, spark={})
 
+LONGEST_FIRST = ("end_to_end", "faults", "verify", "run", "session", "airflow", "service")
+"""Of two processes that take the files in this order, none is left alone with a long one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: (*LONGEST_FIRST, item.path.parent.name).index(item.path.parent.name))
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """In a worker of xdist, a `python -c`: GX imports Spark Connect, which takes that for its own doctests and ends the process."""
@@ -42,11 +49,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session of an always-on stream, shared: starting one takes longer than most tests."""
+    """The session of an always-on stream, shared: starting one takes longer than most tests. It has its whole heap at once."""
     installed, log = Installation(ROOT), tmp_path_factory.mktemp("spark") / "spark.log"
     more_jars = installed.component_jars(installed.installed_components())
     log4j = ROOT / "conf" / "log4j2.properties"
     settings = spark_settings(PROFILE, Workload.STANDING, 2, installed.jars, installed.archive, log4j, log, more_jars=more_jars)
+    settings["spark.driver.extraJavaOptions"] += f' "-Xms{PROFILE.driver_memory}"'
     with spark_session("weir tests", settings, installed.java(), log) as session:
         yield session
 
