@@ -19,7 +19,7 @@ from spark_jobs.report.figures import count, cut
 
 NAMED = 3
 WHY_LENGTH = 300
-DECIDED = {"release": "released", "set_aside": "set aside"}
+DECIDED = {"release": "released", "set_aside": "set aside", "hold": "left held"}
 
 
 def judge_run(
@@ -92,7 +92,8 @@ def _steps_blocked(pipeline: str, blocked: Sequence[GateFact], decisions: Sequen
         known = decided.get((gate.table, gate.batch))
         if known:
             steps.append(Step(f"{gate.table} was {DECIDED.get(known.action, known.action)} since, by {known.decided_by}: {known.reason}"))
-            continue
+            if known.action != "hold":
+                continue
         steps += [
             Step("If the data or the rule is wrong: mend it, and run again", f"weir run {pipeline}"),
             Step("If the data is right all the same: publish it", f'weir release {pipeline} {gate.table} --reason "…"'),
