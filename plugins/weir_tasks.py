@@ -105,8 +105,8 @@ class Decide(HITLOperator):
 
 
 class CarryOut(WeirOperator):
-    """Does what was decided, and goes on with the tables below; fails where that was to stop. The decision is recorded in the ledger, with who
-    and why.
+    """Does what was decided, and goes on with the tables below; fails where that was to stop. The decision is recorded in the ledger, with
+    who and why.
     """
 
     def __init__(self, *, pipeline: str, tables: Sequence[str], decide_task: str, **kwargs: Any) -> None:

@@ -13,12 +13,20 @@ from spark_jobs.report.facts import (
     Run,
     Step,
     TableFact,
+    TableState,
     Verdict,
 )
 from spark_jobs.report.figures import count, cut
 
 NAMED = 3
 WHY_LENGTH = 300
+OUTCOMES = {
+    TableState.FAILED: Outcome.FAILED,
+    TableState.HELD_BACK: Outcome.HELD_BACK,
+    TableState.STOPPED: Outcome.UNFINISHED,
+    TableState.NOT_REACHED: Outcome.UNFINISHED,
+}
+"""Of tables that did not come to their end."""
 DECIDED = {"release": "released", "set_aside": "set aside", "hold": "left held"}
 
 
@@ -54,6 +62,14 @@ def judge_run(
     if notes:
         return Verdict(Outcome.WARNINGS, "Everything was published, but some of it needs a look.", notes)
     return Verdict(Outcome.GOOD, _why_good(tables))
+
+
+def judge_table(table: TableFact, gates: Sequence[GateFact], balance: Sequence[Balance]) -> Outcome:
+    """Of one table in the run, by what concerns it alone."""
+    is_missing = any(entry.missing for entry in balance if entry.table == table.name)
+    if is_missing or table.state in OUTCOMES:
+        return Outcome.FAILED if is_missing else OUTCOMES[table.state]
+    return Outcome.WARNINGS if any(_notes([table], [gate for gate in gates if gate.table == table.name], [], [])) else Outcome.GOOD
 
 
 def rules_in(tables: Iterable[TableFact], state: RuleState) -> list[tuple[str, RuleFact]]:
