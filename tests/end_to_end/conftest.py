@@ -58,7 +58,7 @@ NOTIFY = "notify: {webhook: alarm}"
 STALLED = "stalled"
 """A gold table whose batches stall, until the file GO is there."""
 GO = "go"
-IN_TIME = "timeout: 40 seconds\ndeadline: 5 seconds\nretries: 0\n"
+IN_TIME = "timeout: 60 seconds\ndeadline: 5 seconds\nretries: 0\n"
 
 
 @pytest.fixture(scope="module")

@@ -211,15 +211,17 @@ def test_a_task_that_is_marked_or_takes_too_long_ends_its_jvm_and_the_next_run_i
         assert live.tasks("marked", run)["run"]["state"] == state
 
     # Not done by its deadline: a notice, and it goes on. Longer than its timeout: it is ended, and says so.
+    alarm.posted.clear()
     run = live.trigger("slow")
+    processes = at_work(live, 1, pipeline="slow")
     wait_for(lambda: bool(alarm.posted), "the deadline raised no alert", lambda: live.states("slow", run))
     late = alarm.posted.pop()
     assert (late["pipeline"], late["what"], late["run"]) == ("slow", "a run is not done after 5 seconds", run)
-    processes = at_work(live, 1, pipeline="slow")
     assert live.wait_for_run("slow", run) == "failed"
     assert [pid for pid in processes if command_of(pid)] == []
     assert_free(project, "slow")
     assert live.tasks("slow", run)["run"]["try_number"] == 1
+    wait_for(lambda: bool(alarm.posted), "nobody was told that the task has failed")
     [failed] = alarm.posted
     assert (failed["what"], failed["task"]) == ("a task failed", "run")
     page = live.log_in(browser)
