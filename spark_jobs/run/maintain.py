@@ -216,7 +216,7 @@ def _cut_batches(ledger: Ledger, table: str, prefix: str = "") -> Iterator[Need]
     """Batches that were begun and not ended, of tables as they stand: they need the version that they read, and the changes up to it."""
     live = ledger.live_definitions()
     for (owner, step, generation, number), intent in ledger.open_intents().items():
-        versions = [version for name in (table, AFTER) if isinstance(version := intent.inputs.get(name), int)]
-        if table in intent.inputs and versions and generation == (live[owner].generation if owner in live else 1):
+        read, after = intent.inputs.get(table), intent.inputs.get(AFTER)
+        if isinstance(read, int) and generation == (live[owner].generation if owner in live else 1):
             who = f"batch {number} of {prefix}{owner} ({step}), begun {intent.begun_at:%Y-%m-%d %H:%M} and not ended,"
-            yield Need(who, min(versions))
+            yield Need(who, min(read, after) if isinstance(after, int) else read)
