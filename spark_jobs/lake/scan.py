@@ -45,7 +45,7 @@ def scan_pieces(path: str, columns: Sequence[str], size: int, where: Any = None,
     shown = [name for name in columns if name in rows.schema.names]
     schema = pa.schema([rows.schema.field(name) for name in dict.fromkeys([*shown, *asked]) if name in rows.schema.names])
     for fragment in rows.get_fragments(where):
-        with pq.ParquetFile(fragment.filesystem.open_input_file(fragment.path)) as file:
+        with pq.ParquetFile(fragment.filesystem.open_input_file(fragment.path), pre_buffer=False) as file:
             stored = [name for name in schema.names if name in file.schema_arrow.names]
             for batch in file.iter_batches(size, columns=stored):
                 piece = _completed(batch, schema)
