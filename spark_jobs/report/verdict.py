@@ -132,9 +132,10 @@ def _notes(
             rows = f"{count(table.counts.quarantined, 'row was', 'rows were')} set aside in quarantine"
             yield f"{table.name}: {what if table.name.startswith('bronze.') else rows}."
     for gate in gates:
-        if gate.verdict in ("released", "set_aside"):
-            done = "published by a person's decision" if gate.verdict == "released" else "set aside by a person's decision"
-            yield f"{gate.table}: {count(gate.rows, 'row was', 'rows were')} {done}."
+        if gate.verdict == "released":
+            yield f"{gate.table}: {count(gate.rows, 'row was', 'rows were')} published by a person's decision."
+        elif gate.verdict == "set_aside":  # their number is that of the rows in quarantine
+            yield f"{gate.table}: a batch was set aside by a person's decision."
     new = [found for found in drift if found.is_new]
     if new:
         yield f"{count(len(new), 'field')} of the feeds came or went: {_list(f'{found.source}.{found.field}' for found in new)}."
