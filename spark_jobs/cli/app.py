@@ -234,6 +234,14 @@ def set_aside(
     raise typer.Exit(decide_command(pipeline, table, "set_aside", reason, by, profile, as_json))
 
 
+@app.command(epilog=f'Example: weir hold retail silver.orders --reason "the shop looks into it"\n\n{EXIT_CODES}')
+def hold(pipeline: PipelineName, table: HeldTable, reason: DecisionReason, by: DecidedBy = None, as_json: Json = False) -> None:
+    """Leave a batch that its rules hold back as it is, and record who decided so and why. The next run judges it again."""
+    from spark_jobs.cli.decide import decide_command
+
+    raise typer.Exit(decide_command(pipeline, table, "hold", reason, by, None, as_json))
+
+
 @app.command(epilog=f"Example: weir verify retail --select silver.orders --rows 20\n\n{VERIFY_CODES}")
 def verify(
     pipeline: PipelineName,

@@ -22,6 +22,8 @@ from spark_jobs.landing.arrivals import Row, bytes_after, close_marks, last_take
 ARRIVALS, DEFINITION, WATERMARK, IDENTITIES = "arrivals", "definition", "watermark", "identities"
 """Inputs of a table that are no tables: files, what the pipeline file says of it, how far the event time of its rows has come, and which
 tables of other pipelines these are."""
+AFTER = "after"
+"""Among the inputs of a batch of changes: the version after which they begin; None for a batch of all that is there."""
 ERRANDS = ("replay", "discard")
 LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",)}
 """What the layers of the command line and the DAGs stand for."""

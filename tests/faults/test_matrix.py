@@ -3,6 +3,7 @@
 Here the dying is an error at the point and at every later one of the process; test_kill.py does it with kill -9.
 """
 
+import re
 import shutil
 from collections.abc import Callable, Hashable
 
@@ -13,7 +14,7 @@ from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import Status
 from tests.conftest import PROFILE, Workshop
 from tests.faults import shop
-from tests.faults.conftest import Point, Shops, Undisturbed
+from tests.faults.conftest import MATRIX, Point, Shops, Undisturbed
 
 pytestmark = pytest.mark.spark
 
@@ -47,12 +48,12 @@ class Deaths:
         self.points.append((point, table, step))
         return "raise"
 
-    def run_until_none(self, workshop: Workshop) -> None:
+    def run_until_none(self, workshop: Workshop, pipeline: str = "shop") -> None:
         """Run after run, each of which dies a point further than the one before, until one comes to its end."""
         while True:
             count = len(self.points)
             with failpoints.deciding(self.decide):
-                result = shop.run_in_order(workshop)
+                result = shop.run_in_order(workshop, pipeline)
             if len(self.points) == count:
                 assert result.status in (Status.OK, Status.NOTHING_TO_DO), result.message
                 return
@@ -89,6 +90,34 @@ def test_a_swap_that_dies_again_and_again_ends_with_the_tables_that_were_built(
     died = {(point, table) for point, table, step in deaths.points if step in ("", "swap")}
     assert died >= {(point, table) for point in points for table in ("silver.lines", "gold.closed", "gold.per_sku")}
     shop.assert_converged(damaged_shop, expected)
+
+
+@pytest.mark.parametrize(
+    "skipped",
+    [("gate.before", "write.before", "marker.before", "consumed.before"), pytest.param((), marks=pytest.mark.soak)],
+    ids=["between writes", "all"],
+)
+def test_windows_over_another_pipelines_table_that_die_again_and_again_lose_and_double_nothing(
+    damaged_shop: Workshop, skipped: tuple[str, ...]
+) -> None:
+    for name in ("board", "once"):
+        shop.write_board(damaged_shop, name)
+    assert damaged_shop.run("board").exit_code == 0  # all of the first delivery
+    assert damaged_shop.run("shop").exit_code == 0
+    deaths = Deaths(*skipped)
+
+    deaths.run_until_none(damaged_shop, "board")  # the changes that came with the second
+
+    listed = {point for point in board_points() if point[2] not in skipped}
+    assert {(shop.BOARD_KINDS[table], step or "between", point) for point, table, step in deaths.points} == listed
+    assert damaged_shop.run("once").exit_code == 0
+    shop.assert_converged(damaged_shop, shop.contents(damaged_shop, "once"), "board")
+
+
+def board_points() -> set[tuple[str, str, str]]:
+    """What docs/faults.md lists for the board: kind of table, step, point."""
+    rows = [row for row in MATRIX if row[0] in shop.BOARD_KINDS.values()]
+    return {(kind, step, point) for kind, step, points, _ in rows for point in re.findall(r"`([a-z.]+)`", points)}
 
 
 @pytest.mark.soak
