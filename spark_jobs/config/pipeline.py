@@ -6,13 +6,16 @@ The models hold what one file can say about itself. What needs several keys, SQL
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, PrivateAttr, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from spark_jobs.config.cron import Cron
+from spark_jobs.config.model import Model
 from spark_jobs.config.names import ColumnName, Duration, Name, OtherTable, RelativePath, name_at_home, other_pipeline
+from spark_jobs.config.sinks import Sink
 from spark_jobs.config.types import SparkType
 
 Layer = Literal["bronze", "dimension", "silver", "gold"]
+SINK = "sink"
 
 
 def _as_list(value: object) -> object:
@@ -27,10 +30,6 @@ def _as_column(value: object) -> object:
 def _as_event_time(value: object) -> object:
     """`event_time: read_at` is short for `event_time: {column: read_at}`."""
     return {"column": value} if isinstance(value, str) else value
-
-
-class Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
 
 
 class Source(Model):
@@ -226,6 +225,7 @@ class Pipeline(Model):
     dimensions: dict[Name, Dimension] = Field(default_factory=dict)
     silver: dict[Name, Silver] = Field(default_factory=dict)
     gold: dict[Name, Gold] = Field(default_factory=dict)
+    sinks: dict[Name, Sink] = Field(default_factory=dict)
     _upstream: dict[str, "Pipeline"] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
@@ -265,3 +265,9 @@ class Pipeline(Model):
         for layer, group in (("bronze", self.sources), ("dimension", self.dimensions), ("silver", self.silver), ("gold", self.gold)):
             for name, definition in group.items():
                 yield layer, name, definition  # type: ignore[misc]
+
+    def nodes(self) -> Iterator[tuple[str, str, Any]]:
+        """Every table, and behind them the sinks, which are no tables but run as their nodes do."""
+        yield from self.tables()
+        for name, sink in self.sinks.items():
+            yield SINK, name, sink

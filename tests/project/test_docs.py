@@ -18,6 +18,7 @@ from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
 from spark_jobs.config.checks import check_folder
 from spark_jobs.config.document import read_document
+from spark_jobs.config.model import Model
 from spark_jobs.gold.late import LATE_DDL
 from spark_jobs.lake.ledger import SCHEMAS
 from spark_jobs.landing.registrar import ARRIVALS
@@ -197,7 +198,7 @@ def test_every_error_has_an_entry_in_the_runbook() -> None:
 
 def models_of_files() -> Iterator[type[BaseModel]]:
     """The models without those that are only the base of others."""
-    waiting = list(models.Model.__subclasses__())
+    waiting = list(Model.__subclasses__())
     while waiting:
         model = waiting.pop()
         waiting += model.__subclasses__()
