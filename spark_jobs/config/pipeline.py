@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, mo
 from spark_jobs.config.cron import Cron
 from spark_jobs.config.model import Model
 from spark_jobs.config.names import ColumnName, Duration, Name, OtherTable, RelativePath, name_at_home, other_pipeline
-from spark_jobs.config.sinks import Sink
+from spark_jobs.config.sinks import COMPONENTS, Sink
 from spark_jobs.config.types import SparkType
 
 Layer = Literal["bronze", "dimension", "silver", "gold"]
@@ -241,7 +241,7 @@ class Pipeline(Model):
     @property
     def components(self) -> set[str]:
         """What it needs beside Delta, as `weir setup --with` calls it."""
-        return set()
+        return {COMPONENTS[sink.to] for sink in self.sinks.values() if sink.to in COMPONENTS}
 
     @property
     def upstream(self) -> dict[str, "Pipeline"]:

@@ -28,14 +28,6 @@ NOTES = "weir_delivered"
 COMMIT, NUL_IN = "commit", "NUL in "
 
 
-class DriverMissing(Exception):
-    """The driver of PostgreSQL is not among the jars of this installation."""
-
-    def __init__(self, sink: str) -> None:
-        self.sink = sink
-        super().__init__(f"{sink}: the driver of PostgreSQL is not installed; run `weir setup --with postgres`")
-
-
 class DatabaseFailed(Exception):
     """The database refused something. Its own words may hold values of rows, so that only what kind of error it was is said."""
 
@@ -235,18 +227,8 @@ class _Database:
     def session(self) -> Iterator["_Session"]:
         jvm: Any = self.spark._jvm
         with _telling(self.sink, "connecting"):
-            try:
-                driver = (
-                    jvm.java.lang.Thread.currentThread()
-                    .getContextClassLoader()
-                    .loadClass(DRIVER)
-                    .getDeclaredConstructor([])
-                    .newInstance([])
-                )
-            except Py4JJavaError as error:
-                if "ClassNotFound" in str(error.java_exception.getClass().getName()):
-                    raise DriverMissing(self.sink) from None
-                raise
+            loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+            driver = loader.loadClass(DRIVER).getDeclaredConstructor(None).newInstance(None)
             properties = jvm.java.util.Properties()
             for name, value in self.properties().items():
                 properties.setProperty(name, value)
