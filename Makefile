@@ -75,9 +75,10 @@ endif
 	@$(call environment,airflow)
 	@touch $@
 
-.envs/spark/.dev: requirements/dev.txt .envs/spark/.ready
-	@echo "test tools: into .envs/spark"
+.envs/spark/.dev: requirements/dev.txt .envs/.setup
+	@echo "test tools, and the jars of Kafka and PostgreSQL: into .envs"
 	@$(UV) pip install --quiet --python $(SPARK)/python --require-hashes -r requirements/dev.txt
+	@$(SPARK)/weir setup --jars-only --with kafka --with postgres
 	@touch $@
 
 .envs/.setup: .envs/spark/.ready requirements/java.txt spark_jobs/session/jars.py

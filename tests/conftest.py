@@ -44,7 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session of a small run, shared: starting one takes longer than most tests. It lives long enough for Java's better compiler."""
     installed, log = Installation(ROOT), tmp_path_factory.mktemp("spark") / "spark.log"
-    settings = spark_settings(PROFILE, Workload.SMALL, 2, installed.jars, installed.archive, ROOT / "conf" / "log4j2.properties", log)
+    more_jars = installed.component_jars(installed.installed_components())
+    log4j = ROOT / "conf" / "log4j2.properties"
+    settings = spark_settings(PROFILE, Workload.SMALL, 2, installed.jars, installed.archive, log4j, log, more_jars=more_jars)
     settings["spark.driver.extraJavaOptions"] = settings["spark.driver.extraJavaOptions"].replace('"-XX:TieredStopAtLevel=1"', "")
     with spark_session("weir tests", settings, installed.java(), log) as session:
         yield session

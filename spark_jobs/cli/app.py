@@ -256,14 +256,15 @@ def sample(
     raise typer.Exit(sample_command(orders, increment, seed, defect, landing, answers, as_json))
 
 
-@app.command(epilog="Example: weir setup")
+@app.command(epilog="Example: weir setup --with kafka --with postgres")
 def setup(
+    components: Annotated[list[str], typer.Option("--with", help="Also the jars of a component: kafka or postgres. May be repeated.")] = [],  # noqa: B006
     jars_only: Annotated[bool, typer.Option("--jars-only", help="Without that archive, of which runs on a cluster have no use.")] = False,
 ) -> None:
-    """Fetch the Delta jars and prepare the archive that makes Spark start faster. Once per machine; `make` calls it."""
+    """Fetch the jars and prepare the archive that makes Spark start faster. Once per machine; `make` calls it."""
     from spark_jobs.cli.setup import setup_command
 
-    raise typer.Exit(setup_command(jars_only))
+    raise typer.Exit(setup_command(jars_only, components))
 
 
 def fail(message: str, code: int) -> int:

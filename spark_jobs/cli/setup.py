@@ -1,20 +1,22 @@
-"""`weir setup`: Java, the Delta jars, and the archive of classes that a small run loads."""
+"""`weir setup`: Java, the jars, and the archive of classes that a small run loads."""
 
 from spark_jobs.config.loading import find_root
 from spark_jobs.session.archive import SetupFailed, make_archive
 from spark_jobs.session.install import Installation
-from spark_jobs.session.jars import JarMismatch, JarUnavailable, fetch_jars
+from spark_jobs.session.jars import COMPONENTS, JarMismatch, JarUnavailable, fetch_jars
 from spark_jobs.session.java import JavaMissing
 
 
-def setup_command(jars_only: bool) -> int:
+def setup_command(jars_only: bool, components: list[str]) -> int:
     from spark_jobs.cli.app import fail
 
     installed = Installation(find_root())
+    if unknown := [name for name in components if name not in COMPONENTS]:
+        return fail(f"there is no component {unknown[0]!r}; there are {', '.join(COMPONENTS)}", 2)
     try:
         java = installed.java()
         print(f"Java {java.major} ({java.origin})")
-        fetch_jars(installed.jars, java, print)
+        fetch_jars(installed.jars, java, print, components)
         if not jars_only:
             make_archive(installed, java, print)
     except (JavaMissing, JarMismatch, JarUnavailable, SetupFailed) as error:

@@ -217,6 +217,11 @@ class Pipeline(Model):
         return self.pipeline
 
     @property
+    def components(self) -> set[str]:
+        """What it needs beside Delta, as `weir setup --with` calls it."""
+        return set()
+
+    @property
     def upstream(self) -> dict[str, "Pipeline"]:
         """The other pipelines whose tables this one reads, where the project was loaded with them."""
         return self._upstream

@@ -22,6 +22,7 @@ def start_session(order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Itera
     """A session of the run's own, which holds the run's lease."""
     installed = Installation(order.project.root)
     installed.check()
+    more_jars = installed.component_jars(order.plan.pipeline.components)
     stopping.begin_work()
     stopping.check()
     is_big = order.plan.due_bytes(consumed) > order.profile.big_load_from_mb * MEGABYTE
@@ -34,6 +35,7 @@ def start_session(order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Itera
         order.project.conf / "log4j2.properties",
         order.log_file,
         os.environ.get(RECORD),
+        more_jars,
     )
     name, lease = f"weir {order.plan.pipeline.name} {order.run_id}", order.lease.descriptor
     with spark_session(name, settings, installed.java(), order.log_file, lease) as spark:

@@ -3,6 +3,7 @@
 Small runs are all start-up, planning and commits: no code generation, the quick compiler only, one partition. Big loads are the opposite.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -59,9 +60,19 @@ PER_BATCH = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
 
 
 def spark_settings(
-    profile: Profile, workload: Workload, cores: int, jars: Path, archive: Path, log4j: Path, log_file: Path, record: str | None = None
+    profile: Profile,
+    workload: Workload,
+    cores: int,
+    jars: Path,
+    archive: Path,
+    log4j: Path,
+    log_file: Path,
+    record: str | None = None,
+    more_jars: Sequence[Path] = (),
 ) -> dict[str, str]:
-    """The settings of one run; those of the profile win."""
+    """The settings of one run; those of the profile win. `more_jars` are for what the pipeline needs beside Delta: Spark ships them to
+    the executors by itself.
+    """
     small = workload is Workload.SMALL
     jvm = [*(SMALL_JVM if small else BIG_JVM), f"-Dlog4j2.configurationFile={log4j}", f"-Dweir.log={log_file}", "-Duser.timezone=UTC"]
     jvm += ["-Djdk.lang.Process.launchMechanism=VFORK"]  # Hadoop starts a process for each file that it makes in a folder
@@ -78,6 +89,8 @@ def spark_settings(
         "spark.driver.extraClassPath": f"{jars}/*",
         "spark.driver.extraJavaOptions": " ".join(f'"{option}"' for option in jvm),
     }
+    if more_jars:
+        settings["spark.jars"] = ",".join(str(jar) for jar in more_jars)
     return settings | {name: str(value) for name, value in profile.spark.items()}
 
 

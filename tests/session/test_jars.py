@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.session import jars
+from spark_jobs.session.install import Installation, NotInstalled
 from spark_jobs.session.jars import Jar, JarMismatch, JarUnavailable, fetch_jars, ivy_jar, jar_paths
 from spark_jobs.session.java import Java
 
 CONTENT = b"a jar"
-JAR = Jar("delta-storage", hashlib.sha256(CONTENT).hexdigest())
+JAR = Jar("io.delta", "delta-storage", "4.4.0", hashlib.sha256(CONTENT).hexdigest())
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +42,22 @@ def test_a_missing_jar_is_fetched_once(tmp_path: Path) -> None:
     assert said == [f"fetching {JAR.name}"]
     (call,) = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
     assert "-dependency io.delta delta-storage 4.4.0" in call
+
+
+def test_the_jars_of_a_component_stand_in_a_folder_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Jar("org.postgresql", "postgresql", "42.7.10", JAR.sha256)
+    monkeypatch.setattr(jars, "COMPONENTS", {"postgres": (driver,)})
+    java = java_that(tmp_path, f'printf "{CONTENT.decode()}" | tee "$folder/{JAR.name}" > "$folder/{driver.name}"')
+
+    paths = fetch_jars(tmp_path / "jars", java, print, ["postgres"])
+
+    assert [str(path.relative_to(tmp_path)) for path in paths] == [f"jars/{JAR.name}", f"jars/postgres/{driver.name}"]
+    assert all(path.read_bytes() == CONTENT for path in paths)
+
+
+def test_a_component_that_is_not_there_is_named_with_the_command_that_fetches_it(tmp_path: Path) -> None:
+    with pytest.raises(NotInstalled, match="weir setup --with kafka --with postgres"):
+        Installation(tmp_path).component_jars({"postgres", "kafka"})
 
 
 def test_a_fetched_jar_with_another_checksum_is_refused_and_not_kept(tmp_path: Path) -> None:
