@@ -9,6 +9,7 @@ from spark_jobs.config.checks_expectations import check_expectations
 from spark_jobs.config.checks_gold import check_gold
 from spark_jobs.config.checks_others import check_between, is_unloaded, tables_of_others
 from spark_jobs.config.checks_silver import check_dimension, check_silver
+from spark_jobs.config.checks_sinks import check_sinks
 from spark_jobs.config.checks_sources import check_sources
 from spark_jobs.config.checks_sql import Columns, check_sql_table
 from spark_jobs.config.columns import aggregate_columns, dimension_columns, silver_columns
@@ -50,6 +51,7 @@ def check_pipeline(pipeline: Pipeline, conf: Path, rules: PipelineRules, pipelin
         check_silver(pipeline, name, silver, report)
     for name, gold in pipeline.gold.items():
         check_gold(pipeline, name, gold, list(others), conf, report)
+    check_sinks(pipeline, conf, report)
     tables = _check_sql_tables(pipeline, others, conf, report)
     return report.problems + check_expectations(pipeline, rules, tables, conf)
 

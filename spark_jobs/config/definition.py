@@ -13,6 +13,7 @@ HARMLESS = {
     "dimension": set[str](),
     "silver": {"give_up_after"},
     "gold": set[str](),
+    "sink": {"compact_after", "rows", "servers", "options", "connection", "function", "per"},
 }
 """Parts that concern only what comes next."""
 
@@ -20,10 +21,11 @@ HARMLESS = {
 def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, Any]:
     """All that the table's rows depend on, by the keys of the pipeline file; what other places say of it stands in parentheses."""
     layer, _, name = table.partition(".")
-    definition: Any = next(found for kind, known_as, found in pipeline.tables() if (kind, known_as) == (layer, name))
+    definition: Any = next(found for kind, known_as, found in pipeline.nodes() if (kind, known_as) == (layer, name))
     parts: dict[str, Any] = definition.model_dump(mode="json", by_alias=True)
-    for column in parts.get("columns", {}).values():
-        del column["sensitive"]  # concerns what is shown of a row, not the row
+    if layer in ("dimension", "silver"):
+        for column in parts["columns"].values():
+            del column["sensitive"]  # concerns what is shown of a row, not the row
     if layer in ("dimension", "silver"):
         source = pipeline.sources[definition.from_]
         parts["(format of its source)"] = source.record_format

@@ -11,10 +11,12 @@ from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, mo
 from spark_jobs.config.cron import Cron
 from spark_jobs.config.model import Model
 from spark_jobs.config.names import ColumnName, Duration, Name, OtherTable, RelativePath, name_at_home, other_pipeline
+from spark_jobs.config.sinks import Sink
 from spark_jobs.config.sources import Source
 from spark_jobs.config.types import SparkType
 
 Layer = Literal["bronze", "dimension", "silver", "gold"]
+SINK = "sink"
 
 
 def _as_list(value: object) -> object:
@@ -204,6 +206,7 @@ class Pipeline(Model):
     dimensions: dict[Name, Dimension] = Field(default_factory=dict)
     silver: dict[Name, Silver] = Field(default_factory=dict)
     gold: dict[Name, Gold] = Field(default_factory=dict)
+    sinks: dict[Name, Sink] = Field(default_factory=dict)
     _upstream: dict[str, "Pipeline"] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
@@ -248,3 +251,9 @@ class Pipeline(Model):
         for layer, group in (("bronze", self.sources), ("dimension", self.dimensions), ("silver", self.silver), ("gold", self.gold)):
             for name, definition in group.items():
                 yield layer, name, definition  # type: ignore[misc]
+
+    def nodes(self) -> Iterator[tuple[str, str, Any]]:
+        """Every table, and behind them the sinks, which are no tables but run as their nodes do."""
+        yield from self.tables()
+        for name, sink in self.sinks.items():
+            yield SINK, name, sink

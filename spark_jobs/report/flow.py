@@ -12,6 +12,7 @@ from spark_jobs.report.facts import GateFact, SourceFact, TableFact, TableState
 from spark_jobs.report.figures import count, number
 
 LAYERS = {"landed": "Landed", "bronze": "Bronze", "dimension": "Dimensions", "silver": "Silver", "other": "Other pipelines", "gold": "Gold"}
+LAYERS |= {"sink": "Sinks"}
 WIDTH, GAP, HEAD = 176, 52, 30
 TITLE_HEIGHT, LINE_HEIGHT, SPACE = 32, 17, 26
 TALL_WIDTH = 340
@@ -171,6 +172,8 @@ def _lines(layer: str, table: TableFact) -> tuple[str, ...]:
         return (count(table.counts.inserted, "record"),)
     if layer == "gold":
         return (f"{count(table.counts.inserted, 'row')} written",)
+    if layer == "sink":
+        return (f"{count(table.counts.published, 'row')} delivered",)
     return (f"{number(table.counts.rows_in)} in", f"{number(table.counts.published)} published")
 
 
