@@ -9,7 +9,7 @@ from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 
 HARMLESS = {
-    "bronze": {"path", "pattern", "files_per_batch", "settle", "same_content", "changed", "idle_after"},
+    "bronze": {"path", "pattern", "files_per_batch", "bytes_per_batch", "fields", "settle", "same_content", "changed", "idle_after"},
     "dimension": set[str](),
     "silver": {"give_up_after"},
     "gold": set[str](),
@@ -27,7 +27,9 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
         for column in parts["columns"].values():
             del column["sensitive"]  # concerns what is shown of a row, not the row
     if layer in ("dimension", "silver"):
-        parts["(format of its source)"] = pipeline.sources[definition.from_].format
+        source = pipeline.sources[definition.from_]
+        parts["(format of its source)"] = source.record_format
+        parts["(fields of its source)"] = source.fields
     if layer == "silver":
         parts["give_up_after"] = {dimension: lookup.pop("give_up_after") for dimension, lookup in parts["lookup"].items()}
         parts["(history of its dimensions)"] = {dimension: pipeline.dimensions[dimension].history for dimension in definition.lookup}

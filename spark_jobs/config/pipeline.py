@@ -12,6 +12,7 @@ from spark_jobs.config.cron import Cron
 from spark_jobs.config.model import Model
 from spark_jobs.config.names import ColumnName, Duration, Name, OtherTable, RelativePath, name_at_home, other_pipeline
 from spark_jobs.config.sinks import COMPONENTS, Sink
+from spark_jobs.config.sources import Source
 from spark_jobs.config.types import SparkType
 
 Layer = Literal["bronze", "dimension", "silver", "gold"]
@@ -30,26 +31,6 @@ def _as_column(value: object) -> object:
 def _as_event_time(value: object) -> object:
     """`event_time: read_at` is short for `event_time: {column: read_at}`."""
     return {"column": value} if isinstance(value, str) else value
-
-
-class Source(Model):
-    """A landing folder of files of one format."""
-
-    format: Literal["json", "csv", "parquet", "text"] = Field(
-        description="json: one object a line; csv: with a header line; parquet; text: one record a line"
-    )
-    path: RelativePath = Field(description="folder below the landing root; its sub-folders belong to it")
-    pattern: str = Field("*", description="only files whose name matches this glob", min_length=1, max_length=200)
-    files_per_batch: int = Field(500, ge=1, le=100_000, description="files that one micro-batch takes")
-    delimiter: str = Field(",", min_length=1, max_length=1, description="csv only: between the fields")
-    settle: Duration | None = Field(None, description="files modified more recently than this wait for a later run")
-    same_content: Literal["take", "skip"] = Field(
-        "take", description="a file that says exactly what another one said: take it, or skip it and name it in the arrivals"
-    )
-    changed: Literal["refuse", "take"] = Field(
-        "refuse", description="a path that was taken before and has other content now: refuse it, or take what is new"
-    )
-    idle_after: Duration | None = Field(None, description="nothing arrived for so long: the windows that are still open are closed")
 
 
 class Column(Model):

@@ -16,6 +16,7 @@ from spark_jobs.cli.check import every_problem
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
+from spark_jobs.config import sources
 from spark_jobs.config.checks import check_folder
 from spark_jobs.config.document import read_document
 from spark_jobs.config.model import Model
@@ -35,7 +36,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Pipeline": models.Pipeline,
     "Schedule on tables": models.TableSchedule,
     "Notify": models.Notify,
-    "Source": models.Source,
+    "Files": sources.FileSource,
     "Column": models.Column,
     "Dimension": models.Dimension,
     "Silver": models.Silver,
@@ -88,8 +89,8 @@ def test_a_key_without_a_line_in_the_reference_is_found() -> None:
     page = REFERENCE.read_text(encoding="utf-8")
     shorter = "\n".join(line for line in page.splitlines() if not line.startswith("| `files_per_batch`"))
 
-    assert "files_per_batch" in reference_rows(page, "Source")
-    assert "files_per_batch" not in reference_rows(shorter, "Source")
+    assert "files_per_batch" in reference_rows(page, "Files")
+    assert "files_per_batch" not in reference_rows(shorter, "Files")
 
 
 @pytest.mark.parametrize("page", [README, REFERENCE, RULES_PAGE], ids=lambda page: page.name)
