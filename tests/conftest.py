@@ -25,6 +25,7 @@ from spark_jobs.run.result import RunResult, Status
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings
 from spark_jobs.session.start import spark_session
+from tests.airflow.postgres import PostgresMissing, find_binaries, postgres
 
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, spark={})
@@ -50,6 +51,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     settings["spark.driver.extraJavaOptions"] = settings["spark.driver.extraJavaOptions"].replace('"-XX:TieredStopAtLevel=1"', "")
     with spark_session("weir tests", settings, installed.java(), log) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[str]:
+    """host:port/name of an empty PostgreSQL database in which everybody on this machine is `weir`."""
+    try:
+        find_binaries()
+    except PostgresMissing as missing:
+        pytest.skip(f"skipped, because {missing}")
+    with postgres() as url:
+        yield url.partition("@")[2]
 
 
 @dataclass(frozen=True)
