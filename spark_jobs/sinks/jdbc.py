@@ -25,6 +25,7 @@ from spark_jobs.sinks.delivery import Delivery
 DRIVER = "org.postgresql.Driver"
 NOTES = "weir_delivered"
 """Beside the target: one row per batch that it has."""
+NOTES_LOCK = 74_311_018
 COMMIT, NUL_IN = "commit", "NUL in "
 
 
@@ -61,7 +62,9 @@ def deliver_jdbc(delivery: Delivery, sink: JdbcSink, connection: Connection) -> 
     database = _Database(delivery.rows.sparkSession, name, connection)
     target = _Target(sink, delivery)
     with database.session() as session:
-        session.do("making its table of notes", target.make_notes())
+        with session.transaction():  # several sinks may begin at once, and PostgreSQL would let one of them fail
+            session.ask("making its table of notes", f"SELECT pg_advisory_xact_lock({NOTES_LOCK})")
+            session.do("making its table of notes", target.make_notes())
         noted = session.ask("looking for the batch", target.find_note())
         if noted:
             came, inserted, updated, deleted, version = noted[0]
@@ -92,7 +95,7 @@ def _put_in_place(session: "_Session", target: "_Target", delivery: Delivery, co
         if emptying := target.empties():
             session.do("emptying the target", emptying)
         changed = sum(session.do(doing, statement) for doing, statement in target.upserts(types))
-        for doing, statement in target.deletes():
+        for doing, statement in target.deletes(types):
             session.do(doing, statement)
         delivery.counts(changed + (0 if delivery.operation else counts.deleted))
         session.do("noting the batch", target.note(counts, delivery.tally.version))
@@ -180,17 +183,18 @@ class _Target:
             f"INSERT INTO {self.table} ({self._list()}) SELECT {values} FROM {self.staging} AS new WHERE {missing}{is_kept}",
         )
 
-    def deletes(self) -> Iterator[tuple[str, str]]:
+    def deletes(self, types: dict[str, str]) -> Iterator[tuple[str, str]]:
         if self.key:
             gone = f"new.{_quote(OPERATION)} = '{DELETE}'"
-            yield "deleting rows", f"DELETE FROM {self.table} AS old USING {self.staging} AS new WHERE {self._same({})} AND {gone}"
+            yield "deleting rows", f"DELETE FROM {self.table} AS old USING {self.staging} AS new WHERE {self._same(types)} AND {gone}"
             if self.delivery.is_whole:
-                there = f"SELECT 1 FROM {self.staging} AS new WHERE {self._same({})}"
+                there = f"SELECT 1 FROM {self.staging} AS new WHERE {self._same(types)}"
                 yield "deleting rows of before", f"DELETE FROM {self.table} AS old WHERE NOT EXISTS ({there})"
 
     def empties(self) -> str | None:
-        """Before the rows of a whole come in, without a key to compare by."""
-        return f"DELETE FROM {self.table}" if self.delivery.is_whole and not self.key else None
+        """Before the rows of a whole come in, without a key to compare by; a table of one row is a whole each time."""
+        is_whole = self.delivery.is_whole or self.sink.mode == "update"
+        return f"DELETE FROM {self.table}" if is_whole and not self.key else None
 
     def _same(self, types: dict[str, str]) -> str:
         """Window bounds and keys of silver are never NULL, and equality finds them by an index; a group may be NULL."""
@@ -228,7 +232,7 @@ class _Database:
         jvm: Any = self.spark._jvm
         with _telling(self.sink, "connecting"):
             loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-            driver = loader.loadClass(DRIVER).getDeclaredConstructor(None).newInstance(None)
+            driver = loader.loadClass(DRIVER).newInstance()
             properties = jvm.java.util.Properties()
             for name, value in self.properties().items():
                 properties.setProperty(name, value)
