@@ -178,6 +178,18 @@ def test_two_sinks_do_not_write_to_one_place(project: Path, one: str, other: str
     assert "write to the same place" in said
 
 
+def test_sinks_of_two_pipelines_do_not_write_to_one_place(project: Path) -> None:
+    problems(project, "{from: silver.orders, to: jdbc, connection: w, table: public.orders}")
+    first = (project / "conf" / "pipelines" / "shop.yml").read_text()
+    second = first.replace("pipeline: shop", "pipeline: other").replace("table: public.orders", "table: orders")
+    (project / "conf" / "pipelines" / "other.yml").write_text(second.replace("path: orders", "path: others"))
+
+    [problem] = check_folder(project, {})
+
+    assert problem.file == "conf/pipelines/shop.yml"
+    assert "shop.sinks.s0 and other.sinks.s0 write to the same place" in problem.message
+
+
 def test_a_pipeline_says_which_jars_its_sinks_need(project: Path) -> None:
     problems(project, GOOD[3], GOOD[5])
 

@@ -31,13 +31,21 @@ gold:
 """
 
 
+LOG = """
+pipeline: shop
+sources: {orders: {format: json, path: orders}}
+silver:
+  log: {from: orders, columns: {id: bigint, name: string, at: timestamp}}
+"""
+
+
 def order(number: int, version: int, name: str | None, hour: int = 8) -> str:
     at = f"2024-05-01T{hour:02}:10:00.123456Z"
     return json.dumps({"id": number, "v": version, "name": name, "mail": f"{number}@home", "tags": ["a", "b"], "at": at}) + "\n"
 
 
-def declare(workshop: Workshop, sinks: str, database: str | None = None) -> None:
-    workshop.write("conf/pipelines/shop.yml", f"{TABLES}sinks:\n{sinks}")
+def declare(workshop: Workshop, tables: str, sinks: str, database: str | None = None) -> None:
+    workshop.write("conf/pipelines/shop.yml", f"{tables}sinks:\n{sinks}")
     if database:
         workshop.write("secrets/connections.yml", f'warehouse: {{url: "jdbc:postgresql://{database}", user: weir}}\n')
 

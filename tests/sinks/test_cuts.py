@@ -41,7 +41,7 @@ CUTS = (
 
 def test_every_row_arrives_once_whatever_is_cut(workshop: Workshop, database: str) -> None:
     workshop.write("conf/hooks/push.py", HOOK.format(root=str(workshop.root)))
-    shop.declare(workshop, SINKS, database)
+    shop.declare(workshop, shop.LOG, SINKS, database)
     for number, cut in enumerate(CUTS):
         workshop.land(f"orders/{number}.json", order(number, 1, "Ann") + order(number, 1, "Ann"))
         with failpoints.arm(f"{cut}=raise"):
@@ -83,14 +83,14 @@ def _rows_of(folder: Path) -> Any:
 def test_a_sink_that_fails_leaves_the_tables_published_and_says_no_value(workshop: Workshop) -> None:
     hook = "def send(row, batch):\n    if row['id'] == 2:\n        raise ValueError(f'cannot send {row}')\n"
     workshop.write("conf/hooks/push.py", hook)
-    shop.declare(workshop, "  hook: {from: silver.log, to: python, function: hooks/push.py:send, per: row}\n")
+    shop.declare(workshop, shop.LOG, "  hook: {from: silver.log, to: python, function: hooks/push.py:send, per: row}\n")
     workshop.land("orders/1.json", order(1, 1, "Ann") + order(2, 1, "Secret"))
 
     failed = workshop.run("shop")
 
     assert failed.status is Status.FAILED
     assert "sink.hook failed" in failed.message
-    assert "hooks/push.py:send raised ValueError at hooks/push.py line 3, for the row of 1.json line 2" in failed.message
+    assert "hooks/push.py:send raised ValueError at hooks/push.py line 3, for the row of orders/1.json line 2" in failed.message
     assert workshop.rows("shop.silver.log", "id") == [(1,), (2,)]
     logs = "".join(file.read_text() for file in (workshop.root / "logs").rglob("*.log"))
     assert "Secret" not in failed.message + logs

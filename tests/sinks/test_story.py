@@ -65,7 +65,7 @@ def story(new_workshop: Any, database: str) -> Story:
         lines: list[str] = []
         patch.setattr(progress.LineProgress, "say", lambda self, line: lines.append(line))
         workshop.write("conf/hooks/push.py", HOOKS.format(root=str(workshop.root)))
-        shop.declare(workshop, SINKS, database)
+        shop.declare(workshop, shop.TABLES, SINKS, database)
         workshop.land("orders/1.json", order(1, 1, "Ann") + order(2, 1, "Bob") + order(4, 1, None, 9))
         told.runs["first"] = run(workshop)
         told.said["first"], lines = lines, []
