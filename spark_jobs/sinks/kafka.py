@@ -21,6 +21,8 @@ def deliver_kafka(delivery: Delivery, sink: KafkaSink, settings: Mapping[str, st
     with kept(delivery.rows) as rows:
         counts = delivery.counts(rows.count())
         delivery.refuse_deletes(counts)
+        if delivery.has_nothing(counts):
+            return counts, delivery.tally.version
         options = {f"kafka.{name}": value for name, value in {**sink.options, **settings}.items()}
         with writing(delivery.batch.table, delivery.batch):
             messages = as_messages(rows, delivery.told, delivery.columns, sink.key or delivery.key or (), sink.operation)

@@ -77,6 +77,8 @@ def story(new_workshop: Any, database: str) -> Story:
         rebuilt = rebuild_tables(workshop.project, "shop", PROFILE, ["silver.orders"], False, workshop._start)
         assert rebuilt.exit_code == 0, rebuilt.message
         told.runs["rebuilt"] = run(workshop)
+        workshop.land("orders/3.json", order(3, 2, "Cid"))
+        told.runs["third"] = run(workshop)
     return told
 
 
@@ -96,17 +98,24 @@ def test_a_batch_counts_what_it_delivered(story: Story) -> None:
 
 
 def test_files_have_new_rows_once_or_every_change_or_the_whole_table(story: Story) -> None:
-    log = [(1, "Ann"), (1, "Ann B."), (2, "Bob"), (2, ""), (3, "Cid"), (4, None), (4, None)]
+    log = [(1, "Ann"), (1, "Ann B."), (2, "Bob"), (2, ""), (3, "Cid"), (3, "Cid"), (4, None), (4, None)]
     assert sorted(parquet_rows(story.workshop, "log", "id", "name"), key=repr) == sorted(log, key=repr)
     changes = [(row["op"], row["id"], row["v"], row["name"]) for row in json_rows(story.workshop, "changes")]
     assert sorted(changes[:3], key=repr) == [("insert", 1, 1, "Ann"), ("insert", 2, 1, "Bob"), ("insert", 4, 1, None)]
-    assert sorted(changes[3:], key=repr) == [("delete", 2, 1, "Bob"), ("insert", 3, 1, "Cid"), ("update", 1, 2, "Ann B.")]
+    assert sorted(changes[3:6], key=repr) == [("delete", 2, 1, "Bob"), ("insert", 3, 1, "Cid"), ("update", 1, 2, "Ann B.")]
+    assert changes[6:] == [("update", 3, 2, "Cid")]
     assert sorted(csv_rows(story.workshop, "out/names")) == [["", "1"], ["Ann B.", "1"], ["Cid", "1"], ["name", "n"]]
 
 
 def test_a_rebuilt_table_sends_only_what_differs(story: Story) -> None:
     assert counts(story.runs["rebuilt"], "sink.changes") == (6, 0, 0, 0, 6)
     assert counts(story.runs["rebuilt"], "sink.orders_pg") == (6, 0, 0, 0, 6)
+
+
+def test_after_a_rebuild_changes_go_on_and_those_that_do_not_show_are_none(story: Story) -> None:
+    assert counts(story.runs["third"], "sink.changes") == (1, 0, 1, 0, 0)
+    assert counts(story.runs["third"], "sink.rows") == (1, 0, 0, 0, 1)
+    assert missing(story.workshop) == {}
 
 
 def test_postgres_has_the_rows_of_the_tables(story: Story, database: str) -> None:
@@ -116,11 +125,16 @@ def test_postgres_has_the_rows_of_the_tables(story: Story, database: str) -> Non
     hours = ask(database, "SELECT extract(hour FROM window_start AT TIME ZONE 'UTC'), name, n FROM public.hours ORDER BY 1, 2")
     assert hours == [["8", "Ann B.", "1"], ["8", "Cid", "1"], ["9", "", "1"]]
     assert ask(database, "SELECT name, n FROM public.names ORDER BY 1") == [["Ann B.", "1"], ["Cid", "1"], ["", "1"]]
-    assert ask(database, "SELECT count(*) FROM public.log") == [["7"]]
+    assert ask(database, "SELECT count(*) FROM public.log") == [["8"]]
     noted = ask(
         database, "SELECT step, batch, inserted, updated, deleted FROM public.weir_delivered WHERE sink = 'orders_pg' ORDER BY delivered_at"
     )
-    assert noted == [["begin", "0", "3", "0", "0"], ["stream", "0", "1", "1", "1"], ["begin", "0", "0", "0", "0"]]
+    assert noted == [
+        ["begin", "0", "3", "0", "0"],
+        ["stream", "0", "1", "1", "1"],
+        ["begin", "0", "0", "0", "0"],
+        ["stream", "0", "0", "0", "0"],
+    ]
     assert ask(database, "SELECT tablename FROM pg_tables WHERE tablename LIKE 'weir_stage%'") == []
 
 
@@ -134,7 +148,7 @@ def test_a_function_gets_each_row_and_each_batch(story: Story) -> None:
     ]
     batches = [said[1:] for said in story.sent() if said[0] == "batch"]
     changed = [["delete", 2, "Bob"], ["insert", 3, "Cid"], ["update", 1, "Ann B."]]
-    assert [batch[:2] for batch in batches] == [["begin", True], ["stream", False], ["begin", False]]
+    assert [batch[:2] for batch in batches] == [["begin", True], ["stream", False]]
     assert batches[1][2] == changed
 
 
