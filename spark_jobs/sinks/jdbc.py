@@ -75,6 +75,9 @@ def deliver_jdbc(delivery: Delivery, sink: JdbcSink, connection: Connection) -> 
         arrived = session.ask("counting the staged rows", f"SELECT count(*) FROM {target.staging}")[0][0]
         counts = delivery.counts(arrived)
         delivery.refuse_deletes(counts)
+        if delivery.has_nothing(counts):
+            session.do("dropping the staging table", f"DROP TABLE {target.staging}")
+            return counts, delivery.tally.version
         with writing(name, delivery.batch):
             _put_in_place(session, target, delivery, counts)
     return counts, delivery.tally.version

@@ -163,6 +163,38 @@ def test_what_cannot_work_is_refused(project: Path, sink: str, key: str, message
     assert hint in way
 
 
+KINDS = {
+    "files": "to: files, format: parquet, path: {name}",
+    "kafka": 'to: kafka, servers: "a:1", topic: {name}',
+    "jdbc": "to: jdbc, connection: w, table: {name}",
+    "batch": "to: python, function: 'hooks/push.py:send'",
+    "row": "to: python, function: 'hooks/push.py:send', per: row",
+    "console": "to: console",
+    "memory": "to: memory",
+}
+GROWING = ("silver.log", "gold.closed")
+KEYED = ("silver.orders", "dimension.members", "gold.hours", "gold.repaired", "gold.closed")
+TABLES = (*GROWING, *KEYED[:-1], "silver.looked", "gold.total")
+NEVER = {("files", "update"), ("kafka", "complete"), ("row", "complete")}
+
+
+def test_every_combination_of_sink_mode_and_table_works_or_is_refused_with_a_reason(project: Path) -> None:
+    """As the two tables of docs/sinks.md say."""
+    combinations = [(kind, mode, table) for kind in KINDS for mode in ("append", "changes", "update", "complete") for table in TABLES]
+    lines = []
+    for number, (kind, mode, table) in enumerate(combinations):
+        how = "mode: append, operation: op" if mode == "changes" else f"mode: {mode}"
+        lines.append(f"{{from: {table}, {KINDS[kind].format(name=f'place_{number}')}, {how}}}")
+
+    found = {where.split(".")[1]: (message, hint) for where, message, hint in problems(project, *lines)}
+
+    for number, (kind, mode, table) in enumerate(combinations):
+        works = {"append": table in GROWING, "changes": True, "update": table in KEYED, "complete": True}[mode]
+        refused = found.get(f"s{number}")
+        assert (refused is None) == (works and (kind, mode) not in NEVER), (kind, mode, table, refused)
+        assert refused is None or ("incompatible with" in refused[0] and "write" in refused[1]), refused
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
