@@ -8,6 +8,7 @@ import pytest
 
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
+from spark_jobs.report.write import write_report
 from spark_jobs.run import progress
 from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import RunResult, Status
@@ -105,6 +106,14 @@ def test_files_have_new_rows_once_or_every_change_or_the_whole_table(story: Stor
     assert sorted(changes[3:6], key=repr) == [("delete", 2, 1, "Bob"), ("insert", 3, 1, "Cid"), ("update", 1, 2, "Ann B.")]
     assert changes[6:] == [("update", 3, 2, "Cid")]
     assert sorted(csv_rows(story.workshop, "out/names")) == [["", "1"], ["Ann B.", "1"], ["Cid", "1"], ["name", "n"]]
+
+
+def test_the_report_of_a_run_shows_its_sinks(story: Story) -> None:
+    page = write_report(story.workshop.project, "shop", str(story.runs["second"].run_id)).read_text(encoding="utf-8")
+
+    assert "3 changes delivered" in page
+    assert "sink.orders_pg" in page
+    assert "missing" not in page.partition("Since the lake began")[2].partition("</table>")[0]
 
 
 def test_a_rebuilt_table_sends_only_what_differs(story: Story) -> None:
