@@ -7,7 +7,7 @@ The target belongs to the sink, which makes it where it is not there. Identifier
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -272,15 +272,17 @@ class _Session:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self.opened.setAutoCommit(False)
+        """Committed at the end of the block, or given up with it."""
+        with _telling(self.sink, "beginning a transaction"):
+            self.opened.setAutoCommit(False)
         try:
             yield
-            with _telling(self.sink, "committing"):
-                self.opened.commit()
         except BaseException:
-            self.opened.rollback()
+            with suppress(Py4JJavaError):  # a connection that is gone has given it up by itself
+                self.opened.rollback()
             raise
-        finally:
+        with _telling(self.sink, "committing"):
+            self.opened.commit()
             self.opened.setAutoCommit(True)
 
 

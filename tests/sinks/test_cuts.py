@@ -1,6 +1,7 @@
 """Runs that die in the middle of a delivery: the next one goes on, and the other side has every row once."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ from pyarrow import dataset
 from spark_jobs.lake import failpoints
 from spark_jobs.run.result import Status
 from tests.conftest import Workshop
+from tests.faults import shop as faults
 from tests.sinks import shop
-from tests.sinks.shop import ask, current, missing, order, parquet_rows, run
+from tests.sinks.shop import ask, current, json_rows, missing, order, parquet_rows, run
 
 pytestmark = pytest.mark.spark
 
@@ -78,6 +80,28 @@ def check_the_files(workshop: Workshop) -> None:
 
 def _rows_of(folder: Path) -> Any:
     return dataset.dataset(sorted(folder.glob("*.parquet"))).count_rows()
+
+
+def test_a_process_that_is_killed_in_the_middle_of_a_transaction_or_behind_a_publish_doubles_nothing(
+    workshop: Workshop, database: str
+) -> None:
+    sinks = """\
+  log: {from: silver.log, to: files, format: json, path: log}
+  pg: {from: silver.log, to: jdbc, connection: warehouse, table: public.killed, mode: append}
+"""
+    shop.declare(workshop, shop.LOG, sinks, database)
+    for number, point in enumerate(("write.before:sink.pg@commit", "write.after:sink.log@stream")):
+        workshop.land(f"orders/{number}.json", order(number, 1, "Ann"))
+        assert faults.run_when_free(workshop, "run", "shop", armed=f"{point}=kill")[0] == -signal.SIGKILL
+        if number == 0:
+            assert ask(database, "SELECT to_regclass('public.killed') IS NULL") == [["t"]]
+
+    result = faults.run_here_when_free(workshop)
+
+    assert result.exit_code in (0, 3), result.message
+    assert [row["id"] for row in json_rows(workshop, "log")] == [0, 1]
+    assert ask(database, "SELECT id FROM public.killed ORDER BY id") == [["0"], ["1"]]
+    assert missing(workshop) == {}
 
 
 def test_a_sink_that_fails_leaves_the_tables_published_and_says_no_value(workshop: Workshop) -> None:
