@@ -25,6 +25,7 @@ from spark_jobs.run.result import RunResult, Status
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings
 from spark_jobs.session.start import spark_session
+from tests.airflow.postgres import PostgresMissing, find_binaries, postgres
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -38,6 +39,7 @@ LONGEST_FIRST = ("end_to_end", "faults", "verify", "run", "session", "airflow", 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (*LONGEST_FIRST, item.path.parent.name).index(item.path.parent.name))
+
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 CHROMIUM_FLAGS = [
@@ -78,6 +80,17 @@ def browser() -> Iterator["Browser"]:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[str]:
+    """host:port/name of an empty PostgreSQL database in which everybody on this machine is `weir`."""
+    try:
+        find_binaries()
+    except PostgresMissing as missing:
+        pytest.skip(f"skipped, because {missing}")
+    with postgres() as url:
+        yield url.partition("@")[2]
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 def run(
     pipeline: PipelineName,
     select: Annotated[list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")] = None,
-    layer: Annotated[str | None, typer.Option(help="Only this layer: bronze, silver (with its dimensions) or gold.")] = None,
+    layer: Annotated[str | None, typer.Option(help="Only this layer: bronze, silver (with its dimensions), gold or sink.")] = None,
     files_per_batch: Annotated[
         int | None, typer.Option(min=1, max=100_000, metavar="N", help="Files of a batch in this run, instead of what the sources say.")
     ] = None,

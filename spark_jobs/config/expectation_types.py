@@ -7,8 +7,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from spark_jobs.config.model import Model
 from spark_jobs.config.names import ColumnName, Duration, parse_duration
-from spark_jobs.config.pipeline import Model
 
 COMPILED = (
     "expect_column_values_to_not_be_null",

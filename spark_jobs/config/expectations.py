@@ -12,8 +12,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field
 
+from spark_jobs.config.model import Model
 from spark_jobs.config.names import Name
-from spark_jobs.config.pipeline import Model
 
 OnFail = Literal["quarantine", "warn", "block"]
 Severity = Literal["critical", "warning", "info"]

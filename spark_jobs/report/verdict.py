@@ -78,7 +78,7 @@ def rules_in(tables: Iterable[TableFact], state: RuleState) -> list[tuple[str, R
 
 def _why_good(tables: Sequence[TableFact]) -> str:
     rules = sum(len(table.rules) for table in tables)
-    published = sum(table.counts.published for table in tables if not table.name.startswith(("bronze.", "gold.")))
+    published = sum(table.counts.published for table in tables if not table.name.startswith(("bronze.", "gold.", "sink.")))
     met = f", and all {count(rules, 'expectation')} hold" if rules > 1 else ", and the expectation holds" if rules else ""
     parked = sum(table.counts.parked for table in tables)
     waiting = f", {count(parked, 'row waits', 'rows wait')} for a member" if parked > 0 else ""

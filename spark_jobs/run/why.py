@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from spark_jobs.lake.delivered import ANEW
 from spark_jobs.lake.delta_log import count_rows
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.landing.look import Look
@@ -37,6 +38,8 @@ def new_bytes(look: Look) -> int:
 
 
 def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: dict[str, Look]) -> str:
+    if name == ANEW:
+        return "everything is to be delivered anew"
     if name == ARRIVALS:
         look = looks.get(table.partition(".")[2])
         return say_files(look) if look and look.to_read else f"its arrivals moved from chunk {before} to {now}"

@@ -13,11 +13,13 @@ from pydantic import BaseModel, ValidationError
 from spark_jobs.bronze.ingest import BRONZE_DDL
 from spark_jobs.cli.app import app
 from spark_jobs.cli.check import every_problem
+from spark_jobs.config import connections, sinks, sources
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
 from spark_jobs.config.checks import check_folder
 from spark_jobs.config.document import read_document
+from spark_jobs.config.model import Model
 from spark_jobs.gold.late import LATE_DDL
 from spark_jobs.lake.ledger import SCHEMAS
 from spark_jobs.landing.registrar import ARRIVALS
@@ -34,7 +36,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Pipeline": models.Pipeline,
     "Schedule on tables": models.TableSchedule,
     "Notify": models.Notify,
-    "Source": models.Source,
+    "Files": sources.FileSource,
     "Column": models.Column,
     "Dimension": models.Dimension,
     "Silver": models.Silver,
@@ -42,6 +44,13 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Lookup": models.Lookup,
     "Gold": models.Gold,
     "Window": models.Window,
+    "Files of a sink": sinks.FileSink,
+    "Kafka sink": sinks.KafkaSink,
+    "JDBC sink": sinks.JdbcSink,
+    "Python sink": sinks.PythonSink,
+    "Console sink": sinks.ConsoleSink,
+    "Memory sink": sinks.MemorySink,
+    "Connections": connections.Entry,
 }
 RULE_SECTIONS: dict[str, type[BaseModel]] = {
     "Expectation file": rules.Expectations,
@@ -87,8 +96,8 @@ def test_a_key_without_a_line_in_the_reference_is_found() -> None:
     page = REFERENCE.read_text(encoding="utf-8")
     shorter = "\n".join(line for line in page.splitlines() if not line.startswith("| `files_per_batch`"))
 
-    assert "files_per_batch" in reference_rows(page, "Source")
-    assert "files_per_batch" not in reference_rows(shorter, "Source")
+    assert "files_per_batch" in reference_rows(page, "Files")
+    assert "files_per_batch" not in reference_rows(shorter, "Files")
 
 
 @pytest.mark.parametrize("page", [README, REFERENCE, RULES_PAGE], ids=lambda page: page.name)
@@ -197,7 +206,7 @@ def test_every_error_has_an_entry_in_the_runbook() -> None:
 
 def models_of_files() -> Iterator[type[BaseModel]]:
     """The models without those that are only the base of others."""
-    waiting = list(models.Model.__subclasses__())
+    waiting = list(Model.__subclasses__())
     while waiting:
         model = waiting.pop()
         waiting += model.__subclasses__()
