@@ -6,6 +6,8 @@ from typing import Any
 from airflow.sdk import Asset, AssetAlias, Context
 
 PUBLISHED = ("done", "up_to_date")
+SINK = "sink."
+"""What a sink delivers lies outside: it is no table, and has no asset."""
 COUNTS = ("rows_in", "inserted", "updated", "deleted", "quarantined", "parked", "late")
 
 
@@ -15,7 +17,7 @@ def table_asset(name: str) -> Asset:
 
 
 def table_assets(pipeline: str, tables: Iterable[str]) -> list[Asset]:
-    return [table_asset(f"{pipeline}.{table}") for table in tables]
+    return [table_asset(f"{pipeline}.{table}") for table in tables if not table.startswith(SINK)]
 
 
 def updates(pipeline: str) -> AssetAlias:
@@ -29,11 +31,11 @@ def announce(context: Context, pipeline: str, result: Mapping[str, Any]) -> list
     A table that was published by a try that failed later is up to date in the next one: going by versions, its event comes then.
     """
     announced = []
-    for table in result.get("tables", []):
+    for table in (table for table in result.get("tables", []) if not table["table"].startswith(SINK)):
         asset = table_asset(f"{pipeline}.{table['table']}")
         if table["state"] in PUBLISHED and table.get("version") is not None and table["version"] != _last_told(context, asset):
             extra = {name: table.get(name, 0) for name in COUNTS}
-            told = {name: result.get(name) for name in ("run_id", "verdict", "report")}
+            told = {"verdict": table.get("verdict"), **{name: result.get(name) for name in ("run_id", "report")}}
             context["outlet_events"][updates(pipeline)].add(asset, extra={**extra, "version": table["version"], **told})
             announced.append(asset.name)
     return announced

@@ -78,7 +78,7 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
             "on_failure_callback": _notifier(pipeline, "a task failed"),
         },
     )
-    tables = [f"{layer}.{name}" for layer, name, _ in pipeline.tables()]
+    tables = [f"{layer}.{name}" for layer, name, _ in pipeline.nodes()]
     common: dict[str, Any] = {"pipeline": pipeline.name, "root": str(root), "dag": dag}
     has_work = HasWork(task_id="has_work", **{**common, "execution_timeout": PLAN_TIMEOUT})
     upstream: list[WeirOperator] = [RebuildOrReplay(task_id="rebuild_or_replay", **common)]
@@ -115,7 +115,7 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
 
 def stages(pipeline: Pipeline) -> list[Stage]:
     """The tasks in the order of the data."""
-    tables = [f"{layer}.{name}" for layer, name, _ in pipeline.tables()]
+    tables = [f"{layer}.{name}" for layer, name, _ in pipeline.nodes()]
     if pipeline.tasks == "pipeline":
         return [{"run": tables}]
     if pipeline.tasks == "layer":
@@ -134,6 +134,7 @@ def _table_stages(pipeline: Pipeline) -> list[Stage]:
         _one_each("silver", pipeline.silver),
         _one_each("gold", windows),
         {"gold": derived} if derived else {},
+        _one_each("sink", pipeline.sinks),
     ]
 
 

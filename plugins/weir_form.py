@@ -11,7 +11,7 @@ from spark_jobs.config.pipeline import Pipeline
 ALL_TABLES = "all tables"
 NO_TABLE = "no table"
 CHANGED_TABLES = "tables whose definition changed"
-LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",)}
+LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",), "sink": ("sink",)}
 MOST_FILES = 100_000
 
 
@@ -70,10 +70,10 @@ class Asked:
 
 def form(pipeline: Pipeline) -> dict[str, Param]:
     """Typed and bounded: Airflow refuses anything else before a run begins."""
-    tables = [f"{layer}.{name}" for layer, name, _ in pipeline.tables()]
+    tables = [f"{layer}.{name}" for layer, name, _ in pipeline.nodes()]
     layers = [layer for layer, parts in LAYERS.items() if any(table.partition(".")[0] in parts for table in tables)]
     built = [table for table in tables if not table.startswith("bronze.")]
-    judged = [table for table in built if not table.startswith("gold.")]
+    judged = [table for table in built if not table.startswith(("gold.", "sink."))]
     return {
         "tables": _select(ALL_TABLES, [ALL_TABLES, *layers, *tables], "What to run", "A layer or one table, instead of all that is due."),
         "files_per_batch": Param(

@@ -1,13 +1,13 @@
 """A landed file as it was registered, and whether it still is that file: no row may come from another content than its file id says."""
 
-import gzip
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from io import BufferedReader
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
+from spark_jobs.landing import packing
 from spark_jobs.landing.content import is_plain_lines, stat_open
 
 CHANGED = "changed between arrival and reading"
@@ -27,7 +27,7 @@ class ArrivedFile:
 
     @property
     def is_packed(self) -> bool:
-        return self.path.endswith(".gz")
+        return packing.is_packed(self.path)
 
 
 class UnreadableFile(ValueError):
@@ -62,8 +62,7 @@ def check_unchanged(opened: BufferedReader, file: ArrivedFile, file_format: str)
 
 def unpack(opened: BufferedReader, file: ArrivedFile) -> BinaryIO:
     """The content, from its start."""
-    opened.seek(0)
-    return cast(BinaryIO, gzip.GzipFile(fileobj=opened) if file.is_packed else opened)
+    return packing.unpack(opened, file.path)
 
 
 def _hash_start(opened: BufferedReader, size: int) -> str:

@@ -1,7 +1,7 @@
 """Drift: fields of a feed that no table declares, and declared fields that a file lacks. What enters: the first records of new files.
 
-An added field loses nothing, because bronze keeps whole records. A missing one is told only of CSV and Parquet files, which name
-all their fields; a JSON record may leave out what it has no value for.
+An added field loses nothing, because bronze keeps whole records. A missing one is told only of files that name all
+their fields, such as CSV and Parquet; a JSON record may leave out what it has no value for.
 """
 
 import json
@@ -25,6 +25,9 @@ DEEPEST = 20
 LONGEST_FIELD = 200
 FIELDS_PER_SOURCE = 500
 """A feed that uses values as names has a new field in every record."""
+
+NAMES_ALL = ("csv", "parquet", "avro", "orc")
+"""The formats whose files name all their fields."""
 
 Kind = Literal["added", "missing"]
 Path = tuple[str, ...]
@@ -74,8 +77,8 @@ def note_drift(
 
 def find_drift(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str]]) -> list[Drift]:
     """The drift in these records, given as (file, record): each field once, with the first file that shows it."""
-    file_format, declared = pipeline.sources[source].format, declared_fields(pipeline, source)
-    if file_format == "text" or not declared.fields:
+    record_format, declared = pipeline.sources[source].record_format, declared_fields(pipeline, source)
+    if record_format == "text" or not declared.fields:
         return []
     added: dict[str, str] = {}
     seen: dict[str, dict[Path, bool]] = defaultdict(dict)
@@ -84,7 +87,7 @@ def find_drift(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str
         for path in _leaf_paths(fields):
             if path and not declared.covers(path):
                 added.setdefault(_field_name(path), file)
-        if file_format != "json":
+        if record_format in NAMES_ALL:
             _look_for(declared.fields, fields, seen[file])
     missing = {_field_name(path): file for file in sorted(seen) for path, is_there in seen[file].items() if not is_there}
     found = [Drift(source, field, "added", added[field]) for field in sorted(added)]
@@ -93,7 +96,7 @@ def find_drift(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str
 
 def declared_fields(pipeline: Pipeline, source: str) -> Declared:
     """What the dimensions and silver tables of a source take from its records."""
-    is_csv = pipeline.sources[source].format == "csv"
+    is_csv = pipeline.sources[source].record_format == "csv"
     silver = [table for table in pipeline.silver.values() if table.from_ == source]
     tables: list[Dimension | Silver] = [*(table for table in pipeline.dimensions.values() if table.from_ == source), *silver]
     origins = [column.from_ or name for table in tables for name, column in table.columns.items() if not column.sql]

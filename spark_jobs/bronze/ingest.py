@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.bronze.arrived import make_arrived
 from spark_jobs.bronze.records import read_records
-from spark_jobs.config.pipeline import Source
+from spark_jobs.config.sources import FileSource
 
 BRONZE_DDL = (
     "record string, _file string, _file_id string, _line bigint, _file_modified_at timestamp, "
@@ -25,15 +25,14 @@ TASKS_PER_CORE = 2
 _TIME = pa.timestamp("us", "UTC")
 
 
-def read_chunk(arrivals: DataFrame, files: Sequence[Mapping[str, Any]], source: Source, landing: str) -> DataFrame:
+def read_chunk(arrivals: DataFrame, files: Sequence[Mapping[str, Any]], source: FileSource, landing: str) -> DataFrame:
     """The bronze rows of a chunk; `files` are its arrivals, which are few. Files are read in parallel, each by one task, in blocks."""
     spark = arrivals.sparkSession
-    file_format, delimiter = source.format, source.delimiter
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for file in batch.to_pylist():
-                for records in read_records(make_arrived(file, landing), file_format, delimiter):
+                for records in read_records(make_arrived(file, landing), source):
                     yield _bronze_rows(file, records)
 
     if sum(file["size"] - (file["start_byte"] or 0) for file in files) <= READ_BY_DRIVER:

@@ -7,35 +7,39 @@ from io import BufferedReader
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.bronze.arrived import ArrivedFile, unpack
+from spark_jobs.bronze.arrived import ArrivedFile, UnreadableFile, unpack
 from spark_jobs.bronze.batches import RECORDS, Record, make_batch
 from spark_jobs.landing.content import BOM
 
 BLOCK_BYTES = 8 * 1024 * 1024
+LONGEST_LINE = 64 * 1024 * 1024
+"""Of a packed file, which may hold a thousand times its size."""
 
 
 def read_lines(opened: BufferedReader, file: ArrivedFile) -> Iterator[pa.RecordBatch]:
     """Splits blocks of whole lines in Arrow rather than line by line in Python."""
     first_line = file.start_line
-    for block in _whole_line_blocks(opened, file):
+    for block in whole_line_blocks(opened, file):
         lines = pc.split_pattern(pa.array([block], pa.binary()), "\n").flatten()
         numbers = pa.array(range(first_line, first_line + len(lines)), pa.int64())
         first_line += len(lines) - 1 if block.endswith(b"\n") else len(lines)
         yield _decode_lines(numbers, lines)
 
 
-def read_blocks(opened: BufferedReader, file: ArrivedFile) -> Iterator[bytes]:
+def _read_blocks(opened: BufferedReader, file: ArrivedFile) -> Iterator[bytes]:
     """The content from where it is new, as far as it went when it arrived; a packed file is always read whole."""
     content = unpack(opened, file)
-    content.seek(file.start_byte)
+    if not file.is_packed:
+        content.seek(file.start_byte)
     rest = sys.maxsize if file.is_packed else file.size - file.start_byte
     while rest > 0 and (block := content.read(min(BLOCK_BYTES, rest))):
         rest -= len(block)
         yield block
 
 
-def _whole_line_blocks(opened: BufferedReader, file: ArrivedFile) -> Iterator[bytes]:
-    blocks = read_blocks(opened, file)
+def whole_line_blocks(opened: BufferedReader, file: ArrivedFile) -> Iterator[bytes]:
+    """The content in pieces that end with a line."""
+    blocks = _read_blocks(opened, file)
     first = next(blocks, b"")
     rest = first if file.start_byte else first.removeprefix(BOM)
     for block in blocks:
@@ -45,6 +49,8 @@ def _whole_line_blocks(opened: BufferedReader, file: ArrivedFile) -> Iterator[by
             rest = block[end:]
         else:
             rest += block
+        if file.is_packed and len(rest) > LONGEST_LINE:
+            raise UnreadableFile(f"a line is longer than {LONGEST_LINE:,} bytes")
     if rest:
         yield rest
 

@@ -15,46 +15,62 @@ import pyarrow as pa
 
 from spark_jobs.bronze.arrived import ArrivedFile, ReadingBroken, UnreadableFile, check_unchanged
 from spark_jobs.bronze.batches import make_batch, make_batches
-from spark_jobs.bronze.lines import read_blocks, read_lines
-from spark_jobs.bronze.parquet import parquet_batches, read_parquet
+from spark_jobs.bronze.columnar import orc_batches, parquet_batches, read_avro
+from spark_jobs.bronze.lines import read_lines, whole_line_blocks
+from spark_jobs.bronze.objects import read_objects
 from spark_jobs.bronze.sheets import check_sheet, read_sheet
+from spark_jobs.bronze.xml import read_xml
+from spark_jobs.config.sources import FileSource
 from spark_jobs.landing.content import open_landed
 
 UNREADABLE = (OSError, EOFError, zlib.error, csv.Error, UnreadableFile, pa.ArrowException)
 
 
-def read_records(file: ArrivedFile, file_format: str, delimiter: str) -> Iterator[pa.RecordBatch]:
+def read_records(file: ArrivedFile, source: FileSource) -> Iterator[pa.RecordBatch]:
     """All records of the file, or its problem: what may fail is read to its end once before the first record is handed on."""
     with ExitStack() as stack:
         try:
             opened = stack.enter_context(open_landed(file.path))
-            check_unchanged(opened, file, file_format)
-            _read_through(opened, file, file_format, delimiter)
+            check_unchanged(opened, file, source.format)
+            _read_through(opened, file, source)
         except UNREADABLE as error:
             yield make_batch([(0, None, f"{type(error).__name__}: {_first_line(error)}")])
             return
         try:
-            yield from _read_batches(opened, file, file_format, delimiter)
-            check_unchanged(opened, file, file_format)
+            yield from _read_batches(opened, file, source)
+            check_unchanged(opened, file, source.format)
         except UNREADABLE as error:  # records are handed on already: their batch must not be written
             raise ReadingBroken(file.path, f"{type(error).__name__}: {_first_line(error)}") from error
 
 
-def _read_through(opened: BufferedReader, file: ArrivedFile, file_format: str, delimiter: str) -> None:
+def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource) -> None:
     """Plain lines cannot fail; a compressed file may be cut anywhere."""
-    if file_format == "parquet":
-        deque(parquet_batches(opened), maxlen=0)
-    elif file_format == "csv":
-        check_sheet(opened, file, delimiter)
-    elif file.is_packed:
-        deque(read_blocks(opened, file), maxlen=0)
+    match source.format:
+        case "parquet":
+            deque(parquet_batches(opened), maxlen=0)
+        case "orc":
+            deque(orc_batches(opened), maxlen=0)
+        case "csv":
+            check_sheet(opened, file, source.delimiter)
+        case "avro" | "xml":
+            deque(_read_batches(opened, file, source), maxlen=0)
+        case _ if file.is_packed:
+            deque(whole_line_blocks(opened, file), maxlen=0)
 
 
-def _read_batches(opened: BufferedReader, file: ArrivedFile, file_format: str, delimiter: str) -> Iterator[pa.RecordBatch]:
-    if file_format == "parquet":
-        return make_batches(read_parquet(opened))
-    if file_format == "csv":
-        return make_batches(read_sheet(opened, file, delimiter))
+def _read_batches(opened: BufferedReader, file: ArrivedFile, source: FileSource) -> Iterator[pa.RecordBatch]:
+    match source.format:
+        case "parquet":
+            return make_batches(read_objects(parquet_batches(opened)))
+        case "orc":
+            return make_batches(read_objects(orc_batches(opened)))
+        case "avro":
+            return make_batches(read_avro(opened))
+        case "xml":
+            lists = frozenset(tuple(path.split(".")) for path in source.lists)
+            return make_batches(read_xml(opened, file, str(source.row_tag), lists))
+        case "csv":
+            return make_batches(read_sheet(opened, file, source.delimiter))
     return read_lines(opened, file)
 
 

@@ -50,6 +50,8 @@ def _print(account: dict[str, Any], landing: str) -> None:
         numbers = (f"{table[number]:,}" if table[number] else "·" for number in ("rows_in", *shown))
         printed.add_row(table["table"], *numbers, balance, style="bold red" if table["missing"] else None)
     console.print(printed)
+    if any(table["table"].startswith("sink.") for table in tables):
+        console.print("sinks: the changes that came; superseded are those that another one of the same batch has overtaken")
     console.print(f"rows in = {' + '.join(CLASSES)}")
     console.print(
         "gold: the changed silver rows that came, the rows written for them, the late ones; bronze quarantines files that cannot be read"

@@ -3,10 +3,13 @@
 from itertools import combinations
 
 from spark_jobs.config.columns import decoded_columns, own_columns
+from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import judge_row_expression
 from spark_jobs.config.names import shorten
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
+from spark_jobs.config.regexes import group_names, judge_line_regex
 from spark_jobs.config.report import Report
+from spark_jobs.config.sources import Source
 from spark_jobs.config.types import is_complex
 
 Path = tuple[str | int, ...]
@@ -17,8 +20,8 @@ def check_columns(pipeline: Pipeline, table: Silver | Dimension, path: Path, rep
     report.require((*path, "from"), table.from_, list(pipeline.sources), "source")
     _check_names(table, path, report)
     source = pipeline.sources.get(table.from_)
-    if source is not None and source.format in ("csv", "text"):
-        _check_flat(table, path, source.format, report)
+    if source is not None and source.record_format in ("csv", "text"):
+        _check_flat(table, path, source, report)
     else:
         _check_paths(table, path, report)
     for name, column in table.columns.items():
@@ -99,16 +102,21 @@ def _check_explode(explode: str, paths: dict[str, tuple[str, ...]], path: Path, 
             report.add((*path, "columns", name), ".".join(parts), message, "take fields beside the array or below it")
 
 
-def _check_flat(table: Silver | Dimension, path: Path, format_: str, report: Report) -> None:
-    """Records of csv are flat; those of text have the one field `value`."""
+def _check_flat(table: Silver | Dimension, path: Path, source: Source, report: Report) -> None:
+    """Records of csv are flat; those of text have the one field `value`, and those that its `fields` name."""
     if isinstance(table, Silver) and table.explode:
-        message = f"'explode' is incompatible with format: {format_}, whose records hold no arrays"
+        message = f"'explode' is incompatible with format: {source.format}, whose records hold no arrays"
         report.add((*path, "explode"), table.explode, message, "use a json or parquet source")
+    if source.record_format != "text":
+        return
+    named = group_names(source.fields) if source.fields and judge_line_regex(source.fields) is None else []
     for name, column in table.columns.items():
-        if column.sql is not None:
-            continue
-        place = (*path, "columns", name)
         taken = column.from_ or name
-        if format_ == "text" and taken != "value":
-            hint = "write {type: string, from: value}, and parse it in other columns by sql"
-            report.add(place, taken, f"a text record has no field {taken!r}, only 'value'", hint)
+        if column.sql is None and taken not in ("value", *named):
+            place = (*path, "columns", name)
+            if source.fields:
+                hint = did_you_mean(taken, ["value", *named])
+                report.add(place, taken, f"the fields of source {table.from_!r} have no group {taken!r}", hint)
+            else:
+                hint = "write {type: string, from: value}, and parse it in other columns by sql, or give the source `fields`"
+                report.add(place, taken, f"a text record has no field {taken!r}, only 'value'", hint)

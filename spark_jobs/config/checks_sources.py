@@ -3,8 +3,12 @@
 from itertools import combinations
 from pathlib import PurePosixPath
 
-from spark_jobs.config.pipeline import Pipeline, Source
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.regexes import judge_line_regex
 from spark_jobs.config.report import Report
+from spark_jobs.config.sources import Source
+
+KEYS_OF_FORMATS = {"delimiter": "csv", "fields": "text", "row_tag": "xml", "lists": "xml"}
 
 
 def check_sources(pipeline: Pipeline, report: Report) -> None:
@@ -15,9 +19,20 @@ def check_sources(pipeline: Pipeline, report: Report) -> None:
             hint = "give each source a folder of its own, or different patterns in one folder, as in orders-* and customers-*"
             report.add(("sources", other_name, "path"), other.path, message, hint)
     for name, source in pipeline.sources.items():
-        if source.format != "csv" and "delimiter" in source.model_fields_set:
-            hint = "remove it, or use format: csv"
-            report.add(("sources", name, "delimiter"), source.delimiter, f"'delimiter' is incompatible with format: {source.format}", hint)
+        _check_keys(name, source, report)
+        if problem := judge_line_regex(source.fields) if source.fields and source.format == "text" else None:
+            report.add(("sources", name, "fields"), source.fields, *problem)
+
+
+def _check_keys(name: str, source: Source, report: Report) -> None:
+    """Keys that belong to one format are refused elsewhere."""
+    for key, belongs_to in KEYS_OF_FORMATS.items():
+        if source.format != belongs_to and key in source.model_fields_set:
+            message = f"'{key}' is incompatible with format: {source.format}"
+            report.add(("sources", name, key), getattr(source, key), message, f"remove it, or use format: {belongs_to}")
+    if source.format == "xml" and source.row_tag is None:
+        hint = "add the name of the element that is one record, as in row_tag: order"
+        report.add(("sources", name), None, "the key 'row_tag' is missing", hint)
 
 
 def _overlap(one: Source, other: Source) -> bool:

@@ -9,10 +9,11 @@ from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 
 HARMLESS = {
-    "bronze": {"path", "pattern", "files_per_batch", "settle", "same_content", "changed", "idle_after"},
+    "bronze": {"path", "pattern", "files_per_batch", "bytes_per_batch", "fields", "settle", "same_content", "changed", "idle_after"},
     "dimension": set[str](),
     "silver": {"give_up_after"},
     "gold": set[str](),
+    "sink": {"compact_after", "rows", "servers", "options", "connection", "function", "per"},
 }
 """Parts that concern only what comes next."""
 
@@ -20,12 +21,15 @@ HARMLESS = {
 def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, Any]:
     """All that the table's rows depend on, by the keys of the pipeline file; what other places say of it stands in parentheses."""
     layer, _, name = table.partition(".")
-    definition: Any = next(found for kind, known_as, found in pipeline.tables() if (kind, known_as) == (layer, name))
+    definition: Any = next(found for kind, known_as, found in pipeline.nodes() if (kind, known_as) == (layer, name))
     parts: dict[str, Any] = definition.model_dump(mode="json", by_alias=True)
-    for column in parts.get("columns", {}).values() if layer != "gold" else ():
-        del column["sensitive"]  # concerns what is shown of a row, not the row
     if layer in ("dimension", "silver"):
-        parts["(format of its source)"] = pipeline.sources[definition.from_].format
+        for column in parts["columns"].values():
+            del column["sensitive"]  # concerns what is shown of a row, not the row
+    if layer in ("dimension", "silver"):
+        source = pipeline.sources[definition.from_]
+        parts["(format of its source)"] = source.record_format
+        parts["(fields of its source)"] = source.fields
     if layer == "silver":
         parts["give_up_after"] = {dimension: lookup.pop("give_up_after") for dimension, lookup in parts["lookup"].items()}
         parts["(history of its dimensions)"] = {dimension: pipeline.dimensions[dimension].history for dimension in definition.lookup}

@@ -28,6 +28,11 @@ def table_names(pipeline: Pipeline) -> list[str]:
     return [f"{layer}.{name}" for layer, name, _ in pipeline.tables()]
 
 
+def node_names(pipeline: Pipeline) -> list[str]:
+    """The full names of all tables and sinks: what a run brings up to date."""
+    return [f"{layer}.{name}" for layer, name, _ in pipeline.nodes()]
+
+
 def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
     """The full names of the tables that a table is made from, each once, in the order in which they are named."""
     layer, _, name = table.partition(".")
@@ -38,15 +43,17 @@ def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
         return [f"bronze.{silver.from_}", *(f"dimension.{dimension}" for dimension in silver.lookup)]
     if layer == "gold":
         return gold_inputs(pipeline.gold[name], conf)
+    if layer == "sink":
+        return [pipeline.sinks[name].from_]
     return []
 
 
 def order_tables(pipeline: Pipeline, conf: Path) -> dict[str, tuple[str, ...]]:
-    """Every table with its direct inputs, each after its inputs. ConfigError where a table is not there or the tables form a ring.
+    """Every table and sink with its direct inputs, each after these. ConfigError where a table is not there or the tables form a ring.
 
     Tables of other pipelines stand among the inputs, as in retail.silver.orders; whether they are there is for checks.py to say.
     """
-    names = table_names(pipeline)
+    names = node_names(pipeline)
     inputs = {table: tuple(inputs_of(pipeline, table, conf)) for table in names}
     file = name_in_project(conf / "pipelines" / f"{pipeline.name}.yml", conf.parent)
     own = {table: tuple(name for name in needed if other_pipeline(name) is None) for table, needed in inputs.items()}

@@ -76,6 +76,7 @@ class Lakehouse(Strict):
     keep_reports: int = Field(
         100, ge=0, le=100_000, description="how many reports are kept per pipeline; 0: runs write none, `weir report` still does"
     )
+    exports: LocalFolder = Field("exports", description="root of the folders that sinks write files to (relative to the project)")
     maintenance: Cron | None = Field("17 3 * * *", description="when Airflow looks after the tables; null: only when somebody starts it")
     keep_logs: Duration = Field("30 days", description="run logs that are older are removed by `weir maintain`")
 

@@ -40,6 +40,7 @@ class Project:
     pipelines: dict[str, Pipeline]
     rules: dict[str, dict[str, tuple[Rule, ...]]]
     reports: Path
+    exports: Path
 
     def file_of(self, pipeline: str) -> Path:
         return pipeline_file(self.root, pipeline)
@@ -83,7 +84,8 @@ def survey_project(
     landing = resolve_location(root, environ.get("WEIR_LANDING") or lakehouse.landing)
     lake = resolve_location(root, environ.get("WEIR_LAKE") or lakehouse.lake)
     reports = reports_folder(root, lakehouse, environ)
-    return Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines, rules, reports), problems
+    exports = Path(resolve_location(root, environ.get("WEIR_EXPORTS") or lakehouse.exports))
+    return Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines, rules, reports, exports), problems
 
 
 def load_lakehouse(root: Path) -> Lakehouse:

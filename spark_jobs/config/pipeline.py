@@ -11,10 +11,13 @@ from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, mo
 from spark_jobs.config.cron import Cron
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.model import Model
-from spark_jobs.config.names import ColumnName, Duration, Name, Names, OtherTable, RelativePath, as_list, name_at_home, other_pipeline
+from spark_jobs.config.names import ColumnName, Duration, Name, Names, OtherTable, as_list, name_at_home, other_pipeline
+from spark_jobs.config.sinks import COMPONENTS, Sink
+from spark_jobs.config.sources import Source
 from spark_jobs.config.types import SparkType
 
 Layer = Literal["bronze", "dimension", "silver", "gold"]
+SINK = "sink"
 
 
 def _as_column(value: object) -> object:
@@ -25,26 +28,6 @@ def _as_column(value: object) -> object:
 def _as_event_time(value: object) -> object:
     """`event_time: read_at` is short for `event_time: {column: read_at}`."""
     return {"column": value} if isinstance(value, str) else value
-
-
-class Source(Model):
-    """A landing folder of files of one format."""
-
-    format: Literal["json", "csv", "parquet", "text"] = Field(
-        description="json: one object a line; csv: with a header line; parquet; text: one record a line"
-    )
-    path: RelativePath = Field(description="folder below the landing root; its sub-folders belong to it")
-    pattern: str = Field("*", description="only files whose name matches this glob", min_length=1, max_length=200)
-    files_per_batch: int = Field(500, ge=1, le=100_000, description="files that one micro-batch takes")
-    delimiter: str = Field(",", min_length=1, max_length=1, description="csv only: between the fields")
-    settle: Duration | None = Field(None, description="files modified more recently than this wait for a later run")
-    same_content: Literal["take", "skip"] = Field(
-        "take", description="a file that says exactly what another one said: take it, or skip it and name it in the arrivals"
-    )
-    changed: Literal["refuse", "take"] = Field(
-        "refuse", description="a path that was taken before and has other content now: refuse it, or take what is new"
-    )
-    idle_after: Duration | None = Field(None, description="nothing arrived for so long: the windows that are still open are closed")
 
 
 class Column(Model):
@@ -176,6 +159,7 @@ class Pipeline(Model):
     dimensions: dict[Name, Dimension] = Field(default_factory=dict)
     silver: dict[Name, Silver] = Field(default_factory=dict)
     gold: dict[Name, Gold] = Field(default_factory=dict)
+    sinks: dict[Name, Sink] = Field(default_factory=dict)
     _upstream: dict[str, "Pipeline"] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
@@ -191,7 +175,7 @@ class Pipeline(Model):
     @property
     def components(self) -> set[str]:
         """What it needs beside Delta, as `weir setup --with` calls it."""
-        return set()
+        return {COMPONENTS[sink.to] for sink in self.sinks.values() if sink.to in COMPONENTS}
 
     @property
     def upstream(self) -> dict[str, "Pipeline"]:
@@ -220,3 +204,9 @@ class Pipeline(Model):
         for layer, group in (("bronze", self.sources), ("dimension", self.dimensions), ("silver", self.silver), ("gold", self.gold)):
             for name, definition in group.items():
                 yield layer, name, definition  # type: ignore[misc]
+
+    def nodes(self) -> Iterator[tuple[str, str, Any]]:
+        """Every table, and behind them the sinks, which are no tables but run as their nodes do."""
+        yield from self.tables()
+        for name, sink in self.sinks.items():
+            yield SINK, name, sink

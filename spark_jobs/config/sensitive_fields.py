@@ -34,12 +34,12 @@ def record_tables(pipeline: Pipeline) -> list[RecordTable]:
 
 def field_paths(pipeline: Pipeline, table: RecordTable) -> dict[str, FieldPath]:
     """Where the columns without SQL stand in the record, as the engine takes them: the fields of a CSV header by their whole name,
-    elsewhere dots lead into objects, and a text record is one field.
+    elsewhere dots lead into objects, and a text record is one field, of which those that its source names are parts.
     """
-    kind = pipeline.sources[table.from_].format if table.from_ in pipeline.sources else "json"
+    kind = pipeline.sources[table.from_].record_format if table.from_ in pipeline.sources else "json"
     origins = {name: column.from_ or name for name, column in table.columns.items() if column.sql is None}
     if kind == "text":
-        return dict.fromkeys(origins, ())
+        return {name: () if origin == "value" else (origin,) for name, origin in origins.items()}
     return {name: (origin,) if kind == "csv" else tuple(origin.split(".")) for name, origin in origins.items()}
 
 

@@ -4,13 +4,13 @@ import re
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from spark_jobs.config.document import Document, KeyPath
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.names import shorten
-from spark_jobs.config.pipeline import BY_TABLES, BY_TIME
+from spark_jobs.config.sinks import KINDS
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -37,9 +37,9 @@ def validate(model: type[M], document: Document, below: KeyPath = ()) -> M:
 
 
 def _problem(model: type[BaseModel], document: Document, below: KeyPath, details: ErrorDetails) -> Problem:
-    path = tuple(part for part in details["loc"] if part not in ("[key]", BY_TIME, BY_TABLES))
-    message, hint = _explain(model, path, details)
-    whole = (*below, *path)
+    found = tuple(part for part in details["loc"] if part != "[key]")
+    message, hint = _explain(model, found, details)
+    whole = (*below, *(part for part in found if not _is_tag(part)))
     return Problem(document.file, document.line_of(whole), ".".join(map(str, whole)), details.get("input"), message, hint)
 
 
@@ -50,6 +50,11 @@ def _explain(model: type[BaseModel], path: tuple[str | int, ...], details: Error
         return f"the key {str(path[-1])!r} is unknown", did_you_mean(str(path[-1]), _keys(_model_at(model, path[:-1])))
     if kind == "missing":
         return f"the key {str(path[-1])!r} is missing", f"add it: {_description(model, path)}".rstrip(": ")
+    if kind == "union_tag_not_found":
+        to = details["input"].get("to") if isinstance(details["input"], dict) else None
+        if to is None:
+            return "the key 'to' is missing", f"add it: one of {', '.join(KINDS)}"
+        return f"{shorten(to)} is not a sink", did_you_mean(str(to), KINDS)
     if kind == "literal_error":
         return f"{value} is not allowed here", did_you_mean(str(details["input"]), re.findall(r"'([^']*)'", context["expected"]))
     if kind == "value_error":
@@ -80,15 +85,31 @@ def _fields(model: type[BaseModel] | None) -> dict[str, Any]:
 
 
 def _model_at(model: type[BaseModel], path: tuple[str | int, ...]) -> type[BaseModel] | None:
-    """The model that describes the mapping at a path of the file."""
+    """The model that describes the mapping at a path of the file; among several kinds the one whose tag is in the path."""
     annotation: Any = model
     for part in path:
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            field = _fields(annotation).get(str(part))
-            annotation = _bare(field.annotation) if field else None
+        found = _bare(annotation)
+        if _is_tag(part):
+            annotation = _tagged(annotation, str(part))
+        elif isinstance(found, type) and issubclass(found, BaseModel):
+            field = _fields(found).get(str(part))
+            annotation = field.annotation if field else None
         else:
-            annotation = _bare(get_args(annotation)[-1]) if get_origin(annotation) in (dict, list) else None
-    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+            annotation = get_args(found)[-1] if get_origin(found) in (dict, list) else None
+    last = _bare(annotation)
+    return last if isinstance(last, type) and issubclass(last, BaseModel) else None
+
+
+def _is_tag(part: str | int) -> bool:
+    """What pydantic adds to a path to say which kind of a value it took: such tags stand in parentheses."""
+    return isinstance(part, str) and part.startswith("(") and part.endswith(")")
+
+
+def _tagged(annotation: Any, tag: str) -> Any:
+    """Of a union of kinds that one which bears the tag."""
+    if Tag(tag) in getattr(annotation, "__metadata__", ()):
+        return annotation
+    return next((found for inner in get_args(annotation) if (found := _tagged(inner, tag)) is not None), None)
 
 
 def _bare(annotation: Any) -> Any:

@@ -12,6 +12,7 @@ from deltalake import DeltaTable, Schema
 from spark_jobs.lake.counts import Counts
 
 COMMITS_TO_SEARCH = 100
+CHANGES = "delta.enableChangeDataFeed"
 
 
 def table_version(path: str) -> int | None:
@@ -63,11 +64,25 @@ def _note(commit: dict[str, Any]) -> dict[str, Any]:
     return note if isinstance(note, dict) else {}
 
 
-def count_rows(path: str) -> int:
-    """The rows of the newest version, as its log says; 0 where there is no table."""
+def has_version(path: str, version: int) -> bool:
+    """Whether the log still tells of this version."""
+    if "://" in path:
+        return True
+    return Path(path, "_delta_log", f"{version:020}.json").is_file()
+
+
+def keep_changes(path: str) -> None:
+    """Let a table keep its changes from its next version on, where it does not yet."""
+    table = DeltaTable(path)
+    if table.metadata().configuration.get(CHANGES) != "true":
+        table.alter.set_table_properties({CHANGES: "true"})
+
+
+def count_rows(path: str, version: int | None = None) -> int:
+    """The rows of a version, or of the newest, as its log says; 0 where there is no table."""
     if not DeltaTable.is_deltatable(path):
         return 0
-    table = DeltaTable(path)
+    table = DeltaTable(path, version=version)
     counts = table.get_add_actions(flatten=True).column("num_records").to_pylist()
     return sum(counts) if None not in counts else table.to_pyarrow_dataset().count_rows()
 

@@ -11,11 +11,14 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Seen:
-    """The greatest event time of a silver table's rows, the same as of the last close mark, and the last chunk of arrivals."""
+    """The greatest event time of a silver table's rows, the same as of the last close mark, and the last chunk of arrivals. A sink has
+    seen its table up to a version.
+    """
 
     high: datetime | None = None
     closed_until: datetime | None = None
     chunk: int | None = None
+    version: int | None = None
 
     @classmethod
     def latest(cls, batches: Iterable[Mapping[str, Any]]) -> Self:

@@ -108,21 +108,21 @@ def kept(rows: DataFrame) -> Iterator[DataFrame]:
 
 
 def append(rows: DataFrame, name: str, batch: Batch, counts: Counts) -> None:
-    with _writing(name, batch):
+    with writing(name, batch):
         writer = rows.write.format("delta").mode("append").option("userMetadata", batch.note(counts))
         writer.option("txnAppId", batch.app_id).option("txnVersion", batch.number).save(batch.lake.table(name))
 
 
 def replace(rows: DataFrame, name: str, where: str, batch: Batch, counts: Counts) -> None:
     """Put these rows in the place of those that match; a row that does not match is refused by Delta."""
-    with _writing(name, batch):
+    with writing(name, batch):
         writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", where).option("userMetadata", batch.note(counts))
         writer.option("txnAppId", batch.app_id).option("txnVersion", batch.number).save(batch.lake.table(name))
 
 
 def overwrite(rows: DataFrame, name: str, batch: Batch, counts: Counts) -> None:
     """Replace the whole table, its columns too. Needs no transaction id: a repeated one gives the same table."""
-    with _writing(name, batch):
+    with writing(name, batch):
         writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
         writer.option("userMetadata", batch.note(counts)).save(batch.lake.table(name))
 
@@ -139,7 +139,7 @@ def merging(rows: DataFrame, name: str, same_row: str, batch: Batch, counts: Cou
         "spark.databricks.delta.write.txnVersion": str(batch.number),
         "spark.databricks.delta.commitInfo.userMetadata": batch.note(counts),
     }
-    with _writing(name, batch):
+    with writing(name, batch):
         for setting, value in settings.items():
             spark.conf.set(setting, value)
         try:
@@ -150,8 +150,8 @@ def merging(rows: DataFrame, name: str, same_row: str, batch: Batch, counts: Cou
 
 
 @contextmanager
-def _writing(name: str, batch: Batch) -> Iterator[None]:
-    """Around every write: the lease is still held, and tests may fail it before and after."""
+def writing(name: str, batch: Batch) -> Iterator[None]:
+    """Around every write, of a table or of what a sink publishes: the lease is still held, and tests may fail it before and after."""
     reach("write.before", name, batch.step)
     batch.lease.check()
     yield

@@ -1,10 +1,11 @@
-"""The arrivals table of a source: one row per file and decision, one commit and one data file per chunk of `files_per_batch`.
+"""The arrivals table of a source: one row per file and decision, one commit and one data file per chunk of at most
+`files_per_batch` files and `bytes_per_batch` bytes.
 
 The bronze stream takes a data file per micro-batch, so a chunk is a batch, fixed for ever, whatever is killed. The chunk's number
 is the version of its commit. A row with an empty path is a close mark: what had arrived before it counts as complete.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -42,14 +43,29 @@ def append_chunks(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
     if not DeltaTable.is_deltatable(table):
         DeltaTable.create(table, schema=Schema.from_arrow(ARRIVALS), configuration={"delta.appendOnly": "true"})
     chunk = DeltaTable(table).version()
-    for start in range(0, len(rows), feed.source.files_per_batch):
+    for part in cut_chunks(rows, feed.source.files_per_batch, feed.source.bytes_per_batch):
         chunk = DeltaTable(table).version() + 1
-        filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in rows[start : start + feed.source.files_per_batch]]
+        filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in part]
         reach("arrivals.before", feed.table)
         feed.guard()
         write_deltalake(table, pa.Table.from_pylist(filled, schema=ARRIVALS), mode="append")
         reach("arrivals.after", feed.table)
     return chunk
+
+
+def cut_chunks(rows: list[Row], most_files: int, most_bytes: int | None) -> Iterator[list[Row]]:
+    """The rows in their order, in parts of so many files or bytes, whichever comes first; a file that is larger is a part of its own."""
+    part: list[Row] = []
+    size = 0
+    for row in rows:
+        to_read = row["size"] - (row["start_byte"] or 0) if row["verdict"] == TAKEN else 0
+        if part and (len(part) == most_files or (most_bytes is not None and size + to_read > most_bytes)):
+            yield part
+            part, size = [], 0
+        part.append(row)
+        size += to_read
+    if part:
+        yield part
 
 
 def last_taken_chunk(table: str, ahead: Sequence[Row] = ()) -> int | None:

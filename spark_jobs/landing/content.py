@@ -10,6 +10,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from spark_jobs.landing.folder import LandedFile, file_time
+from spark_jobs.landing.packing import is_packed
 
 BLOCK_BYTES = 1024 * 1024
 BOM = b"\xef\xbb\xbf"
@@ -60,7 +61,7 @@ def stat_open(file: BufferedReader, path: str) -> LandedFile:
 
 def is_plain_lines(file_format: str, path: str) -> bool:
     """Files that can be read from the middle."""
-    return file_format in ("json", "text") and not path.endswith(".gz")
+    return file_format in ("json", "text") and not is_packed(path)
 
 
 def read_content(landing: str, file: LandedFile, file_format: str, earlier: Earlier | None) -> Content | None:

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spark_jobs.config.pipeline import Source
+from spark_jobs.config.sources import Source
 from spark_jobs.lake.layout import Lake
 
 

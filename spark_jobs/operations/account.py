@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from spark_jobs.config.graph import table_names
+from spark_jobs.config.graph import node_names
 from spark_jobs.config.loading import Project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.delivered import rows_not_delivered
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
@@ -39,11 +40,13 @@ def sum_up(pipeline: Pipeline, lake: Lake) -> list[dict[str, Any]]:
     """
     ledger = Ledger(lake)
     definitions, accounts = ledger.live_definitions(), []
-    for table in table_names(pipeline):
+    for table in node_names(pipeline):
         mine = ledger.batches(table, definitions[table].generation) if table in definitions else []
         counts = sum((Counts.of_row(row) for row in mine if not row["step"].startswith(REENRICH)), Counts())
         corrected = sum(row["updated"] for row in mine if row["step"].startswith(REENRICH))
-        numbers = {**counts.as_dict(), "corrected": corrected, "missing": _missing(pipeline, table, counts, lake) if mine else 0}
+        is_sink = table.startswith("sink.")
+        missing = _undelivered(pipeline, ledger, table, lake) if is_sink else _missing(pipeline, table, counts, lake) if mine else 0
+        numbers = {**counts.as_dict(), "corrected": corrected, "missing": missing}
         accounts.append({"table": table, "version": table_version(lake.table(table)), "batches": len(mine), **numbers})
     return accounts
 
@@ -55,6 +58,14 @@ def count_files(pipeline: Pipeline, lake: Lake) -> dict[str, dict[str, int]]:
         verdicts = [row["verdict"] for row in read_arrivals(lake.arrivals(source), ["verdict"])]
         found[source] = {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))}
     return found
+
+
+def _undelivered(pipeline: Pipeline, ledger: Ledger, sink: str, lake: Lake) -> int:
+    """Rows of the version that was delivered last which the sink's batches do not account for."""
+    definition = ledger.live_definitions().get(sink)
+    table = lake.table(pipeline.sinks[sink.partition(".")[2]].from_)
+    found = rows_not_delivered(ledger, sink, definition.generation, table) if definition else None
+    return found[1] - found[0] if found else 0
 
 
 def _missing(pipeline: Pipeline, table: str, counts: Counts, lake: Lake) -> int:

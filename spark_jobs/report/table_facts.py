@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.config.graph import inputs_of, table_names
+from spark_jobs.config.graph import inputs_of, node_names
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import count_rows, newest, table_version
@@ -47,7 +47,7 @@ def collect_tables(
 ) -> tuple[TableFact, ...]:
     """Every table in the order of the data, as the last run of the history left it."""
     work = Work.read(lake, history)
-    tables = [_table(pipeline, conf, lake, table, history, gates, work, rules.get(table, ())) for table in table_names(pipeline)]
+    tables = [_table(pipeline, conf, lake, table, history, gates, work, rules.get(table, ())) for table in node_names(pipeline)]
     return tuple(_mark_not_reached(tables))
 
 

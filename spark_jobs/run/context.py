@@ -47,6 +47,7 @@ class RunContext:
     on_progress: Callable[[list[dict[str, Any]]], None]
     warn: Callable[[str], None]
     verdicts: Verdicts
+    say: Callable[[str], None] = lambda line: None
 
     @property
     def plan(self) -> Plan:
@@ -134,7 +135,8 @@ class RunContext:
         except RowsMissing as error:
             ledger.write_evidence(self.order.run_id, batch_id, intent.inputs, str(error))
             raise
-        ledger.write_batch(self.order.run_id, batch_id, started_at, delta_log.table_version(self.lake.table(table)), counts, seen)
+        version = delta_log.table_version(self.lake.table(table)) if seen.version is None else seen.version
+        ledger.write_batch(self.order.run_id, batch_id, started_at, version, counts, seen)
         self.on_batch(batch, counts)
 
     def next_number(self, table: str, step: str) -> int:

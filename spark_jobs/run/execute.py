@@ -21,6 +21,7 @@ from spark_jobs.run.plan import Plan
 from spark_jobs.run.progress import Progress
 from spark_jobs.run.reconcile import reconcile
 from spark_jobs.run.result import Held, State, TableRun
+from spark_jobs.run.sinks import has_sink, open_feed
 from spark_jobs.run.steps import create_dimensions, run_table
 from spark_jobs.run.stopping import NotBegun
 from spark_jobs.session.settings import PER_BATCH
@@ -59,7 +60,9 @@ class Execution:
     def run(self, order: RunOrder, spark: SparkSession) -> list[TableRun]:
         """Bring every table of the plan up to date; a table whose input failed is not reached."""
         batch_settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
-        context = RunContext(order, spark, batch_settings, self.on_batch, self.on_progress, self.warn, Verdicts(order.ledger))
+        context = RunContext(
+            order, spark, batch_settings, self.on_batch, self.on_progress, self.warn, Verdicts(order.ledger), self.progress.say
+        )
         create_dimensions(context, self.plan.tables)
         waiting = dict(self.plan.tables)
         running: dict[Future[None], str] = {}
@@ -104,6 +107,8 @@ class Execution:
         try:
             inputs = self.plan.current_inputs(table)
             run_table(context, table, inputs, consumed)
+            if has_sink(context, table):
+                open_feed(context, table)
             self._finish(context, table, inputs)
         except NotBegun:
             self.is_cut = True

@@ -23,11 +23,12 @@ from spark_jobs.landing.arrivals import Row, bytes_after, close_marks, last_take
 ARRIVALS, DEFINITION, WATERMARK, IDENTITIES = "arrivals", "definition", "watermark", "identities"
 """Inputs of a table that are no tables: files, what the pipeline file says of it, how far the event time of its rows has come, and which
 tables of other pipelines these are."""
-ANEW = "anew"
-"""All that a table has consumed that begins anew: it is due, whatever its inputs are."""
+AFTER = "after"
+"""Among the inputs of a batch of changes: the version after which they begin; None for a batch of all that is there."""
 ERRANDS = ("replay", "discard")
-LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",)}
+LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",), "sink": ("sink",)}
 """What the layers of the command line and the DAGs stand for."""
+FOLLOWS = {"gold": "it is made anew", "sink": "what was delivered stays as it is"}
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Plan:
         return inputs
 
     def version(self, table: str) -> int | None:
-        """The newest version of a table; of one of another pipeline the version that this run reads."""
+        """The newest version of a table; of one of another pipeline the version that this run reads. A sink has none."""
         return self.others[table].version if table in self.others else table_version(self.lake.table(table))
 
     def inputs_of_others(self, table: str) -> dict[str, Any]:
@@ -225,7 +226,7 @@ def note_definitions(plan: Plan, run_id: str) -> tuple[Plan, list[str]]:
             fresh[table] = Definition(1, parts, {})
         elif changes := harmless_changes(table, known.parts, parts):
             fresh[table] = replace(known, parts=parts)
-            follows = "it is made anew" if table.startswith("gold.") else "the rows that are there stay as they are"
+            follows = FOLLOWS.get(table.partition(".")[0], "the rows that are there stay as they are")
             notes.append(f"{table}: {', '.join(changes)} changed since the last run; {follows}")
     plan.ledger.write_definitions(run_id, fresh)
     return replace(plan, definitions=plan.definitions | fresh), notes

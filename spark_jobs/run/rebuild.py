@@ -18,6 +18,7 @@ from spark_jobs.config import Project
 from spark_jobs.config.definition import definition_parts
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.lake.delivered import ANEW
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
@@ -25,7 +26,7 @@ from spark_jobs.lake.ledger import SWAPPING, Definition
 from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
-from spark_jobs.run.plan import ANEW, Plan, make_plan, redefined_tables, with_below
+from spark_jobs.run.plan import Plan, make_plan, redefined_tables, with_below
 from spark_jobs.run.progress import Progress, make_progress
 from spark_jobs.run.result import EXIT_CODES, Start, State, Status
 from spark_jobs.run.rules import check_rules, note_rules
@@ -84,7 +85,8 @@ def rebuild_tables(
             if not chosen:
                 return Rebuild(name, Status.NOTHING_TO_DO, "every table follows its definition; name the tables to rebuild all the same")
             natives = [] if is_dry else [table for table in chosen if is_native(plan, table)]
-            return _rebuild_held(new_order(project, profile, _staged(plan, chosen), lease), plan, natives, is_dry, start)
+            order = new_order(project, profile, _staged(plan, chosen, tables), lease)
+            return _begin_sinks_anew(order, is_dry) if not without_sinks(chosen) else _rebuild_held(order, plan, natives, is_dry, start)
     except LeaseHeld as held:
         return Rebuild(name, Status.LEASED, str(held))
     except NotBegun as stopped:
@@ -104,6 +106,11 @@ def tables_to_rebuild(plan: Plan, named: Collection[str]) -> list[str]:
             where, hint = f"conf/pipelines/{plan.pipeline.name}.yml", did_you_mean(table, allowed)
             raise ConfigError([Problem(where, 1, "table", table, f"there is no table {table!r} that can be rebuilt", hint)])
     return with_below(plan, named or [table for table in redefined_tables(plan) if table in allowed])
+
+
+def without_sinks(tables: Collection[str]) -> list[str]:
+    """What is built and replaced. A sink below a rebuilt table gets a new generation with it, and its next run delivers the difference."""
+    return [table for table in tables if not table.startswith("sink.")]
 
 
 def standing_tables(project: Project, name: str) -> list[str]:
@@ -128,11 +135,22 @@ def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, st
     return True
 
 
-def _staged(plan: Plan, chosen: list[str]) -> Plan:
+def _begin_sinks_anew(order: RunOrder, is_dry: bool) -> Rebuild:
+    """Sinks alone have nothing to build: their next run delivers everything again."""
+    name, sinks = order.plan.pipeline.name, ", ".join(order.plan.tables)
+    if is_dry:
+        return Rebuild(name, Status.OK, f"the next run would deliver everything anew: {sinks}")
+    order.ledger.write_definitions(order.run_id, {sink: order.plan.definitions[sink] for sink in order.plan.tables})
+    return Rebuild(name, Status.OK, f"the next `weir run {name}` delivers everything anew: {sinks}")
+
+
+def _staged(plan: Plan, chosen: list[str], named: Collection[str]) -> Plan:
     """The plan of the new generation: a number that no batch, begun or done, has had. A rebuild that was cut leaves its own behind."""
     rows = [row for name in ("intents", "batches") for row in plan.ledger.rows(name, ["generation"])]
     number = max([*(plan.generation(table) for table in chosen), *(row["generation"] for row in rows)]) + 1
     fresh = {table: Definition(number, definition_parts(plan.pipeline, table, plan.conf), {}) for table in chosen}
+    anew = {*named, *redefined_tables(plan)} - {*without_sinks(chosen)}
+    fresh |= {sink: replace(fresh[sink], starts_after={ANEW: True}) for sink in chosen if sink in anew}
     beside = [table for table in chosen if not is_native(plan, table)]
     lake = replace(plan.lake, staged=frozenset(beside))
     return _only(replace(plan, lake=lake, definitions=plan.definitions | fresh), beside)
@@ -148,7 +166,7 @@ def is_native(plan: Plan, table: str) -> bool:
 
 
 def _rebuild_held(order: RunOrder, live: Plan, natives: list[str], is_dry: bool, start: Start | None) -> Rebuild:
-    started, name, chosen = time.monotonic(), live.pipeline.name, [*order.plan.tables, *natives]
+    started, name, chosen = time.monotonic(), live.pipeline.name, [*without_sinks(order.plan.tables), *natives]
     check_rules(order.project, name)
     note_rules(order.project, order.plan)
     _discard_stage(live.lake)
@@ -180,7 +198,7 @@ def _build_and_swap(
     from spark_jobs.run.swap import compare_tables, swap_tables
 
     with (start or start_session)(order, {}) as spark:
-        runs = Execution(order.plan, {}, progress).run(order, spark)
+        runs = Execution(_only(order.plan, without_sinks(order.plan.tables)), {}, progress).run(order, spark)
         for failed in (run for run in runs if run.state in (State.FAILED, State.BLOCKED)):
             raise RebuildFailed(failed.table, str(failed.error), failed.state)
         stopping.check()
@@ -191,9 +209,9 @@ def _build_and_swap(
         if not is_dry:
             stopping.check()
             plan = order.plan
-            begun = {
-                table: replace(plan.definitions[table], state=SWAPPING, starts_after=plan.inputs_of_others(table)) for table in plan.tables
-            }
+            fresh = {table: plan.definitions[table] for table in plan.tables}
+            fresh |= {table: replace(fresh[table], starts_after=plan.inputs_of_others(table)) for table in without_sinks(plan.tables)}
+            begun = {table: replace(known, state=SWAPPING) for table, known in fresh.items()}
             anew = {table: replace(plan.definitions[table], starts_after={ANEW: True}) for table in natives}
             order.ledger.write_definitions(order.run_id, begun | anew)
             swap_tables(spark, order, live)

@@ -23,6 +23,7 @@ from spark_jobs.lake.tables import Batch, RowsMissing, kept
 from spark_jobs.landing.registrar import TAKEN
 from spark_jobs.run.context import STREAM, Done, RunContext
 from spark_jobs.run.errand import run_errands
+from spark_jobs.run.sinks import run_sink
 from spark_jobs.run.stateful import run_native
 from spark_jobs.run.windows import CLOSE, close, run_windows_of_other, steps_of, window_table
 from spark_jobs.silver.dimensions import process_history
@@ -48,6 +49,8 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
             _run_dimension(run, name)
         case "silver":
             _run_silver(run, name, inputs, consumed or {})
+        case "sink":
+            run_sink(run, name, inputs, consumed or {})
         case _:
             gold = run.pipeline.gold[name]
             if gold.is_native:

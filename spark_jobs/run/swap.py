@@ -18,6 +18,7 @@ from spark_jobs.lake.ledger import LIVE
 from spark_jobs.lake.tables import Batch
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
+from spark_jobs.run.rebuild import without_sinks
 from spark_jobs.silver.schema import dimension_ddl, silver_ddl
 from spark_jobs.verify.compare import compare
 from spark_jobs.verify.result import TableCheck
@@ -29,7 +30,7 @@ PLACE = ("_file", "_file_id", "_line")
 
 def compare_tables(spark: SparkSession, staged: Plan, live: Plan) -> Iterator[TableCheck]:
     """What a rebuild would change, table by table."""
-    for table in staged.tables:
+    for table in without_sinks(staged.tables):
         old, new = (_read(spark, plan, table) for plan in (live, staged))
         if new is not None:
             yield compare(_target(table, old, new, _key(staged, table)), rows=5)
@@ -38,7 +39,7 @@ def compare_tables(spark: SparkSession, staged: Plan, live: Plan) -> Iterator[Ta
 def swap_tables(spark: SparkSession, order: RunOrder, live: Plan) -> None:
     """Put the rows of the new generation in the place of the old ones."""
     staged = order.plan
-    for table in staged.tables:
+    for table in without_sinks(staged.tables):
         _create(live, table)
         for name in (*(f"{side}.{table}" for side in SIDES), table):
             rows = _read(spark, staged, name)
@@ -52,8 +53,9 @@ def swap_tables(spark: SparkSession, order: RunOrder, live: Plan) -> None:
                 reach("swap.after", table)
     now = replace(live, tables=staged.tables, definitions=live.definitions | staged.definitions)
     # What other pipelines have published since it was built was not read: a rebuild that was cut has written down what was.
-    consumed = {table: now.current_inputs(table) | staged.definitions[table].starts_after for table in staged.tables}
-    fresh = {table: replace(staged.definitions[table], state=LIVE, starts_after=consumed[table]) for table in staged.tables}
+    consumed = {table: now.current_inputs(table) | staged.definitions[table].starts_after for table in without_sinks(staged.tables)}
+    fresh = {table: replace(staged.definitions[table], state=LIVE) for table in staged.tables}
+    fresh |= {table: replace(fresh[table], starts_after=inputs) for table, inputs in consumed.items()}
     order.ledger.write_definitions(order.run_id, fresh)
 
 

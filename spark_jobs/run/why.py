@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from spark_jobs.lake.delivered import ANEW
 from spark_jobs.lake.delta_log import count_rows
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.landing.look import Look
-from spark_jobs.run.plan import ANEW, ARRIVALS, DEFINITION, WATERMARK, Plan
+from spark_jobs.run.plan import ARRIVALS, DEFINITION, WATERMARK, Plan
 
 SWAP = "a rebuild that was cut is to be finished"
 
@@ -37,11 +38,11 @@ def new_bytes(look: Look) -> int:
 
 
 def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: dict[str, Look]) -> str:
+    if name == ANEW:
+        return "everything is to be delivered anew" if table.startswith("sink.") else "it begins anew after a rebuild"
     if name == ARRIVALS:
         look = looks.get(table.partition(".")[2])
         return say_files(look) if look and look.to_read else f"its arrivals moved from chunk {before} to {now}"
-    if name == ANEW:
-        return "it begins anew after a rebuild"
     if name == DEFINITION:
         return "its definition changed"
     if name == WATERMARK:

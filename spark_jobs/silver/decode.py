@@ -18,6 +18,7 @@ from spark_jobs.config.expectations import Rule
 from spark_jobs.config.pipeline import Columns
 from spark_jobs.config.types import decimal_precision, is_complex
 from spark_jobs.quality.predicates import fails, shown_value
+from spark_jobs.silver.log_lines import line_fields
 
 ORIGIN = ("_file", "_file_id", "_line", "_arrived_at")
 PLACE = (*ORIGIN, "_chunk")
@@ -44,6 +45,8 @@ class Decoding:
     future: str | None = None
     delete_when: str | None = None
     identity: tuple[str, ...] = ()
+    fields: str | None = None
+    """Of a text source: the expression whose groups are the fields of a line."""
 
     def path_of(self, name: str) -> tuple[str, ...]:
         """Fields of a CSV header are taken by their whole name; elsewhere dots lead into objects."""
@@ -91,9 +94,11 @@ def decode(records: DataFrame, how: Decoding, rules: Sequence[Rule] = ()) -> Dat
 def _extract(records: DataFrame, how: Decoding) -> DataFrame:
     """Adds `_text_<column>` for each column with a path, `_broken`, and `_has_element`; one row per element where the table explodes."""
     if how.source_format == "text":
-        leaves = {name: F.col("_record") for name, c in how.columns.items() if not c.sql}
-        alone = [F.lit(None).cast("string").alias("_broken"), F.lit(True).alias("_has_element"), *_alone()]
-        return records.select("*", *alone, *_aliased(leaves))
+        lines = records.withColumn("_fields", line_fields(F.col("_record"), how.fields)) if how.fields else records
+        is_broken = F.col("_fields").isNull() & F.col("_problem").isNull() if how.fields else F.lit(False)
+        leaves = {name: _line_leaf(how, name) for name, c in how.columns.items() if not c.sql}
+        broken = F.when(is_broken, F.col("_record")).cast("string").alias("_broken")
+        return lines.select("*", broken, F.lit(True).alias("_has_element"), *_alone(), *_aliased(leaves))
     schema = f"records array<{_field_tree(how).ddl()}>, is_whole boolean, _broken string"
     # A parser stops at the end of the first object. Inside an array, what follows it on the line is an error or a second element, and a
     # line that closes the array itself never comes to `is_whole`: nothing is lost in silence.
@@ -163,6 +168,12 @@ def _leaf(how: Decoding, name: str) -> Column:
     return F.nullif(value, F.lit("")) if how.source_format == "csv" else value
 
 
+def _line_leaf(how: Decoding, name: str) -> Column:
+    """The whole line, or one of its fields; a field that is empty is NULL."""
+    origin = how.columns[name].from_ or name
+    return F.col("_record") if origin == "value" else F.nullif(F.col("_fields").getField(origin), F.lit(""))
+
+
 def _get(value: Column, path: tuple[str, ...]) -> Column:
     for part in path:
         value = value.getField(part)
@@ -202,6 +213,8 @@ def _broken_reasons(how: Decoding) -> Column:
         OBJECT
     )
     shape = F.when(is_object, F.lit("the record has another shape than its columns expect")).otherwise(F.lit("not one JSON object"))
+    if how.fields:
+        is_object, shape = F.lit(False), F.lit("the line does not match the fields of its source")
     is_json = how.source_format == "json"
     misfits = _present(*(_misfit(name, how) for name in how.columns if is_json and _is_long_decimal(how, name)))
     of_record = _present(

@@ -55,7 +55,8 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
     key, event = tuple(table.key or ()), table.event_time
     ordered = [table.sequence_column] if key and table.sequence_column else []
     decoding = Decoding(
-        source_format=pipeline.sources[table.from_].format,
+        source_format=pipeline.sources[table.from_].record_format,
+        fields=pipeline.sources[table.from_].fields,
         columns=table.columns,
         explode=table.explode,
         where=table.where,
@@ -72,7 +73,8 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
 def dimension_table(pipeline: Pipeline, name: str) -> FactTable:
     dimension = pipeline.dimensions[name]
     decoding = Decoding(
-        source_format=pipeline.sources[dimension.from_].format,
+        source_format=pipeline.sources[dimension.from_].record_format,
+        fields=pipeline.sources[dimension.from_].fields,
         columns=dimension.columns,
         where=dimension.where,
         required=(*dimension.key, dimension.sequence_by),

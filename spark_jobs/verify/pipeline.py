@@ -59,7 +59,7 @@ def verify_pipeline(
 ) -> Verification:
     """Verify the tables of a pipeline, or those selected. `start` gives another session than its own; `tell` hears of each table."""
     started, lake, pipeline = time.monotonic(), Lake(project.lake, name), project.pipelines[name]
-    inputs = order_tables(pipeline, project.conf)
+    inputs = {table: needed for table, needed in order_tables(pipeline, project.conf).items() if not table.startswith("sink.")}
     chosen = _chosen(pipeline, inputs, select)
     if all(table_version(lake.table(table)) is None for table in inputs):
         return Verification(name, Outcome.NOTHING_TO_DO, f"there is no table of {name} in {project.lake} yet; `weir run {name}` makes them")

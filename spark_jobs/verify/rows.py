@@ -20,7 +20,8 @@ CANDIDATE, DELETE, QUARANTINED, FILTERED, PARKED = "candidate", "delete", "quara
 
 def dimension_rows(records: DataFrame, pipeline: Pipeline, dimension: Dimension, rules: Sequence[Rule] = ()) -> DataFrame:
     how = Decoding(
-        source_format=pipeline.sources[dimension.from_].format,
+        source_format=pipeline.sources[dimension.from_].record_format,
+        fields=pipeline.sources[dimension.from_].fields,
         columns=dimension.columns,
         where=dimension.where,
         required=(*dimension.key, dimension.sequence_by),
@@ -32,7 +33,8 @@ def silver_rows(records: DataFrame, pipeline: Pipeline, silver: Silver, rules: S
     event = silver.event_time
     version = version_columns(silver)
     how = Decoding(
-        source_format=pipeline.sources[silver.from_].format,
+        source_format=pipeline.sources[silver.from_].record_format,
+        fields=pipeline.sources[silver.from_].fields,
         columns=silver.columns,
         explode=silver.explode,
         where=silver.where,

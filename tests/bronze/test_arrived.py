@@ -11,6 +11,7 @@ import pytest
 from spark_jobs.bronze import lines
 from spark_jobs.bronze.arrived import ArrivedFile, ReadingBroken
 from spark_jobs.bronze.records import read_records
+from spark_jobs.config.sources import FileSource
 from tests.bronze.arrive import arrived
 
 Row = tuple[int, str | None, str | None]
@@ -18,7 +19,11 @@ CHANGED = [(0, None, "UnreadableFile: changed between arrival and reading")]
 
 
 def read(file: ArrivedFile, file_format: str = "json") -> list[Row]:
-    return rows_of(read_records(file, file_format, ","))
+    return rows_of(read_records(file, a_source(file_format)))
+
+
+def a_source(file_format: str) -> FileSource:
+    return FileSource.model_validate({"format": file_format, "path": "in"})
 
 
 def rows_of(batches: Iterator[pa.RecordBatch]) -> list[Row]:
@@ -90,7 +95,7 @@ def test_what_has_become_a_link_or_a_pipe_is_not_opened(landed: Path) -> None:
 
 def test_a_file_that_changes_while_its_records_are_on_their_way_breaks_the_batch(landed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", 4)
-    batches = read_records(arrived(landed), "json", ",")
+    batches = read_records(arrived(landed), a_source("json"))
     next(batches)
     landed.write_bytes(b'{"b":1}\n{"b":2}\n')
     with pytest.raises(ReadingBroken, match=r"(?s)a\.json.*changed between arrival and reading.*run again"):
@@ -99,7 +104,7 @@ def test_a_file_that_changes_while_its_records_are_on_their_way_breaks_the_batch
 
 def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_own_end(landed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", 4)
-    batches = read_records(arrived(landed), "json", ",")
+    batches = read_records(arrived(landed), a_source("json"))
     first = next(batches)
     landed.with_name("b.json").write_bytes(b"something else")
     landed.with_name("b.json").rename(landed)

@@ -9,7 +9,7 @@ from pyspark.testing import assertDataFrameEqual
 
 from spark_jobs.bronze import arrived, ingest
 from spark_jobs.bronze.ingest import read_chunk
-from spark_jobs.config.pipeline import Source
+from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.layout import Lake
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import register_arrivals
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_driver_and_tasks_read_the_same_rows(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = Source.model_validate({"format": "json", "path": "in", "changed": "take"})
+    source = FileSource.model_validate({"format": "json", "path": "in", "changed": "take"})
     feed = make_feed(Lake(str(tmp_path / "lake"), "shop"), str(tmp_path / "landing"), "in", source)
     folder = tmp_path / "landing" / "in"
     folder.mkdir(parents=True)

@@ -1,21 +1,29 @@
+import bz2
 import gzip
+import io
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
-from spark_jobs.bronze import lines, sheets
+from spark_jobs.bronze import lines, sheets, xml
 from spark_jobs.bronze.records import read_records
+from spark_jobs.config.sources import FileSource
 from tests.bronze.arrive import arrived
 
 Row = tuple[int, str | None, str | None]
 
 
-def read(path: Path, file_format: str = "json") -> list[Row]:
-    return [tuple(row.values()) for batch in read_records(arrived(path), file_format, ",") for row in batch.to_pylist()]
+def read(path: Path, file_format: str = "json", **keys: Any) -> list[Row]:
+    source = FileSource.model_validate({"format": file_format, "path": "in", **keys})
+    return [tuple(row.values()) for batch in read_records(arrived(path), source) for row in batch.to_pylist()]
 
 
 def written(folder: Path, name: str, content: bytes) -> Path:
@@ -88,7 +96,126 @@ def test_a_gzip_file_is_read_by_its_name(tmp_path: Path) -> None:
     assert read(written(tmp_path, "a.json.gz", gzip.compress(b'\xef\xbb\xbf{"a":1}\n'))) == [(1, '{"a":1}', None)]
 
 
-CUT = gzip.compress(b'{"a":1}\n' * 5000)[:-10]
+ZSTD = pa.Codec("zstd")
+PACKED: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".zst": lambda content: ZSTD.compress(content, asbytes=True),
+}
+WORDS = b"id,name\n" + b"".join(b"%d,%d\n" % (number, number * 7919) for number in range(20_000))
+
+
+@pytest.mark.parametrize("ending", PACKED)
+@pytest.mark.parametrize("file_format", ["json", "text", "csv", "xml"])
+def test_a_packed_file_says_what_the_plain_one_says(tmp_path: Path, file_format: str, ending: str) -> None:
+    plain = b"<r><a><b>1</b></a></r>" if file_format == "xml" else b'{"b": "1"}\n' if file_format != "csv" else b"b\n1\n"
+    keys = {"row_tag": "a"} if file_format == "xml" else {}
+
+    found = read(written(tmp_path, f"a.{file_format}{ending}", PACKED[ending](plain)), file_format, **keys)
+
+    assert found == [(2 if file_format == "csv" else 1, '{"b": "1"}', None)]
+
+
+@pytest.mark.parametrize("ending", PACKED)
+@pytest.mark.parametrize("damage", [lambda packed: packed[: len(packed) // 2], lambda packed: packed[:-10], lambda _: b"id,name\n1,2\n"])
+@pytest.mark.parametrize("file_format", ["text", "csv"])
+def test_a_packed_file_that_is_cut_or_none_gives_no_record(tmp_path: Path, file_format: str, damage: Any, ending: str) -> None:
+    found = read(written(tmp_path, f"a{ending}", damage(PACKED[ending](WORDS))), file_format)
+
+    assert [(line, record) for line, record, _ in found] == [(0, None)]
+
+
+@pytest.mark.parametrize("ending", PACKED)
+def test_packed_streams_that_follow_one_another_are_one_content(tmp_path: Path, ending: str) -> None:
+    two = PACKED[ending](b"one\n") + PACKED[ending](b"two\n")
+    assert read(written(tmp_path, f"a{ending}", two), "text") == [(1, "one", None), (2, "two", None)]
+
+
+def test_a_packed_line_without_end_is_refused_before_it_fills_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 5000)
+    bomb = written(tmp_path, "bomb.gz", gzip.compress(b"x" * 1_000_000))
+    assert read(bomb, "text") == [(0, None, "UnreadableFile: a line is longer than 5,000 bytes")]
+
+
+def test_an_orc_row_becomes_a_json_object(tmp_path: Path) -> None:
+    at = pa.array([datetime(2026, 3, 1, 12, tzinfo=UTC)], pa.timestamp("us", "UTC"))
+    orc.write_table(pa.table({"id": [1], "at": at, "amount": [Decimal("1.50")], "tags": [["a"]]}), str(tmp_path / "a.orc"))
+    record = '{"id": 1, "at": "2026-03-01T12:00:00+00:00", "amount": "1.50", "tags": ["a"]}'
+    assert read(tmp_path / "a.orc", "orc") == [(1, record, None)]
+
+
+AVRO = {
+    "type": "record",
+    "name": "order",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+        {"name": "amount", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}},
+        {"name": "note", "type": ["null", "string"]},
+    ],
+}
+
+
+@pytest.mark.parametrize("codec", ["null", "deflate", "snappy", "zstandard", "bzip2"])
+def test_an_avro_row_becomes_a_json_object(tmp_path: Path, codec: str) -> None:
+    content = io.BytesIO()
+    order = {"id": 1, "at": datetime(2026, 3, 1, 12, tzinfo=UTC), "amount": Decimal("1.50"), "note": None}
+    fastavro.writer(content, AVRO, [order], codec=codec)
+    record = '{"id": 1, "at": "2026-03-01T12:00:00+00:00", "amount": "1.50", "note": null}'
+    assert read(written(tmp_path, "a.avro", content.getvalue()), "avro") == [(1, record, None)]
+
+
+def test_a_cut_avro_file_gives_no_record(tmp_path: Path) -> None:
+    content = io.BytesIO()
+    fastavro.writer(content, "long", range(10_000))
+    found = read(written(tmp_path, "a.avro", content.getvalue()[:-5000]), "avro")
+    assert [(line, record) for line, record, _ in found] == [(0, None)]
+    assert "not a whole Avro file" in str(found[0][2])
+
+
+ORDERS = """<?xml version="1.0"?>
+<shop:orders xmlns:shop="urn:shop">
+  <!-- two orders -->
+  <shop:order id="1" paid="yes"><customer><name>Ann &amp; Bob</name></customer>
+    <line sku="a">2</line><line sku="b"/><note/></shop:order>
+  <shop:order id="2"><line sku="c">1</line>as soon as possible</shop:order>
+</shop:orders>"""
+
+
+def test_an_xml_element_becomes_a_json_object_of_its_attributes_and_elements(tmp_path: Path) -> None:
+    found = read(written(tmp_path, "a.xml", ORDERS.encode()), "xml", row_tag="order", lists="line")
+
+    first = '"customer": {"name": "Ann & Bob"}, "line": [{"sku": "a", "value": "2"}, {"sku": "b"}], "note": null'
+    second = '"line": [{"sku": "c", "value": "1"}], "value": "as soon as possible"'
+    assert found == [(1, f'{{"id": "1", "paid": "yes", {first}}}', None), (2, f'{{"id": "2", {second}}}', None)]
+
+
+BOMB = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><r><order>&b;</order></r>'
+OUTSIDE = '<!DOCTYPE r [<!ENTITY a SYSTEM "file:///etc/passwd">]><r><order>&a;</order></r>'
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (BOMB, "declares the entity 'a'"),
+        (OUTSIDE, "declares the entity 'a'"),
+        ("<r><order></r>", "not well-formed XML: mismatched tag"),
+        ("<r><order>1</order>", "not well-formed XML: no element found"),
+        ("<r><order>" + "<a>" * 200 + "</a>" * 200 + "</order></r>", "nested more than 100 deep"),
+        (f"<r><order>{'x' * 3000}</order></r>", "an element 'order' is longer than 2,000 characters"),
+    ],
+)
+def test_xml_that_is_broken_or_a_bomb_is_refused_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
+) -> None:
+    monkeypatch.setattr(xml, "LONGEST_RECORD", 2000)
+    found = read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order")
+    assert [(line, record) for line, record, _ in found] == [(0, None)]
+    assert reason in str(found[0][2])
+
+
+CUT = gzip.compress(b'{"a":1}\n' * 5000, mtime=0)[:-10]
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,26 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.schema import expectations_schema, json_schema
 
 KEYS = {
-    "Source": {"format", "path", "pattern", "files_per_batch", "delimiter", "settle", "same_content", "changed", "idle_after"},
+    "FileSource": {
+        "format",
+        "path",
+        "pattern",
+        "files_per_batch",
+        "bytes_per_batch",
+        "delimiter",
+        "fields",
+        "row_tag",
+        "lists",
+        "settle",
+        "same_content",
+        "changed",
+        "idle_after",
+    },
     "Lookup": {"on", "as_of", "take", "if_missing", "give_up_after"},
 }
 CHOICES = [
-    ("Source", "same_content", ["take", "skip"]),
-    ("Source", "changed", ["refuse", "take"]),
+    ("FileSource", "same_content", ["take", "skip"]),
+    ("FileSource", "changed", ["refuse", "take"]),
     ("Lookup", "if_missing", ["park", "unknown", "quarantine"]),
     ("Gold", "emit", ["append", "update", "complete"]),
     ("Gold", "late", ["repair", "keep"]),

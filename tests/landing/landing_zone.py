@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from spark_jobs.config.pipeline import Source
+from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.layout import Lake
 from spark_jobs.landing.feed import Feed, make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
@@ -24,7 +24,7 @@ class LandingZone:
 
     def feed(self, **keys: Any) -> Feed:
         lake = Lake(str(self.root / "lake"), "shop")
-        return make_feed(lake, str(self.root / "landing"), "orders", Source(path="shop/orders", **{"format": "json", **keys}))
+        return make_feed(lake, str(self.root / "landing"), "orders", FileSource(path="shop/orders", **{"format": "json", **keys}))
 
     def land(self, name: str, content: bytes = b"{}", modified: int | None = None) -> Path:
         file = self.root / "landing" / "shop" / "orders" / name

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ValidationError
 from spark_jobs.bronze.ingest import BRONZE_DDL
 from spark_jobs.cli.app import app
 from spark_jobs.cli.check import every_problem
+from spark_jobs.config import connections, gold, sinks, sources
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
-from spark_jobs.config import gold
 from spark_jobs.config import pipeline as models
 from spark_jobs.config.checks import check_folder
 from spark_jobs.config.document import read_document
@@ -36,7 +36,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Pipeline": models.Pipeline,
     "Schedule on tables": models.TableSchedule,
     "Notify": models.Notify,
-    "Source": models.Source,
+    "Files": sources.FileSource,
     "Column": models.Column,
     "Dimension": models.Dimension,
     "Silver": models.Silver,
@@ -48,6 +48,13 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Join": gold.Join,
     "Side of a join": gold.JoinSide,
     "Within": gold.Within,
+    "Files of a sink": sinks.FileSink,
+    "Kafka sink": sinks.KafkaSink,
+    "JDBC sink": sinks.JdbcSink,
+    "Python sink": sinks.PythonSink,
+    "Console sink": sinks.ConsoleSink,
+    "Memory sink": sinks.MemorySink,
+    "Connections": connections.Entry,
 }
 RULE_SECTIONS: dict[str, type[BaseModel]] = {
     "Expectation file": rules.Expectations,
@@ -93,8 +100,8 @@ def test_a_key_without_a_line_in_the_reference_is_found() -> None:
     page = REFERENCE.read_text(encoding="utf-8")
     shorter = "\n".join(line for line in page.splitlines() if not line.startswith("| `files_per_batch`"))
 
-    assert "files_per_batch" in reference_rows(page, "Source")
-    assert "files_per_batch" not in reference_rows(shorter, "Source")
+    assert "files_per_batch" in reference_rows(page, "Files")
+    assert "files_per_batch" not in reference_rows(shorter, "Files")
 
 
 @pytest.mark.parametrize("page", [README, REFERENCE, RULES_PAGE], ids=lambda page: page.name)

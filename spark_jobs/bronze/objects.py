@@ -1,35 +1,32 @@
-"""Records of Parquet files: each row as a JSON object by its columns' names."""
+"""Rows of files that have columns of their own (Parquet, ORC, Avro) as JSON objects by the columns' names."""
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
-from io import BufferedReader
 from typing import Any
 
 import pyarrow as pa
 
-from spark_jobs.bronze.batches import ROWS_PER_BATCH, Record
+from spark_jobs.bronze.batches import Record
 
 
-def parquet_batches(opened: BufferedReader) -> Iterator[pa.RecordBatch]:
-    import pyarrow.parquet as pq  # only where a Parquet file is read: it takes a tenth of a second
-
-    opened.seek(0)
-    yield from pq.ParquetFile(opened).iter_batches(ROWS_PER_BATCH)
-
-
-def read_parquet(opened: BufferedReader) -> Iterator[Record]:
+def read_objects(batches: Iterable[pa.RecordBatch]) -> Iterator[Record]:
+    """Each row of the batches, numbered from 1."""
     first_line = 1
-    for batch in parquet_batches(opened):
+    for batch in batches:
         try:
             rows = batch.to_pylist()
         except (ValueError, OverflowError):  # a text that is not UTF-8, a time that Python has no number for: find which
             yield from (_read_row(batch, index, first_line + index) for index in range(len(batch)))
         else:
-            yield from ((line, _as_text(row), None) for line, row in enumerate(rows, first_line))
+            yield from ((line, as_text(row), None) for line, row in enumerate(rows, first_line))
         first_line += len(batch)
+
+
+def as_text(row: dict[str, Any]) -> str:
+    return json.dumps(row, default=_as_json, ensure_ascii=False)
 
 
 def _read_row(batch: pa.RecordBatch, index: int, line: int) -> Record:
@@ -40,11 +37,7 @@ def _read_row(batch: pa.RecordBatch, index: int, line: int) -> Record:
             row[name] = column[index].as_py()
         except (ValueError, OverflowError) as error:
             broken.append(f"{name}: {type(error).__name__}")
-    return line, _as_text(row), f"values that cannot be read: {', '.join(broken)}" if broken else None
-
-
-def _as_text(row: dict[str, Any]) -> str:
-    return json.dumps(row, default=_as_json, ensure_ascii=False)
+    return line, as_text(row), f"values that cannot be read: {', '.join(broken)}" if broken else None
 
 
 def _as_json(value: object) -> Any:

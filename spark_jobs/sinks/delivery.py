@@ -1,0 +1,86 @@
+"""One batch on its way out: its rows, what it is known by, and the check that as many arrived as left."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.tables import Batch, RowsMissing
+from spark_jobs.sinks.changes import Tally
+
+
+class KeyNotUnique(Exception):
+    """More than one row of the table has the same key, so that nothing says which of them the other side should keep."""
+
+    def __init__(self, sink: str, key: list[str], count: int) -> None:
+        self.sink, self.key, self.count = sink, key, count
+        super().__init__(
+            f"{sink}: {count:,} keys ({', '.join(key)}) belong to more than one row of its table; nothing was published: "
+            "name columns that identify a row in key, or write mode: complete"
+        )
+
+
+class RowsTakenBack(Exception):
+    """Rows that were delivered are no longer in the table, and what was appended cannot be taken back."""
+
+    def __init__(self, sink: str, pipeline: str, count: int) -> None:
+        self.sink, self.count = sink, count
+        super().__init__(
+            f"{sink}: {count:,} rows that were delivered are no longer in its table, which was rebuilt; append cannot take them back: "
+            f"run `weir rebuild {pipeline} {sink}` to deliver everything anew, or declare operation: <column>"
+        )
+
+
+@dataclass(frozen=True)
+class SinkBatch:
+    """What a user's function is told of a batch. `id` is the same whenever the batch is done again, and of no other batch."""
+
+    id: str
+    pipeline: str
+    sink: str
+    table: str
+    generation: int
+    step: str
+    number: int
+    is_whole: bool
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """`rows` are the delivered columns and the changes' own (see changes.py). `is_whole`: they are all that the other side should have."""
+
+    batch: Batch
+    table: str
+    rows: DataFrame
+    columns: tuple[str, ...]
+    key: tuple[str, ...] | None
+    operation: str | None
+    is_whole: bool
+    tally: Tally
+
+    @property
+    def told(self) -> SinkBatch:
+        batch = self.batch
+        known_as = (batch.lake.pipeline, batch.table.removeprefix("sink."), self.table, batch.generation, batch.step, batch.number)
+        return SinkBatch(f"{batch.lake.pipeline}/{batch.table}/g{batch.generation}/{batch.step}/{batch.number}", *known_as, self.is_whole)
+
+    def has_nothing(self, counts: Counts) -> bool:
+        """Whether the other side stays as it is: an OPTIMIZE of the table gives such a batch, and a rebuild that changed nothing."""
+        return not self.is_whole and not counts.inserted + counts.updated + counts.deleted
+
+    def counts(self, arrived: int) -> Counts:
+        """What the batch did, once its rows were read; RowsMissing unless as many arrived as were changed."""
+        counts = self.tally.counts()
+        sent = counts.inserted + counts.updated + counts.deleted
+        if self.tally.doubled:
+            raise KeyNotUnique(self.batch.table, list(self.key or ()), self.tally.doubled)
+        if counts.grown != counts.inserted - counts.deleted:
+            raise RowsMissing(self.batch, counts, "changes of rows do not add up")
+        if arrived != sent:
+            raise RowsMissing(self.batch, Counts(rows_in=sent, inserted=arrived), "rows did not arrive")
+        return counts
+
+    def refuse_deletes(self, counts: Counts) -> None:
+        """Rows that only ever come cannot tell of one that went."""
+        if self.operation is None and self.key is None and counts.deleted:
+            raise RowsTakenBack(self.batch.table, self.batch.lake.pipeline, counts.deleted)
