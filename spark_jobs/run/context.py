@@ -1,6 +1,6 @@
 """What every step of a run shares, and the frame of a batch: skip it if done, write down what it reads, do it, write its marker."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -78,6 +78,19 @@ class RunContext:
         extra: dict[str, Any] | None = None,
     ) -> None:
         """Take the table's input, batch by batch, to its end. A batch may be empty: an OPTIMIZE of the input gives one."""
+        self.start(rows, table, settings, work, reads, extra).wait()
+
+    def start(
+        self,
+        rows: DataFrame,
+        table: str,
+        settings: dict[str, str],
+        work: Work,
+        reads: Iterable[str] | None = None,
+        extra: dict[str, Any] | None = None,
+        trigger: Mapping[str, Any] = streams.AVAILABLE_NOW,
+    ) -> streams.Running:
+        """The same without waiting, by any of Spark's triggers."""
 
         def handle(frame: DataFrame, number: int) -> None:
             is_compacting = number % COMPACT_EVERY == COMPACT_EVERY - 1
@@ -86,7 +99,8 @@ class RunContext:
 
         generation = self.plan.generation(table)
         numbers = [row["batch"] for row in self.order.ledger.batches(table, generation) if row["step"] == STREAM]
-        streams.run_stream(rows, table, self.lake.checkpoint(table, generation), max(numbers, default=None), handle)
+        checkpoint = self.lake.checkpoint(table, generation)
+        return streams.start_stream(rows, table, checkpoint, max(numbers, default=None), handle, trigger)
 
     def batch(
         self,
