@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from deltalake import DeltaTable
@@ -25,6 +25,9 @@ from spark_jobs.run.result import RunResult, Status
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings
 from spark_jobs.session.start import spark_session
+
+if TYPE_CHECKING:
+    from tests.kafka.broker import Broker
 
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, spark={})
@@ -50,6 +53,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     settings["spark.driver.extraJavaOptions"] = settings["spark.driver.extraJavaOptions"].replace('"-XX:TieredStopAtLevel=1"', "")
     with spark_session("weir tests", settings, installed.java(), log) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator["Broker"]:
+    """A Kafka broker, shared: it starts in seconds, but not in none."""
+    from tests.kafka.broker import broker
+
+    with broker() as node:
+        yield node
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,15 @@ class Running:
     query: StreamingQuery
     causes: list[BaseException]
     """What a batch raised: Spark keeps only its text."""
+    explain: Callable[[StreamingQueryException], Exception] = lambda error: error
+    """Turns what the source itself raised into words for a person."""
 
     def wait(self) -> None:
         """Until the query ends; raises what ended it."""
         try:
             self.query.awaitTermination()
         except StreamingQueryException as error:
-            raise (self.causes[0] if self.causes else error) from None
+            raise (self.causes[0] if self.causes else self.explain(error)) from None
         reach("checkpoint.after", self.table)
 
 
@@ -37,6 +39,18 @@ def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None
     """New rows of an append-only table."""
     reader = spark.readStream.format("delta")
     return (reader.option("maxFilesPerTrigger", files_per_batch) if files_per_batch else reader).load(path)
+
+
+def read_table_of_others(spark: SparkSession, path: str, files: int, size: int | None) -> DataFrame:
+    """New rows of a table that somebody else writes to, which may only be added to."""
+    reader = spark.readStream.format("delta").option("maxFilesPerTrigger", files)
+    return (reader.option("maxBytesPerTrigger", f"{size}b") if size else reader).load(path)
+
+
+def read_changes_of_others(spark: SparkSession, path: str, files: int, size: int | None) -> DataFrame:
+    """What the table holds now, as inserts, and its changes from then on."""
+    reader = spark.readStream.format("delta").option("readChangeFeed", "true").option("maxFilesPerTrigger", files)
+    return (reader.option("maxBytesPerTrigger", f"{size}b") if size else reader).load(path)
 
 
 def read_changes(spark: SparkSession, path: str, starting_version: int) -> DataFrame:
