@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.kafka.broker import Broker
 
 ROOT = Path(__file__).resolve().parents[1]
-PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, spark={})
+PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, event_log=False, spark={})
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -45,12 +45,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session of a small run, shared: starting one takes longer than most tests. It lives long enough for Java's better compiler."""
+    """The session of an always-on stream, shared: starting one takes longer than most tests."""
     installed, log = Installation(ROOT), tmp_path_factory.mktemp("spark") / "spark.log"
     more_jars = installed.component_jars(installed.installed_components())
     log4j = ROOT / "conf" / "log4j2.properties"
-    settings = spark_settings(PROFILE, Workload.SMALL, 2, installed.jars, installed.archive, log4j, log, more_jars=more_jars)
-    settings["spark.driver.extraJavaOptions"] = settings["spark.driver.extraJavaOptions"].replace('"-XX:TieredStopAtLevel=1"', "")
+    settings = spark_settings(PROFILE, Workload.STANDING, 2, installed.jars, installed.archive, log4j, log, more_jars=more_jars)
     with spark_session("weir tests", settings, installed.java(), log) as session:
         yield session
 

@@ -1,5 +1,6 @@
 """Structured Streaming over Delta tables: one availableNow query per table, its progress in the table's checkpoint."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ class Running:
     """What a batch raised: Spark keeps only its text."""
     explain: Callable[[StreamingQueryException], Exception] = lambda error: error
     """Turns what the source itself raised into words for a person."""
+    on_end: Callable[[list[dict[str, Any]]], None] = lambda said: None
+    """Hears what Spark said of each batch."""
 
     def wait(self) -> None:
         """Until the query ends; raises what ended it."""
@@ -33,6 +36,7 @@ class Running:
         except StreamingQueryException as error:
             raise (self.causes[0] if self.causes else self.explain(error)) from None
         reach("checkpoint.after", self.table)
+        self.on_end([json.loads(progress.json) for progress in self.query.recentProgress])
 
 
 def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None) -> DataFrame:
@@ -56,11 +60,6 @@ def read_changes_of_others(spark: SparkSession, path: str, files: int, size: int
 def read_changes(spark: SparkSession, path: str, starting_version: int) -> DataFrame:
     """Inserts, updates (old and new image) and deletes from this version on."""
     return spark.readStream.format("delta").option("readChangeFeed", "true").option("startingVersion", starting_version).load(path)
-
-
-def run_stream(rows: DataFrame, table: str, checkpoint: str, last_done: int | None, handle: Callable[[DataFrame, int], None]) -> None:
-    """Hand every micro-batch that is there to `handle`, in order, and return when there is none left."""
-    start_stream(rows, table, checkpoint, last_done, handle).wait()
 
 
 def start_stream(

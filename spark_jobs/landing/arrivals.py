@@ -78,10 +78,15 @@ def last_taken_chunk(table: str, ahead: Sequence[Row] = ()) -> int | None:
     return max((row["chunk"] for row in rows if row["verdict"] == TAKEN), default=None)
 
 
+def taken_files(table: str) -> list[Row]:
+    """Chunk and size of every file that was taken."""
+    rows = read_arrivals(table, ["chunk", "size", "verdict", "start_byte"])
+    return [row for row in rows if row["verdict"] == TAKEN]
+
+
 def bytes_after(table: str, chunk: int) -> int:
     """The bytes to read of the taken files in later chunks than this one."""
-    rows = read_arrivals(table, ["chunk", "size", "verdict", "start_byte"])
-    return sum(row["size"] - (row["start_byte"] or 0) for row in rows if row["chunk"] > chunk and row["verdict"] == TAKEN)
+    return sum(row["size"] - (row["start_byte"] or 0) for row in taken_files(table) if row["chunk"] > chunk)
 
 
 def close_marks(table: str, ahead: Sequence[Row] = ()) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Any
 from spark_jobs.config import Project
 from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.lease import holder_of
 from spark_jobs.lake.ledger import LIVE, SWAPPING
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.landing.feed import make_feed
@@ -68,9 +69,12 @@ class Outlook:
 
 
 def look_ahead(project: Project, name: str, now: datetime | None = None) -> Outlook:
-    """What a run of the pipeline would do now; ConfigError where it would refuse."""
+    """What a run of the pipeline would do now; ConfigError where it would refuse. Beside an always-on stream there is nothing to do."""
     lake = Lake(project.lake, name)
     plan = make_plan(project.pipelines[name], project.conf, lake)
+    if stream := holder_of(lake.stream_lease()):
+        said = f"an always-on stream takes what arrives (process {stream.get('pid')} on {stream.get('host')} since {stream.get('since')})"
+        return Outlook(name, said, {}, ())
     newest = plan.ledger.definitions()
     swapping = {table: replace(known, state=LIVE) for table, known in newest.items() if known.state == SWAPPING}
     plan = replace(plan, definitions=plan.definitions | swapping)

@@ -47,19 +47,35 @@ def run_pipeline(
     `errand` is what else to do with rows in quarantine, `files_per_batch` what new chunks are cut to instead of what the sources say.
     """
     lake = Lake(project.lake, name)
-    pipeline = project.pipelines[name]
-    make_plan(pipeline, project.conf, lake, select, layer)  # what is asked for is there: said even while another run holds the pipeline
+    make_plan(project.pipelines[name], project.conf, lake, select, layer)  # what is asked for is there: said even while another run is on
     try:
         with hold_lease(lake.lease(), name, "weir run") as lease:
-            cut = _finish_rebuild(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
-            stopping.check()
-            if cut and cut.status is Status.FAILED:
-                return cut
-            plan = make_plan(pipeline, project.conf, lake, select, layer)
-            result = _run_held(project, profile, plan, lease, start, errand, files_per_batch)
-            return cut if cut and result.status is Status.NOTHING_TO_DO else result
+            return run_increment(project, name, profile, lease, select, layer, start, errand, files_per_batch)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
+
+
+def run_increment(
+    project: Project,
+    name: str,
+    profile: Profile,
+    lease: Lease,
+    select: Collection[str] = (),
+    layer: str | None = None,
+    start: Start | None = None,
+    errand: Errand | None = None,
+    files_per_batch: int | None = None,
+) -> RunResult:
+    """The same by a holder of the lease."""
+    pipeline, lake = project.pipelines[name], Lake(project.lake, name)
+    try:
+        cut = _finish_rebuild(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
+        stopping.check()
+        if cut and cut.status is Status.FAILED:
+            return cut
+        plan = make_plan(pipeline, project.conf, lake, select, layer)
+        result = _run_held(project, profile, plan, lease, start, errand, files_per_batch)
+        return cut if cut and result.status is Status.NOTHING_TO_DO else result
     except NotBegun as stopped:
         return RunResult(name, Status.STOPPED, say_stopped(stopped.why))
     except ConfigError:
@@ -105,6 +121,8 @@ def _run_held(
     note_run(order, "started")
     warnings = (*warnings, *notes)
     status, message, execution = _execute(order, consumed, warnings, start)
+    if execution.batch_progress:
+        order.ledger.append("progress", execution.batch_progress)
     note_run(order, "ended", status, message)
     report, verdict, problems = _report(order)
     warnings = (*warnings, *problems, *execution.notes)
