@@ -93,18 +93,22 @@ class RunContext:
         reads: Iterable[str] | None = None,
         extra: dict[str, Any] | None = None,
         trigger: Mapping[str, Any] = streams.AVAILABLE_NOW,
+        anew_from: int | None = None,
     ) -> streams.Running:
-        """The same without waiting, by any of Spark's triggers."""
+        """The same without waiting, by any of Spark's triggers. A source that keeps nothing begins `anew_from` a batch: its query has a
+        checkpoint of its own, which counts from there.
+        """
 
-        def handle(frame: DataFrame, number: int) -> None:
+        def handle(frame: DataFrame, count: int) -> None:
+            number = count + (anew_from or 0)
             is_compacting = number % COMPACT_EVERY == COMPACT_EVERY - 1
             self.tune(frame.sparkSession, {**settings, COMPACT: str(is_compacting).lower()})
             self.batch(table, STREAM, number, partial(work, frame), reads, extra)
 
         generation = self.plan.generation(table)
-        numbers = [row["batch"] for row in self.order.ledger.batches(table, generation) if row["step"] == STREAM]
-        checkpoint = self.lake.checkpoint(table, generation)
-        running = streams.start_stream(rows, table, checkpoint, max(numbers, default=None), handle, trigger)
+        last_done = self.next_number(table, STREAM) - 1 if anew_from is None else -1
+        checkpoint = self.lake.checkpoint(table, generation) + ("" if anew_from is None else f".{anew_from}")
+        running = streams.start_stream(rows, table, checkpoint, last_done if last_done >= 0 else None, handle, trigger)
         return replace(running, on_end=partial(self._tell_progress, table))
 
     def _tell_progress(self, table: str, done: list[dict[str, Any]]) -> None:

@@ -18,7 +18,7 @@ from spark_jobs.bronze.drift import note_drift
 from spark_jobs.bronze.messages import message_rows, read_schema
 from spark_jobs.bronze.rows import added_rows, changed_rows, rate_rows, socket_rows
 from spark_jobs.config.loading import Project
-from spark_jobs.config.sources import AnySource, DeltaSource, KafkaSource, RateSource, SocketSource
+from spark_jobs.config.sources import AnySource, DeltaSource, KafkaSource, RateSource, SocketSource, StreamSource
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.checkpoints import read_first_offset, read_offset
 from spark_jobs.lake.counts import Counts
@@ -26,7 +26,7 @@ from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.streams import Range, broker_settings, register_batch
-from spark_jobs.run.context import Done, RunContext
+from spark_jobs.run.context import STREAM, Done, RunContext
 
 LOST = ("KAFKA_DATA_LOSS", "failOnDataLoss", "DELTA_SOURCE_TABLE_IGNORE_CHANGES", "DELTA_SOURCE_IGNORE_DELETE")
 
@@ -46,11 +46,12 @@ class MessagesLost(Exception):
 def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mapping[str, Any]) -> streams.Running:
     table = f"bronze.{name}"
     feed = make_feed(run.lake, run.order.project.landing, name, source, run.order.lease.check)
-    checkpoint = run.lake.checkpoint(table, run.plan.generation(table))
+    first = run.next_number(table, STREAM) if isinstance(source, StreamSource) and source.is_live else None
+    checkpoint = run.lake.checkpoint(table, run.plan.generation(table)) + ("" if first is None else f".{first}")
     to_records = _transform(run.order.project, source)
 
     def ingest(messages: DataFrame, batch: Batch) -> Done:
-        ranges = _ranges(source, checkpoint, batch.number)
+        ranges = _ranges(source, checkpoint, batch.number - (first or 0))
         arrivals, arrived_at = register_batch(feed, f"{batch.generation}.{batch.number}", ranges, datetime.now(UTC))
         path, chunks = run.lake.table(table), {arrivals[0]["chunk"]}
         if not delta_log.has_transaction(path, batch.app_id, batch.number):
@@ -59,7 +60,7 @@ def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mappi
         return delta_log.count_chunks(path, chunks), Seen()
 
     rows = _read(run.new_session(), run.order.project, source)
-    running = run.start(rows, table, {}, ingest, trigger=trigger)
+    running = run.start(rows, table, {}, ingest, trigger=trigger, anew_from=first)
     return replace(running, explain=partial(_explain, table, source.place(run.order.project.landing)))
 
 

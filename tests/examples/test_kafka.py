@@ -38,7 +38,7 @@ def order(city: str, amount: float, *skus: str) -> str:
 
 
 def reasons(examples: Workshop, table: str) -> list[tuple[Any, ...]]:
-    return [(line, found[0]["value"]) for line, found in examples.rows(f"kafka_orders.quarantine.silver.{table}", "_line", "reasons")]
+    return [(line, found[0]["value"]) for line, found in examples.rows(f"kafka_orders.quarantine.silver.{table}", "line", "reasons")]
 
 
 def test_messages_become_rows_and_what_is_no_record_is_kept_and_set_aside(examples: Workshop, kafka: Broker) -> None:
