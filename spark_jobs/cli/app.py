@@ -77,7 +77,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 def run(
     pipeline: PipelineName,
     select: Annotated[list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")] = None,
-    layer: Annotated[str | None, typer.Option(help="Only this layer: bronze, silver (with its dimensions) or gold.")] = None,
+    layer: Annotated[str | None, typer.Option(help="Only this layer: bronze, silver (with its dimensions), gold or sink.")] = None,
     files_per_batch: Annotated[
         int | None, typer.Option(min=1, max=100_000, metavar="N", help="Files of a batch in this run, instead of what the sources say.")
     ] = None,
@@ -232,6 +232,14 @@ def set_aside(
     from spark_jobs.cli.decide import decide_command
 
     raise typer.Exit(decide_command(pipeline, table, "set_aside", reason, by, profile, as_json))
+
+
+@app.command(epilog=f'Example: weir hold retail silver.orders --reason "the shop looks into it"\n\n{EXIT_CODES}')
+def hold(pipeline: PipelineName, table: HeldTable, reason: DecisionReason, by: DecidedBy = None, as_json: Json = False) -> None:
+    """Leave a batch that its rules hold back as it is, and record who decided so and why. The next run judges it again."""
+    from spark_jobs.cli.decide import decide_command
+
+    raise typer.Exit(decide_command(pipeline, table, "hold", reason, by, None, as_json))
 
 
 @app.command(epilog=f"Example: weir verify retail --select silver.orders --rows 20\n\n{VERIFY_CODES}")

@@ -9,7 +9,7 @@ from spark_jobs.config.checks_expectations import check_expectations
 from spark_jobs.config.checks_gold import check_gold
 from spark_jobs.config.checks_others import check_between, is_unloaded, tables_of_others
 from spark_jobs.config.checks_silver import check_dimension, check_silver
-from spark_jobs.config.checks_sinks import check_sinks
+from spark_jobs.config.checks_sinks import check_places, check_sinks
 from spark_jobs.config.checks_sources import check_sources
 from spark_jobs.config.checks_sql import Columns, check_sql_table
 from spark_jobs.config.columns import aggregate_columns, dimension_columns, silver_columns
@@ -26,7 +26,8 @@ def check_project(project: Project) -> list[Problem]:
     problems = _check_roots(project)
     for pipeline in project.pipelines.values():
         problems += check_pipeline(pipeline, project.conf, project.rules[pipeline.name], project.pipelines)
-    problems += [problem for report in check_between(project.pipelines, project.conf) for problem in report.problems]
+    between = [*check_between(project.pipelines, project.conf), *check_places(project.pipelines, project.conf)]
+    problems += [problem for report in between for problem in report.problems]
     return sorted(set_aside_repeats(problems), key=lambda problem: (problem.file, problem.line))
 
 

@@ -1,11 +1,13 @@
 """Checks of sinks: the table is there, the mode can work for it and for this kind of sink, and two sinks do not write to one place."""
 
 import ast
+from collections.abc import Mapping
 from pathlib import Path as FilePath
 
 from spark_jobs.config.checks_columns import Path
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.graph import table_names
+from spark_jobs.config.loading import pipeline_file
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.report import Report
@@ -32,8 +34,7 @@ SECRET = ("password", "jaas", "secret", "token")
 
 
 def check_sinks(pipeline: Pipeline, conf: FilePath, report: Report) -> None:
-    """Every sink by itself, then all with one another."""
-    places: dict[str, str] = {}
+    """Every sink by itself; check_places looks at all of them together."""
     for name, sink in pipeline.sinks.items():
         path: Path = ("sinks", name)
         if _check_table(pipeline, sink, path, report):
@@ -46,22 +47,37 @@ def check_sinks(pipeline: Pipeline, conf: FilePath, report: Report) -> None:
         if isinstance(sink, FileSink) and sink.formulas != "keep" and sink.format != "csv":
             message = f"'formulas' is incompatible with format: {sink.format}: no spreadsheet takes its text for a formula"
             report.add((*path, "formulas"), sink.formulas, message, "remove formulas, or use format: csv")
-        for place in _places(sink):
-            inside = next((known for known in places if place == known or place.startswith(known) or known.startswith(place)), None)
-            if inside is not None:
-                message = f"sinks.{name} and sinks.{places[inside]} write to the same place, {place.rstrip('/')}"
-                report.add(path, place.rstrip("/"), message, "give each a place of its own")
-            places[place] = name
 
 
-def _places(sink: AnySink) -> list[str]:
-    if isinstance(sink, FileSink):
-        return [f"{sink.path}/"]
-    if isinstance(sink, KafkaSink):
-        return [f"topic {sink.topic} of {sink.servers}."]
-    if isinstance(sink, JdbcSink):
-        return [f"table {sink.table} of {sink.connection}."]
-    return []
+def check_places(pipelines: Mapping[str, Pipeline], conf: FilePath) -> list[Report]:
+    """Sinks, of whatever pipelines, that write to one place."""
+    taken: dict[str, str] = {}
+    reports = []
+    for pipeline in pipelines.values():
+        report = Report(pipeline_file(conf.parent, pipeline.name), conf.parent)
+        for name, sink in pipeline.sinks.items():
+            place = _place(sink)
+            other = next((known for known in taken if place and (place.startswith(known) or known.startswith(place))), None)
+            if other is not None:
+                message = f"{pipeline.name}.sinks.{name} and {taken[other]} write to the same place, {place.rstrip('/ ')}"
+                report.add(("sinks", name), place.rstrip("/ "), message, "give each a place of its own")
+            elif place:
+                taken[place] = f"{pipeline.name}.sinks.{name}"
+        reports.append(report)
+    return reports
+
+
+def _place(sink: AnySink) -> str:
+    """Ends with a mark, so that no place begins as another one does but for folders within one another."""
+    match sink:
+        case FileSink():
+            return f"{sink.path}/"
+        case KafkaSink():
+            return f"topic {sink.topic} of {sink.servers} "
+        case JdbcSink():
+            return f"table {sink.table if '.' in sink.table else f'public.{sink.table}'} of {sink.connection} "
+        case _:
+            return ""
 
 
 def _check_table(pipeline: Pipeline, sink: AnySink, path: Path, report: Report) -> bool:

@@ -54,7 +54,7 @@ class Connection:
     settings: Mapping[str, str] = field(repr=False, default_factory=dict)
 
 
-def read_connection(root: Path, name: str, environ: Mapping[str, str] = os.environ) -> Connection:
+def read_connection(root: Path, name: str, environ: Mapping[str, str] = os.environ, *, needs_url: bool = False) -> Connection:
     """The entry of this name; ConfigError, without any secret in it, where it is not there or not safe."""
     path = Path(environ.get(FILE) or root / DEFAULT_FILE)
     shown = name_in_project(path, root)
@@ -66,6 +66,8 @@ def read_connection(root: Path, name: str, environ: Mapping[str, str] = os.envir
         raise ConfigError([Problem(shown, 1, name, name, f"there is no connection {name!r}", hint)])
     known = entries[name].model_dump(exclude_none=True) if name in entries else {}
     entry = Entry.model_validate({**known, **given})
+    if needs_url and entry.url is None:
+        raise ConfigError([Problem(shown, 1, name, None, f"the connection {name!r} has no url", f"add it, or set {prefix}URL")])
     password = _read_secret(path.parent, entry.password_file, shown, name)
     settings = _read_secret(path.parent, entry.settings_file, shown, name)
     return Connection(name, entry.url, entry.user, password.rstrip("\n") if password else None, _settings(settings or ""))

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, mo
 from spark_jobs.config.cron import Cron
 from spark_jobs.config.model import Model
 from spark_jobs.config.names import ColumnName, Duration, Name, OtherTable, RelativePath, name_at_home, other_pipeline
-from spark_jobs.config.sinks import Sink
+from spark_jobs.config.sinks import COMPONENTS, Sink
 from spark_jobs.config.sources import Source, StreamSource
 from spark_jobs.config.types import SparkType
 
@@ -230,7 +230,8 @@ class Pipeline(Model):
     @property
     def components(self) -> set[str]:
         """What it needs beside Delta, as `weir setup --with` calls it."""
-        return {source.format for source in self.sources.values() if source.format == "kafka"}
+        of_sinks = {COMPONENTS[sink.to] for sink in self.sinks.values() if sink.to in COMPONENTS}
+        return of_sinks | {source.format for source in self.sources.values() if source.format == "kafka"}
 
     @property
     def live_sources(self) -> list[str]:

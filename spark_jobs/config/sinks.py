@@ -134,6 +134,8 @@ class MemorySink(Model):
 
 
 KINDS = {"files": FileSink, "kafka": KafkaSink, "jdbc": JdbcSink, "python": PythonSink, "console": ConsoleSink, "memory": MemorySink}
+COMPONENTS = {"kafka": "kafka", "jdbc": "postgres"}
+"""What a kind of sink needs beside Delta, as `weir setup --with` calls it."""
 AnySink = FileSink | KafkaSink | JdbcSink | PythonSink | ConsoleSink | MemorySink
 
 

@@ -173,7 +173,7 @@ def _lines(layer: str, table: TableFact) -> tuple[str, ...]:
     if layer == "gold":
         return (f"{count(table.counts.inserted, 'row')} written",)
     if layer == "sink":
-        return (f"{count(table.counts.published, 'row')} delivered",)
+        return (f"{count(table.counts.published + table.counts.deleted, 'change')} delivered",)
     return (f"{number(table.counts.rows_in)} in", f"{number(table.counts.published)} published")
 
 
@@ -181,7 +181,7 @@ def _branches(table: TableFact, gates: Sequence[GateFact]) -> Iterable[Branch]:
     held = sum(gate.rows for gate in gates if gate.table == table.name and gate.verdict == "blocked")
     if held:
         yield _branch(held, "held back")
-    for name in ASIDES:
+    for name in ASIDES if not table.name.startswith("sink.") else ():  # a sink delivers deletes, too, and sets nothing aside
         rows = getattr(table.counts, name)
         if rows:
             is_file = name == "quarantined" and table.name.startswith("bronze.")

@@ -60,8 +60,9 @@ class Execution:
     def run(self, order: RunOrder, spark: SparkSession) -> list[TableRun]:
         """Bring every table of the plan up to date; a table whose input failed is not reached."""
         batch_settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
-        verdicts = Verdicts(order.ledger)
-        context = RunContext(order, spark, batch_settings, self.on_batch, self.on_progress, self.warn, verdicts, self.progress.say)
+        context = RunContext(
+            order, spark, batch_settings, self.on_batch, self.on_progress, self.warn, Verdicts(order.ledger), self.progress.say
+        )
         create_dimensions(context, self.plan.tables)
         waiting = dict(self.plan.tables)
         running: dict[Future[None], str] = {}

@@ -1,7 +1,7 @@
 """`weir run`: registers what landed, finds what is due, and only then starts Spark. What leaves: a RunResult, never a traceback."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,7 +124,7 @@ def _run_held(
     if execution.batch_progress:
         order.ledger.append("progress", execution.batch_progress)
     note_run(order, "ended", status, message)
-    report, verdict, problems = _report(order)
+    report, verdict, problems = _report(order, execution.runs)
     warnings = (*warnings, *problems, *execution.notes)
     seconds, tables = time.monotonic() - started, tuple(execution.runs.values())
     return RunResult(name, status, message, order.run_id, seconds, tables, warnings, report, verdict)
@@ -136,11 +136,15 @@ def _note_rules(project: Project, plan: Plan) -> list[str]:
     return [f"{table}: {said} (`{rebuild} {table}` judges them anew)" for table in note_rules(project, plan)]
 
 
-def _report(order: RunOrder) -> tuple[str | None, str | None, list[str]]:
-    """Write the page about this run: gives its place below the reports, its verdict, and what was in the way, which fails no run."""
+def _report(order: RunOrder, runs: Mapping[str, TableRun]) -> tuple[str | None, str | None, list[str]]:
+    """Write the page about this run: gives its place below the reports, its verdict, and what was in the way, which fails no run.
+
+    The verdict on each table alone is noted with what it did.
+    """
     if not order.project.lakehouse.keep_reports:
         return None, None, []
     from spark_jobs.report.collect import collect_report
+    from spark_jobs.report.verdict import judge_table
     from spark_jobs.report.write import write_collected
 
     try:
@@ -150,6 +154,9 @@ def _report(order: RunOrder) -> tuple[str | None, str | None, list[str]]:
         keep_trace(order.log_file, "the report", error)
         said = f"the report could not be written: {first_line(error)}; `weir report {order.plan.pipeline.name}` tries again"
         return None, None, [said]
+    for table in report.tables:
+        if table.name in runs:
+            runs[table.name].verdict = judge_table(table, report.gates, report.balance).value
     return page.relative_to(order.project.reports).as_posix(), report.verdict.outcome.value, []
 
 

@@ -86,7 +86,7 @@ class LiveProgress:
             table.add_column(heading, justify="right")
         for run in self.runs.values():
             seconds = time.monotonic() - self.started[run.table] if run.state is State.RUNNING else run.seconds
-            aside = run.counts.rows_in - run.counts.published if not run.table.startswith("gold.") else 0
+            aside = run.counts.rows_in - run.counts.published if not run.table.startswith(("gold.", "sink.")) else 0
             rate = f"{run.counts.rows_in / seconds:,.0f}" if seconds > 0 and run.counts.rows_in else ""
             numbers = (f"{run.counts.rows_in:,}", f"{run.counts.published:,}", f"{aside:,}", rate, f"{seconds:.1f}")
             shown = numbers if run.state not in (State.WAITING, State.UP_TO_DATE, State.NOT_REACHED) else ("",) * 5

@@ -6,12 +6,11 @@ checkpoint. With mode: complete every batch is a version of the table.
 """
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
 
-from spark_jobs.config.connections import Connection, read_connection
+from spark_jobs.config.connections import read_connection
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.config.sink_tables import delivered_columns, sink_key
 from spark_jobs.config.sinks import AnySink, ConsoleSink, FileSink, JdbcSink, KafkaSink, MemorySink, PythonSink
@@ -99,17 +98,13 @@ def _hand_over(run: RunContext, sink: AnySink, delivery: Delivery) -> tuple[Coun
         case FileSink():
             return deliver_files(delivery, sink, project.exports)
         case KafkaSink():
-            settings = _connection(project.root, sink.connection).settings if sink.connection else {}
+            settings = read_connection(project.root, sink.connection).settings if sink.connection else {}
             return deliver_kafka(delivery, sink, settings)
         case JdbcSink():
-            return deliver_jdbc(delivery, sink, _connection(project.root, sink.connection))
+            return deliver_jdbc(delivery, sink, read_connection(project.root, sink.connection, needs_url=True))
         case PythonSink():
             return deliver_python(delivery, sink, project.conf)
         case ConsoleSink():
             return deliver_console(delivery, sink, sensitive_columns(run.pipeline, sink.from_, project.conf), run.say)
         case MemorySink():
             return deliver_memory(delivery, sink)
-
-
-def _connection(root: Path, name: str) -> Connection:
-    return read_connection(root, name)

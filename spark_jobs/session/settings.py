@@ -51,10 +51,14 @@ SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.buffer.pageSize": "1m",  # else it is a share of the heap, many MB, for every sort, hash map and broadcast of a few rows
+    "spark.sql.ui.explainMode": "simple",  # the plan of every query is written out for a UI that is off
 }
 BIG = {"spark.sql.adaptive.enabled": "true", "spark.databricks.delta.snapshotPartitions": "2"}
-# The quick compiler alone gets 48 MB for its code, and a twelfth of a run's CPU time goes into sweeping them.
+# The quick compiler alone gets 48 MB for its code, and a twelfth of a run's CPU time goes into sweeping them. Classes get 21 MB until
+# the whole heap is collected for their sake: five times in a cold run.
 SMALL_JVM = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:-UseCodeCacheFlushing", "-XX:+UseSerialGC"]
+SMALL_JVM += ["-XX:MetaspaceSize=256m"]
 BIG_JVM = ["-XX:+UseParallelGC"]
 JVM = {Workload.SMALL: SMALL_JVM, Workload.BIG: BIG_JVM, Workload.STANDING: SMALL_JVM[1:]}
 

@@ -64,6 +64,10 @@ class Delivery:
         known_as = (batch.lake.pipeline, batch.table.removeprefix("sink."), self.table, batch.generation, batch.step, batch.number)
         return SinkBatch(f"{batch.lake.pipeline}/{batch.table}/g{batch.generation}/{batch.step}/{batch.number}", *known_as, self.is_whole)
 
+    def has_nothing(self, counts: Counts) -> bool:
+        """Whether the other side stays as it is: an OPTIMIZE of the table gives such a batch, and a rebuild that changed nothing."""
+        return not self.is_whole and not counts.inserted + counts.updated + counts.deleted
+
     def counts(self, arrived: int) -> Counts:
         """What the batch did, once its rows were read; RowsMissing unless as many arrived as were changed."""
         counts = self.tally.counts()

@@ -100,10 +100,12 @@ def deliver_files(delivery: Delivery, sink: FileSink, exports: Path) -> tuple[Co
     rows = sum(count_rows(part, sink.format) for part in parts)
     counts = delivery.counts(rows)
     delivery.refuse_deletes(counts)
+    if delivery.has_nothing(counts):
+        shutil.rmtree(staging, ignore_errors=True)
+        return counts, delivery.tally.version
     names = tuple(f"g{told.generation}-{told.step}-{told.number:08}-{index:05}.{sink.format}" for index in range(len(parts)))
     kept = () if delivery.is_whole else before.entries
-    entries = (*kept, Entry(names, rows)) if rows or not kept else kept
-    after = Manifest(before.number + 1, told.generation, told.id, delivery.tally.version, counts, entries)
+    after = Manifest(before.number + 1, told.generation, told.id, delivery.tally.version, counts, (*kept, Entry(names, rows)))
     with writing(delivery.batch.table, delivery.batch):
         publish(folder, after, dict(zip(names, parts, strict=True)))
     compact(delivery, folder, sink)

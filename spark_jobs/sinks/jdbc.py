@@ -7,7 +7,7 @@ The target belongs to the sink, which makes it where it is not there. Identifier
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -25,15 +25,8 @@ from spark_jobs.sinks.delivery import Delivery
 DRIVER = "org.postgresql.Driver"
 NOTES = "weir_delivered"
 """Beside the target: one row per batch that it has."""
+NOTES_LOCK = 74_311_018
 COMMIT, NUL_IN = "commit", "NUL in "
-
-
-class DriverMissing(Exception):
-    """The driver of PostgreSQL is not among the jars of this installation."""
-
-    def __init__(self, sink: str) -> None:
-        self.sink = sink
-        super().__init__(f"{sink}: the driver of PostgreSQL is not installed; run `weir setup --with postgres`")
 
 
 class DatabaseFailed(Exception):
@@ -69,7 +62,9 @@ def deliver_jdbc(delivery: Delivery, sink: JdbcSink, connection: Connection) -> 
     database = _Database(delivery.rows.sparkSession, name, connection)
     target = _Target(sink, delivery)
     with database.session() as session:
-        session.do("making its table of notes", target.make_notes())
+        with session.transaction():  # several sinks may begin at once, and PostgreSQL would let one of them fail
+            session.ask("making its table of notes", f"SELECT pg_advisory_xact_lock({NOTES_LOCK})")
+            session.do("making its table of notes", target.make_notes())
         noted = session.ask("looking for the batch", target.find_note())
         if noted:
             came, inserted, updated, deleted, version = noted[0]
@@ -80,6 +75,9 @@ def deliver_jdbc(delivery: Delivery, sink: JdbcSink, connection: Connection) -> 
         arrived = session.ask("counting the staged rows", f"SELECT count(*) FROM {target.staging}")[0][0]
         counts = delivery.counts(arrived)
         delivery.refuse_deletes(counts)
+        if delivery.has_nothing(counts):
+            session.do("dropping the staging table", f"DROP TABLE {target.staging}")
+            return counts, delivery.tally.version
         with writing(name, delivery.batch):
             _put_in_place(session, target, delivery, counts)
     return counts, delivery.tally.version
@@ -100,7 +98,7 @@ def _put_in_place(session: "_Session", target: "_Target", delivery: Delivery, co
         if emptying := target.empties():
             session.do("emptying the target", emptying)
         changed = sum(session.do(doing, statement) for doing, statement in target.upserts(types))
-        for doing, statement in target.deletes():
+        for doing, statement in target.deletes(types):
             session.do(doing, statement)
         delivery.counts(changed + (0 if delivery.operation else counts.deleted))
         session.do("noting the batch", target.note(counts, delivery.tally.version))
@@ -188,17 +186,18 @@ class _Target:
             f"INSERT INTO {self.table} ({self._list()}) SELECT {values} FROM {self.staging} AS new WHERE {missing}{is_kept}",
         )
 
-    def deletes(self) -> Iterator[tuple[str, str]]:
+    def deletes(self, types: dict[str, str]) -> Iterator[tuple[str, str]]:
         if self.key:
             gone = f"new.{_quote(OPERATION)} = '{DELETE}'"
-            yield "deleting rows", f"DELETE FROM {self.table} AS old USING {self.staging} AS new WHERE {self._same({})} AND {gone}"
+            yield "deleting rows", f"DELETE FROM {self.table} AS old USING {self.staging} AS new WHERE {self._same(types)} AND {gone}"
             if self.delivery.is_whole:
-                there = f"SELECT 1 FROM {self.staging} AS new WHERE {self._same({})}"
+                there = f"SELECT 1 FROM {self.staging} AS new WHERE {self._same(types)}"
                 yield "deleting rows of before", f"DELETE FROM {self.table} AS old WHERE NOT EXISTS ({there})"
 
     def empties(self) -> str | None:
-        """Before the rows of a whole come in, without a key to compare by."""
-        return f"DELETE FROM {self.table}" if self.delivery.is_whole and not self.key else None
+        """Before the rows of a whole come in, without a key to compare by; a table of one row is a whole each time."""
+        is_whole = self.delivery.is_whole or self.sink.mode == "update"
+        return f"DELETE FROM {self.table}" if is_whole and not self.key else None
 
     def _same(self, types: dict[str, str]) -> str:
         """Window bounds and keys of silver are never NULL, and equality finds them by an index; a group may be NULL."""
@@ -235,18 +234,8 @@ class _Database:
     def session(self) -> Iterator["_Session"]:
         jvm: Any = self.spark._jvm
         with _telling(self.sink, "connecting"):
-            try:
-                driver = (
-                    jvm.java.lang.Thread.currentThread()
-                    .getContextClassLoader()
-                    .loadClass(DRIVER)
-                    .getDeclaredConstructor([])
-                    .newInstance([])
-                )
-            except Py4JJavaError as error:
-                if "ClassNotFound" in str(error.java_exception.getClass().getName()):
-                    raise DriverMissing(self.sink) from None
-                raise
+            loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+            driver = loader.loadClass(DRIVER).newInstance()
             properties = jvm.java.util.Properties()
             for name, value in self.properties().items():
                 properties.setProperty(name, value)
@@ -283,15 +272,17 @@ class _Session:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self.opened.setAutoCommit(False)
+        """Committed at the end of the block, or given up with it."""
+        with _telling(self.sink, "beginning a transaction"):
+            self.opened.setAutoCommit(False)
         try:
             yield
-            with _telling(self.sink, "committing"):
-                self.opened.commit()
         except BaseException:
-            self.opened.rollback()
+            with suppress(Py4JJavaError):  # a connection that is gone has given it up by itself
+                self.opened.rollback()
             raise
-        finally:
+        with _telling(self.sink, "committing"):
+            self.opened.commit()
             self.opened.setAutoCommit(True)
 
 

@@ -35,6 +35,8 @@ def deliver_python(delivery: Delivery, sink: PythonSink, conf: Path) -> tuple[Co
     with kept(delivery.rows) as changes:
         counts = delivery.counts(changes.count())
         delivery.refuse_deletes(counts)
+        if delivery.has_nothing(counts):
+            return counts, delivery.tally.version
         shown = changes.select(*delivery.columns, changes[OPERATION].alias(operation), ROW_ID, PLACE)
         with writing(name, delivery.batch):
             if sink.per == "batch":

@@ -35,7 +35,9 @@ gold:
   per_hour: {{from: silver.readings, window: {{size: 1 hour}}, measures: {{readings: count(*)}}}}
   all_time: {{sql: sql/all_time.sql}}
   newest: {{sql: sql/newest.sql}}
+{sinks}
 """
+SINKS = "sinks: {look: {from: silver.readings, to: console, mode: append}}"
 
 AFTER = """
 pipeline: after
@@ -77,7 +79,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         # `airflow dags test`, which runs some of the others, cannot end a run that has a deadline (3.3.2).
         deadline = "deadline: 1 hour" if name == "by_pipeline" else ""
         (pipelines / f"{name}.yml").write_text(
-            PIPELINE.format(name=name, tasks=tasks, schedule=schedule, deadline=deadline), encoding="utf-8"
+            PIPELINE.format(
+                name=name, tasks=tasks, schedule=schedule, deadline=deadline, sinks=SINKS if name in ("by_layer", "by_table") else ""
+            ),
+            encoding="utf-8",
         )
     (pipelines / "after.yml").write_text(AFTER, encoding="utf-8")
     expectations = root / "expectations" / "by_layer" / "silver.readings.yml"

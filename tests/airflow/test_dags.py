@@ -56,7 +56,8 @@ def test_layers_follow_one_another(told: dict[str, Any]) -> None:
         "bronze": [["bronze.readings", "bronze.places"], ["rebuild_or_replay"]],
         "silver": [["dimension.places", "silver.readings"], ["bronze"]],
         "gold": [["gold.per_hour", "gold.all_time", "gold.newest"], ["silver"]],
-        "decide": [None, ["bronze", "gold", "silver"]],
+        "sink": [["sink.look"], ["gold"]],
+        "decide": [None, ["bronze", "gold", "silver", "sink"]],
     }
 
 
@@ -69,7 +70,8 @@ def test_tables_wait_for_the_whole_layer_before_them(told: dict[str, Any]) -> No
         "silver.readings": [["silver.readings"], ["dimension.places"]],
         "gold.per_hour": [["gold.per_hour"], ["silver.readings"]],
         "gold": [["gold.all_time", "gold.newest"], ["gold.per_hour"]],
-        "decide": [None, ["bronze.places", "bronze.readings", "dimension.places", "gold", "gold.per_hour", "silver.readings"]],
+        "sink.look": [["sink.look"], ["gold"]],
+        "decide": [None, ["bronze.places", "bronze.readings", "dimension.places", "gold", "gold.per_hour", "silver.readings", "sink.look"]],
     }
 
 
@@ -94,6 +96,7 @@ def test_the_form_offers_what_the_pipeline_has_and_bounds_it(told: dict[str, Any
 
 def test_every_table_is_an_asset_and_a_dag_can_be_scheduled_on_one_of_another(told: dict[str, Any]) -> None:
     assert {f"by_pipeline.{table}" for table in TABLES} <= set(told["assets"])
+    assert [name for name in told["assets"] if ".sink." in name] == []
     assert told["dags"]["after"]["schedule"] == ["by_pipeline.silver.readings", "by_layer.gold.newest"]
 
 

@@ -14,6 +14,7 @@ from spark_jobs.session.settings import event_log_folder
 from tests.conftest import ROOT, weir_environ
 
 PATIENCE = 120.0
+STARTED = 1_714_564_800_000
 
 
 def free_port() -> int:
@@ -56,9 +57,14 @@ def test_without_an_event_log_it_says_how_to_get_one(tmp_path: Path) -> None:
 
 def test_an_application_of_the_event_log_is_shown(tmp_path: Path) -> None:
     log = event_log_folder(project(tmp_path) / "logs") / "app-1"
-    started = {"Event": "SparkListenerApplicationStart", "App Name": "weir retail", "App ID": "app-1", "Timestamp": 1, "User": "weir"}
+    started = {"Event": "SparkListenerApplicationStart", "App Name": "weir retail", "App ID": "app-1", "Timestamp": STARTED, "User": "weir"}
     events = [{"Event": "SparkListenerLogStart", "Spark Version": "4.2.0"}, started]
-    log.write_text("".join(f"{json.dumps(event)}\n" for event in [*events, {"Event": "SparkListenerApplicationEnd", "Timestamp": 2}]))
+    log.write_text(
+        "".join(
+            json.dumps(event, separators=(",", ":")) + "\n"
+            for event in [*events, {"Event": "SparkListenerApplicationEnd", "Timestamp": STARTED + 1000}]
+        )
+    )
     port = free_port()
     server = history(tmp_path, port)
     try:

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ValidationError
 from spark_jobs.bronze.ingest import BRONZE_DDL
 from spark_jobs.cli.app import app
 from spark_jobs.cli.check import every_problem
+from spark_jobs.config import connections, sinks, sources
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
-from spark_jobs.config import sources
 from spark_jobs.config.checks import check_folder
 from spark_jobs.config.document import read_document
 from spark_jobs.config.model import Model
@@ -48,6 +48,13 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Lookup": models.Lookup,
     "Gold": models.Gold,
     "Window": models.Window,
+    "Files of a sink": sinks.FileSink,
+    "Kafka sink": sinks.KafkaSink,
+    "JDBC sink": sinks.JdbcSink,
+    "Python sink": sinks.PythonSink,
+    "Console sink": sinks.ConsoleSink,
+    "Memory sink": sinks.MemorySink,
+    "Connections": connections.Entry,
 }
 RULE_SECTIONS: dict[str, type[BaseModel]] = {
     "Expectation file": rules.Expectations,

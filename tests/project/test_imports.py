@@ -42,6 +42,8 @@ RULES = [
     stage("bronze"),
     stage("silver"),
     stage("gold"),
+    # What leaves the lake is read from tables: a sink knows no stage before it, and none knows a sink.
+    Rule("spark_jobs/sinks", ("spark_jobs",), but=("spark_jobs.config", "spark_jobs.lake", "spark_jobs.sinks")),
     # Rules know rows and Great Expectations; where rows come from and go to is for others to say.
     Rule("spark_jobs/quality", ("spark_jobs",), but=("spark_jobs.config", "spark_jobs.lake", "spark_jobs.quality")),
     Rule("spark_jobs/landing", ("spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")),
@@ -84,7 +86,10 @@ RULES = [
         ),
     ),
     Rule("spark_jobs/operations", ("pyspark", "spark_jobs.cli", "spark_jobs.report")),
-    Rule("spark_jobs/lake", ("spark_jobs.landing", "spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")),
+    Rule(
+        "spark_jobs/lake",
+        ("spark_jobs.landing", "spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.sinks", "spark_jobs.cli"),
+    ),
 ]
 TABLE_ACCESS = ("spark_jobs/lake", "spark_jobs/landing")  # the only packages that read and write Delta tables
 

@@ -39,6 +39,18 @@ SHOP = make_nodes(
 )
 
 
+def test_sinks_stand_last_and_say_what_they_delivered() -> None:
+    sent = table("sink.orders", "silver.orders", rows_in=9, inserted=3, updated=1, deleted=2, superseded=3)
+    boxes = draw_wide(
+        make_nodes([], [table("silver.orders", rows_in=9, inserted=9), table("gold.revenue", "silver.orders"), sent], [])
+    ).boxes
+
+    [sink] = [box for box in boxes if box.node.layer == "sink"]
+
+    assert (sink.node.lines, sink.node.branches) == (("6 changes delivered",), ())
+    assert sink.x > max(box.x for box in boxes if box is not sink)
+
+
 @pytest.mark.parametrize("flow", [draw_wide(SHOP), draw_tall(SHOP)], ids=lambda flow: flow.kind)
 def test_boxes_stand_inside_the_picture_and_none_covers_another(flow: Flow) -> None:
     places = [(box.x, box.y, box.x + box.width, box.y + box.node.full_height) for box in flow.boxes]

@@ -1,93 +1,97 @@
-"""Files: exactly once through every cut, whole for every reader, compacted, and as exact as their format allows."""
+"""What stands in files, whatever the rows hold; and folders that are not a sink's own."""
 
-import csv
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
-from pyarrow import dataset
 
-from spark_jobs.lake.layout import Lake
-from spark_jobs.operations.account import sum_up
-from spark_jobs.run.result import RunResult, Status
-from tests.conftest import Workshop
+from spark_jobs.run.rebuild import rebuild_tables
+from spark_jobs.run.result import Status
+from tests.conftest import PROFILE, Workshop
+from tests.sinks import shop
+from tests.sinks.shop import csv_rows, json_rows, missing, order, run
 
 pytestmark = pytest.mark.spark
 
-PIPELINE = """
-pipeline: shop
-sources: {orders: {format: json, path: orders}}
-silver:
-  orders:
-    from: orders
-    columns: {id: bigint, v: int, name: string, at: timestamp}
-    key: id
-    sequence_by: v
-    delete_when: v > 90
-  log: {from: orders, columns: {id: bigint, name: string, at: timestamp}}
-gold:
-  per_name: {from: silver.orders, group_by: name, measures: {n: count(*)}}
-sinks:
-  log: {from: silver.log, to: files, format: parquet, path: log, compact_after: 3}
-  changes: {from: silver.orders, to: files, format: json, path: changes, operation: op, columns: [id, v, name]}
-  names: {from: gold.per_name, to: files, format: csv, path: out/names, mode: complete}
+HOSTILE = (
+    "=1+1",
+    "@x",
+    "+49",
+    "-3.5",
+    'say "hi", now',
+    "two\nlines\r\nthree",
+    "  blanks  ",
+    "",
+    "\ttab",
+    "'",
+    "\\",
+    'end\\"',
+    "ünï",
+    "NULL",
+    ",",
+)
+
+
+def test_text_comes_out_as_it_went_in(workshop: Workshop) -> None:
+    sinks = """\
+  plain: {from: silver.log, to: files, format: csv, path: plain, compact_after: 2}
+  safe: {from: silver.log, to: files, format: csv, path: safe, formulas: neutralise}
+  lines: {from: silver.log, to: files, format: json, path: lines, compact_after: 2}
 """
+    shop.declare(workshop, shop.LOG, sinks)
+    workshop.land("orders/1.json", "".join(order(number, 1, text) for number, text in enumerate(HOSTILE)))
+    run(workshop)
+    workshop.land("orders/2.json", order(99, 1, None) + order(100, 1, "last"))
+    run(workshop)
+
+    expected = {str(number): text for number, text in enumerate(HOSTILE)} | {"99": "", "100": "last"}
+    rows = csv_rows(workshop, "plain")
+    assert [row for row in rows if row[0] == "id"] == [["id", "name", "at"]], "one header in one file"
+    assert {row[0]: row[1] for row in rows if row[0] != "id"} == expected
+    assert {row[2] for row in rows if row[0] != "id"} == {"2024-05-01T08:10:00.123456Z"}
+    safe = {row[0]: row[1] for row in csv_rows(workshop, "safe") if row[0] != "id"}
+    changed = {number: text for number, text in safe.items() if text != expected[number]}
+    assert changed == {"0": "'=1+1", "1": "'@x", "8": "'\ttab"}
+    lines = {str(row["id"]): row["name"] for row in json_rows(workshop, "lines")}
+    assert lines == expected | {"99": None}
+    assert missing(workshop) == {}
 
 
-def order(number: int, version: int, name: str, hour: int = 8) -> str:
-    return json.dumps({"id": number, "v": version, "name": name, "at": f"2024-05-01T{hour:02}:10:00.123456Z"}) + "\n"
+def test_folders_of_others_are_left_alone(workshop: Workshop) -> None:
+    shop.declare(workshop, shop.LOG, "  log: {from: silver.log, to: files, format: json, path: mine}\n")
+    theirs = workshop.write("exports/mine/theirs.txt", "theirs")
+    workshop.land("orders/1.json", order(1, 1, "Ann"))
+
+    refused = workshop.run("shop")
+
+    assert refused.status is Status.FAILED
+    assert "PlaceOccupied" in refused.message
+    assert [path.name for path in theirs.parent.iterdir()] == ["theirs.txt"]
+    theirs.unlink()
+    theirs.parent.rmdir()
+    elsewhere = workshop.write("elsewhere/keep.txt", "").parent
+    theirs.parent.symlink_to(elsewhere)
+    assert "leads out of the exports root" in workshop.run("shop").message
+    theirs.parent.unlink()
+    assert run(workshop).status is Status.OK
 
 
-def run(workshop: Workshop) -> RunResult:
-    result = workshop.run("shop")
-    assert result.exit_code in (0, 3), result.message
-    return result
-
-
-def current(workshop: Workshop, path: str) -> Path:
-    return workshop.root / "exports" / path / "current"
-
-
-def parquet_rows(workshop: Workshop, path: str, *columns: str) -> list[tuple[Any, ...]]:
-    rows = dataset.dataset(sorted(current(workshop, path).glob("*.parquet"))).to_table(columns=list(columns)).to_pylist()
-    return sorted(tuple(row.values()) for row in rows)
-
-
-def json_rows(workshop: Workshop, path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for file in sorted(current(workshop, path).glob("*.json")) if file.name[0] != "_" for line in open(file)]
-
-
-def csv_rows(workshop: Workshop, path: str) -> list[list[str]]:
-    return [row for file in sorted(current(workshop, path).glob("*.csv")) for row in csv.reader(open(file, newline=""))]
-
-
-def missing(workshop: Workshop) -> list[int]:
-    return [table["missing"] for table in sum_up(workshop.project.pipelines["shop"], Lake(str(workshop.root / "lake"), "shop"))]
-
-
-def test_what_is_published_is_delivered_once_and_only_what_is_new(workshop: Workshop) -> None:
-    workshop.write("conf/pipelines/shop.yml", PIPELINE)
+def test_rows_that_were_appended_and_are_gone_ask_for_a_new_beginning(workshop: Workshop) -> None:
+    shop.declare(workshop, shop.LOG, "  log: {from: silver.log, to: files, format: json, path: log}\n")
     workshop.land("orders/1.json", order(1, 1, "Ann") + order(2, 1, "Bob"))
-    first = {table.table: table for table in run(workshop).tables}
-    assert run(workshop).status is Status.NOTHING_TO_DO
-    workshop.land("orders/2.json", order(1, 2, "Ann B.") + order(2, 99, "") + order(3, 1, "Cid"))
+    run(workshop)
+    pipeline = workshop.root / "conf/pipelines/shop.yml"
+    pipeline.write_text(pipeline.read_text().replace("log: {from: orders, columns", "log: {from: orders, where: id > 1, columns"))
+    assert rebuild_tables(workshop.project, "shop", PROFILE, ["silver.log"], False, workshop._start).exit_code == 0
 
-    second = {table.table: table for table in run(workshop).tables}
+    refused = workshop.run("shop")
 
-    assert first["sink.log"].counts.inserted == 2
-    assert parquet_rows(workshop, "log", "id", "name") == [(1, "Ann"), (1, "Ann B."), (2, ""), (2, "Bob"), (3, "Cid")]
-    assert [(row["op"], row["id"], row["name"]) for row in json_rows(workshop, "changes")[:2]] == [
-        ("insert", 1, "Ann"),
-        ("insert", 2, "Bob"),
-    ]
-    assert sorted((row["op"], row["id"], row["name"]) for row in json_rows(workshop, "changes")[2:]) == [
-        ("delete", 2, "Bob"),
-        ("insert", 3, "Cid"),
-        ("update", 1, "Ann B."),
-    ]
-    assert sorted(csv_rows(workshop, "out/names")) == [["Ann B.", "1"], ["Cid", "1"], ["name", "n"]]
-    counts = second["sink.changes"].counts
-    assert (counts.rows_in, counts.inserted, counts.updated, counts.deleted, counts.grown) == (3, 1, 1, 1, 0)
-    assert missing(workshop) == [0] * 7
-    assert run(workshop).status is Status.NOTHING_TO_DO
+    assert refused.status is Status.FAILED
+    assert "RowsTakenBack: sink.log: 1 rows" in refused.message
+    assert sorted(row["id"] for row in json_rows(workshop, "log")) == [1, 2]
+    assert "anew" in rebuild_tables(workshop.project, "shop", PROFILE, ["sink.log"], False, workshop._start).message
+    assert [due.why for due in workshop.plan("shop").tables] == ["silver.log has come; everything is to be delivered anew"]
+    run(workshop)
+    assert [row["id"] for row in json_rows(workshop, "log")] == [2]
+    assert missing(workshop) == {}
+    manifest = json.loads((shop.current(workshop, "log") / "_manifest.json").read_text())
+    assert (manifest["rows"], manifest["generation"]) == (1, 3)
