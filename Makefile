@@ -46,7 +46,7 @@ bench: .envs/.setup ## measure: a big load, a small increment, a run with nothin
 setup: .envs/.setup .envs/airflow/.ready ## both environments, the Delta jars and what makes Spark start faster
 
 lock: .envs/uv/.ready ## resolve requirements/*.in again, to the newest versions they allow
-	@for name in uv spark dev java airflow; do echo "locking $$name"; \
+	@for name in uv spark telemetry dev java airflow; do echo "locking $$name"; \
 	  $(UV) --directory requirements pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	    $$name.in --output-file $$name.txt || exit 1; done
 

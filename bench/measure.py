@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT = ROOT / "bench" / "out"
@@ -25,8 +27,20 @@ class Measured:
         return f"{self.seconds:7.1f} s  {self.cpu_seconds:7.1f} CPU s  {self.peak_mb:6.0f} MB"
 
 
-def measure(command: list[str], expected: tuple[int, ...] = (0,), **environ: str) -> Measured:
-    """Run the command in a process group of its own and look at the group until it ends."""
+class Process(NamedTuple):
+    """Of the session that a command leads."""
+
+    pid: int
+    ticks: int
+    kilobytes: int
+    name: str
+    is_leader: bool
+
+
+def measure(
+    command: list[str], expected: tuple[int, ...] = (0,), watch: Callable[[Sequence[Process]], None] | None = None, **environ: str
+) -> Measured:
+    """Run the command in a process group of its own and look at the group until it ends; `watch` looks as well."""
     OUT.mkdir(parents=True, exist_ok=True)
     log = OUT / "last.log"
     with open(log, "wb") as out:
@@ -35,9 +49,11 @@ def measure(command: list[str], expected: tuple[int, ...] = (0,), **environ: str
         peak, cpu, java = 0, {}, False
         while process.poll() is None:
             group = _group(process.pid)
-            cpu.update({pid: ticks for pid, ticks, _, _ in group})
-            java = java or any(name == "java" for _, _, _, name in group)
-            peak = max(peak, sum(kilobytes for _, _, kilobytes, _ in group))
+            cpu.update({each.pid: each.ticks for each in group})
+            java = java or any(each.name == "java" for each in group)
+            peak = max(peak, sum(each.kilobytes for each in group))
+            if watch:
+                watch(group)
             time.sleep(SECONDS_BETWEEN_LOOKS)
         seconds = time.monotonic() - started
     if process.returncode not in expected:
@@ -45,9 +61,9 @@ def measure(command: list[str], expected: tuple[int, ...] = (0,), **environ: str
     return Measured(seconds, sum(cpu.values()) / TICKS, peak * 1024 / 1e6, java, process.returncode)
 
 
-def _group(leader: int) -> list[tuple[int, int, int, str]]:
-    """(pid, CPU ticks, kilobytes, name) of each process in the session that the leader started. Memory that processes share, as a JVM
-    does with a child just before that becomes another program, is shared out among them.
+def _group(leader: int) -> list[Process]:
+    """Each process in the session that the leader started. Memory that processes share, as a JVM does with a child just before that becomes
+    another program, is shared out among them.
     """
     found = []
     for folder in Path("/proc").iterdir():
@@ -61,7 +77,8 @@ def _group(leader: int) -> list[tuple[int, int, int, str]]:
         except (OSError, StopIteration):  # it ended between the listing and the look
             continue
         fields = tail.split()
-        found.append((int(folder.name), int(fields[11]) + int(fields[12]), int(shared_out.split()[1]), head.partition("(")[2]))
+        pid, ticks, kilobytes = int(folder.name), int(fields[11]) + int(fields[12]), int(shared_out.split()[1])
+        found.append(Process(pid, ticks, kilobytes, head.partition("(")[2], is_leader=pid == leader))
     return found
 
 

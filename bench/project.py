@@ -1,10 +1,10 @@
 """Small projects for benchmarks: a folder with a configuration of its own, on this project's environments."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bench.measure import ROOT, Measured, measure
+from bench.measure import ROOT, Measured, Process, measure
 
 LAKEHOUSE = "landing: landing\nlake: lake\nprofile: local\n"
 
@@ -18,10 +18,12 @@ def write_project(home: Path, files: Mapping[str, str]) -> None:
     (home / ".envs").symlink_to(ROOT / ".envs")
 
 
-def run_project(home: Path, pipeline: str, landing: Path | None = None) -> Measured:
+def run_project(
+    home: Path, pipeline: str, landing: Path | None = None, watch: Callable[[Sequence[Process]], None] | None = None, **environ: str
+) -> Measured:
     """Runs a pipeline of the project, over files of its own unless they lie elsewhere."""
-    environ = {"WEIR_HOME": str(home), "WEIR_LANDING": str(landing or home / "landing"), "PYTHONPATH": str(ROOT)}
-    return measure([sys.executable, "-m", "spark_jobs.cli", "run", pipeline], (0,), **environ)
+    places = {"WEIR_HOME": str(home), "WEIR_LANDING": str(landing or home / "landing"), "PYTHONPATH": str(ROOT)}
+    return measure([sys.executable, "-m", "spark_jobs.cli", "run", pipeline], (0,), watch, **places, **environ)
 
 
 def _shipped(path: str) -> str:

@@ -7,40 +7,21 @@ import shutil
 import sys
 from pathlib import Path
 
-import pyarrow.compute as pc
-from deltalake import DeltaTable
-
+from bench.driver_memory import compare_drivers
 from bench.measure import OUT, ROOT, Measured, weir
 from bench.project import run_project, write_project
+from bench.readings import FAILING, GOOD, readings_project, set_aside
 
 HOME = OUT / "quality"
 TABLE = "expectations/retail/silver.orders.yml"
 EXPECTATIONS = ROOT / "bench" / "quality_orders.yml"
-READINGS = """
-pipeline: meters
-sources: {readings: {format: json, path: readings}}
-silver:
-  readings:
-    from: readings
-    columns: {id: bigint, district: string, at: timestamp, kwh: "decimal(9,3)"}
-    key: id
-    event_time: at
-"""
-READING_RULES = """
-expectations:
-  kwh_in_range:
-    {type: expect_column_values_to_be_between, kwargs: {column: kwh, min_value: 0}, on_fail: quarantine, reason: Nobody gives power back.}
-  known_district:
-    {type: expect_column_values_to_match_regex, kwargs: {column: district, regex: "^d[0-9]+$"}, on_fail: quarantine, reason: As on the map.}
-"""
-GOOD, FAILING = ("d{}", "{}"), ("x{}", "-1{}")
-LINES_PER_FILE = 250_000
 
 
 def main(orders: int = 2_000_000, failing: int = 1_000_000) -> None:
     shutil.rmtree(HOME, ignore_errors=True)
     compare_loads(orders)
     compare_batches(failing)
+    compare_drivers((failing // 4, failing // 2, failing))
 
 
 def compare_loads(orders: int) -> None:
@@ -63,9 +44,8 @@ def compare_batches(rows: int) -> None:
     good, failing = _batch("good", rows, *GOOD), _batch("failing", rows, *FAILING)
     print(f"  good          {good}\n  failing       {failing}")
     print(f"  memory: {failing.peak_mb / good.peak_mb:.2f} times the batch of good rows (aim: at most 1.1)")
-    reasons = DeltaTable(HOME / "failing/lake/meters/quarantine/silver.readings").to_pyarrow_table(columns=["reasons"]).column("reasons")
-    with_both = pc.sum(pc.equal(pc.list_value_length(reasons), 2)).as_py()
-    print(f"  set aside: {len(reasons):,}, with both reasons: {with_both:,} (aim: {rows:,})", flush=True)
+    kept, with_both = set_aside(HOME / "failing")
+    print(f"  set aside: {kept:,}, with both reasons: {with_both:,} (aim: {rows:,})", flush=True)
 
 
 def _load(name: str, expectations: dict[str, str], landing: Path) -> Measured:
@@ -76,20 +56,8 @@ def _load(name: str, expectations: dict[str, str], landing: Path) -> Measured:
 
 
 def _batch(name: str, rows: int, district: str, kwh: str) -> Measured:
-    home = HOME / name
-    write_project(home, {"conf/pipelines/meters.yml": READINGS, "expectations/meters/silver.readings.yml": READING_RULES})
-    folder = home / "landing" / "readings"
-    folder.mkdir(parents=True)
-    for start in range(0, rows, LINES_PER_FILE):
-        numbers = range(start, min(start + LINES_PER_FILE, rows))
-        with open(folder / f"{start}.json", "w", encoding="utf-8") as file:
-            file.writelines(_line(number, district.format(number % 40), kwh.format(number % 997)) for number in numbers)
-    return run_project(home, "meters")
-
-
-def _line(number: int, district: str, kwh: str) -> str:
-    at = f"2024-05-{number % 28 + 1:02d}T{number % 24:02d}:00:00Z"
-    return f'{{"id":{number},"district":"{district}","at":"{at}","kwh":{kwh}}}\n'
+    readings_project(HOME / name, rows, district, kwh)
+    return run_project(HOME / name, "meters")
 
 
 if __name__ == "__main__":

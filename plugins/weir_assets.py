@@ -35,7 +35,7 @@ def announce(context: Context, pipeline: str, result: Mapping[str, Any]) -> list
         asset = table_asset(f"{pipeline}.{table['table']}")
         if table["state"] in PUBLISHED and table.get("version") is not None and table["version"] != _last_told(context, asset):
             extra = {name: table.get(name, 0) for name in COUNTS}
-            told = {name: result.get(name) for name in ("run_id", "verdict", "report")}
+            told = {"verdict": table.get("verdict"), **{name: result.get(name) for name in ("run_id", "report")}}
             context["outlet_events"][updates(pipeline)].add(asset, extra={**extra, "version": table["version"], **told})
             announced.append(asset.name)
     return announced

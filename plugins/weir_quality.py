@@ -10,7 +10,8 @@ from urllib.parse import quote
 from airflow.plugins_manager import AirflowPlugin
 
 PREFIX = "/weir"
-NAME = "Data quality"
+NAME, SHORT_NAME = "Data quality", "Quality"
+"""The menu of the UI has room for eight letters."""
 # Relative to the UI's own base, so that they are right behind a URL prefix as well. The UI fills in the names in braces.
 PAGES = {
     "nav": "weir/reports/index.html",
@@ -25,7 +26,9 @@ def view(destination: str, href: str) -> dict[str, Any]:
     """One place in the UI. Each needs a route of its own: Airflow leaves out the second of two with the same."""
     route = "data-quality" if destination == "nav" else f"data-quality-{destination.replace('_', '-')}"
     icons = {"icon": icon("#ffffff", "#44597d"), "icon_dark_mode": icon("#e4e4e7", "none")}
-    return {"name": NAME, "href": href, "destination": destination, "url_route": route, "nav_top_level": destination == "nav", **icons}
+    is_nav = destination == "nav"
+    name = SHORT_NAME if is_nav else NAME
+    return {"name": name, "href": href, "destination": destination, "url_route": route, "nav_top_level": is_nav, **icons}
 
 
 def icon(line: str, inside: str) -> str:

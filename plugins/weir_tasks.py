@@ -15,7 +15,7 @@ from weir_form import Asked
 from weir_operator import HELD, Result, WeirFailedForGood, WeirOperator
 
 RELEASE, SET_ASIDE, STOP = "Release", "Set aside", "Stop"
-COMMANDS = {RELEASE: "release", SET_ASIDE: "set-aside"}
+COMMANDS = {RELEASE: "release", SET_ASIDE: "set-aside", STOP: "hold"}
 REASON = Param("", type="string", maxLength=500, title="Why", description="For those who read it later.")
 
 
@@ -101,16 +101,13 @@ class Decide(HITLOperator):
         if not reason:
             raise WeirFailedForGood(f"{by} chose {choice!r} without a reason, and nothing was done; clear this task to be asked again")
         self.log.info("%s decided: %s, because: %s", by, choice, reason)
-        if choice == STOP:
-            held = held_tables(context, self.run_tasks)
-            message = f"stopped by {by}: {reason}; {_say(held)}; the next run judges the batch again"
-            raise WeirFailedForGood(message, {"held": held, "pipeline": self.pipeline})
-        tables = [entry["table"] for entry in held_tables(context, self.run_tasks)]
-        return {"action": COMMANDS[choice], "tables": tables, "reason": reason, "by": by}
+        return {"action": COMMANDS[choice], "held": held_tables(context, self.run_tasks), "reason": reason, "by": by}
 
 
 class CarryOut(WeirOperator):
-    """Does what was decided, and goes on with the tables below. The decision is recorded in the ledger with who and why."""
+    """Does what was decided, and goes on with the tables below; fails where that was to stop. The decision is recorded in the ledger, with
+    who and why.
+    """
 
     def __init__(self, *, pipeline: str, tables: Sequence[str], decide_task: str, **kwargs: Any) -> None:
         super().__init__(pipeline=pipeline, inlets=table_assets(pipeline, tables), outlets=[updates(pipeline)], **kwargs)
@@ -118,10 +115,13 @@ class CarryOut(WeirOperator):
 
     def execute(self, context: Context) -> list[Result]:
         decision = context["ti"].xcom_pull(task_ids=self.decide_task)
-        results = []
-        for table in decision["tables"]:
+        results, held = [], decision["held"]
+        for table in (entry["table"] for entry in held):
             arguments = [decision["action"], self.pipeline, table, "--reason", decision["reason"], "--by", decision["by"]]
             results.append(tell(self, context, self.weir(context, arguments)))
+        if decision["action"] == COMMANDS[STOP]:
+            message = f"stopped by {decision['by']}: {decision['reason']}; {_say(held)}; the next run judges the batch again"
+            raise WeirFailedForGood(message, {"held": held, "pipeline": self.pipeline})
         return results
 
 

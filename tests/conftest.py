@@ -1,4 +1,4 @@
-"""What tests share: one Spark session for all, and small projects in a temporary folder, run as `weir run` runs them."""
+"""What tests share: one Spark session and one browser for all, and small projects in a temporary folder, run as `weir run` runs them."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from deltalake import DeltaTable
@@ -27,8 +27,27 @@ from spark_jobs.session.settings import Workload, spark_settings
 from spark_jobs.session.start import spark_session
 from tests.airflow.postgres import PostgresMissing, find_binaries, postgres
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from tests.kafka.broker import Broker
+
 ROOT = Path(__file__).resolve().parents[1]
-PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, spark={})
+PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, event_log=False, spark={})
+
+LONGEST_FIRST = ("end_to_end", "faults", "verify", "run", "session", "airflow", "service")
+"""Of two processes that take the files in this order, none is left alone with a long one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: (*LONGEST_FIRST, item.path.parent.name).index(item.path.parent.name))
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM_FLAGS = [
+    "--no-sandbox", "--headless=new", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--disable-quic",
+]  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -43,14 +62,35 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session of a small run, shared: starting one takes longer than most tests. It lives long enough for Java's better compiler."""
+    """The session of an always-on stream, shared: starting one takes longer than most tests. It has its whole heap at once."""
     installed, log = Installation(ROOT), tmp_path_factory.mktemp("spark") / "spark.log"
     more_jars = installed.component_jars(installed.installed_components())
     log4j = ROOT / "conf" / "log4j2.properties"
-    settings = spark_settings(PROFILE, Workload.SMALL, 2, installed.jars, installed.archive, log4j, log, more_jars=more_jars)
-    settings["spark.driver.extraJavaOptions"] = settings["spark.driver.extraJavaOptions"].replace('"-XX:TieredStopAtLevel=1"', "")
+    settings = spark_settings(PROFILE, Workload.STANDING, 2, installed.jars, installed.archive, log4j, log, more_jars=more_jars)
+    settings["spark.driver.extraJavaOptions"] += f' "-Xms{PROFILE.driver_memory}"'
     with spark_session("weir tests", settings, installed.java(), log) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator["Broker"]:
+    """A Kafka broker, shared: it starts in seconds, but not in none."""
+    from tests.kafka.broker import broker
+
+    with broker() as node:
+        yield node
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    from playwright.sync_api import sync_playwright  # half a second, for few tests
+
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium on this machine; Debian has it as `chromium`")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        yield opened
+        opened.close()
 
 
 @pytest.fixture(scope="session")

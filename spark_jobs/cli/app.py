@@ -26,6 +26,10 @@ MAINTAIN_CODES = (
 )
 ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
 PLAN_CODES = "Exit codes: 0 there is work · 1 a table cannot be read · 2 configuration or usage · 3 nothing to do"
+STREAM_CODES = (
+    "Exit codes: 0 stopped by somebody, or ended by itself · 1 gave up · 2 configuration or usage · 5 it is streaming already; "
+    "available-now and once end as `weir run` does"
+)
 TO_REBUILD = "Tables, as in silver.orders; without them those whose definition has changed."
 INCREMENT = "0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows."
 DEFECT = (
@@ -92,6 +96,49 @@ def plan(pipeline: PipelineName, as_json: Json = False) -> None:
     from spark_jobs.cli.plan import plan_command
 
     raise typer.Exit(plan_command(pipeline, as_json))
+
+
+@app.command(epilog=f"Example: weir stream retail --trigger '10 seconds' --listen 9464\n\n{STREAM_CODES}")
+def stream(
+    pipeline: PipelineName,
+    trigger: Annotated[
+        str,
+        typer.Option(metavar="WHEN", help="available-now, once, as-fast-as-possible, or a pause from start to start, as in '30 seconds'."),
+    ] = "as-fast-as-possible",
+    listen: Annotated[
+        str | None, typer.Option(metavar="[HOST:]PORT", help="Answer /health and /metrics there; on loopback unless a host is named.")
+    ] = None,
+    heartbeat: Annotated[Path | None, typer.Option(help="A file that is written at every sign of life.")] = None,
+    stale_after: Annotated[
+        str, typer.Option(metavar="DURATION", help="Without a sign of life for so long /health answers 503.")
+    ] = "15 minutes",
+    give_up_after: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="End with exit code 1 after so many failures in a row; without it, try for ever.")
+    ] = None,
+    profile: ProfileName = None,
+    as_json: Json = False,
+) -> None:
+    """Run increments again and again in one warm session, until it is stopped. Scheduled runs and other commands come in between."""
+    from spark_jobs.cli.stream import stream_command
+
+    raise typer.Exit(stream_command(pipeline, trigger, profile, listen, heartbeat, stale_after, give_up_after, as_json))
+
+
+@app.command(epilog="Example: weir status retail --watch 2\n\nExit codes: 0 shown · 2 configuration or usage")
+def status(
+    pipeline: Annotated[
+        str | None, typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="[PIPELINE]")
+    ] = None,
+    watch: Annotated[float | None, typer.Option(min=0.5, max=3600, metavar="SECONDS", help="Look again so often, until Ctrl-C.")] = None,
+    prometheus: Annotated[bool, typer.Option("--prometheus", help="In Prometheus' text format.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say how the tables stand: their last batch, what waits, how far the watermark is and how big the state. Without Spark."""
+    from spark_jobs.cli.status import status_command
+
+    if (watch is not None) + prometheus + as_json > 1:
+        raise typer.BadParameter("--watch, --prometheus and --json are three ways to show it: choose one")
+    raise typer.Exit(status_command(pipeline, "json" if as_json else "prometheus" if prometheus else "table", watch))
 
 
 @app.command(epilog="Example: weir check\n\nExit codes: 0 all is well · 2 problems were found")
@@ -187,6 +234,14 @@ def set_aside(
     raise typer.Exit(decide_command(pipeline, table, "set_aside", reason, by, profile, as_json))
 
 
+@app.command(epilog=f'Example: weir hold retail silver.orders --reason "the shop looks into it"\n\n{EXIT_CODES}')
+def hold(pipeline: PipelineName, table: HeldTable, reason: DecisionReason, by: DecidedBy = None, as_json: Json = False) -> None:
+    """Leave a batch that its rules hold back as it is, and record who decided so and why. The next run judges it again."""
+    from spark_jobs.cli.decide import decide_command
+
+    raise typer.Exit(decide_command(pipeline, table, "hold", reason, by, None, as_json))
+
+
 @app.command(epilog=f"Example: weir verify retail --select silver.orders --rows 20\n\n{VERIFY_CODES}")
 def verify(
     pipeline: PipelineName,
@@ -240,6 +295,20 @@ def close(
     raise typer.Exit(close_command(pipeline, source, as_json))
 
 
+@app.command(epilog=f"Example: weir propose retail orders --dry-run\n\n{EXIT_CODES}")
+def propose(
+    pipeline: PipelineName,
+    source: Annotated[str, typer.Argument(help="The source to look at.")],
+    table: Annotated[str | None, typer.Option(help="Name of the silver table, instead of the source's.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Look at what has landed and write a silver table with typed columns into the pipeline file, once; from then on they hold."""
+    from spark_jobs.cli.propose import propose_command
+
+    raise typer.Exit(propose_command(pipeline, source, table, dry_run, as_json))
+
+
 @app.command(epilog="Example: weir sample --orders 100000 --answers answers")
 def sample(
     orders: Annotated[int, typer.Option(min=1_000, max=10_000_000, help="Orders of the first load.")] = 1_000,
@@ -254,6 +323,14 @@ def sample(
     from spark_jobs.cli.sample import sample_command
 
     raise typer.Exit(sample_command(orders, increment, seed, defect, landing, answers, as_json))
+
+
+@app.command(epilog="Example: weir history --port 18080\n\nExit codes: 0 ended · 1 the server failed · 3 there is no event log yet")
+def history(port: Annotated[int, typer.Option(min=1024, max=65535, help="Where it answers, on loopback.")] = 18080) -> None:
+    """Show the jobs, stages and plans of runs in Spark's history server. Runs leave them with a profile that has event_log: true."""
+    from spark_jobs.cli.history import history_command
+
+    raise typer.Exit(history_command(port))
 
 
 @app.command(epilog="Example: weir setup --with kafka --with postgres")

@@ -1,17 +1,13 @@
-"""`weir release` and `weir set-aside`: what a person decides about a batch that is held, with the reason."""
-
-from typing import Literal
+"""`weir release`, `weir set-aside` and `weir hold`: what a person decides about a batch that is held, with the reason."""
 
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.run import known_profile, print_result, until_stopped
 from spark_jobs.cli.whoami import known_as, whoami
-from spark_jobs.run.decide import decide
+from spark_jobs.run.decide import Action, decide
 from spark_jobs.run.result import RunResult
 
 
-def decide_command(
-    name: str, table: str, action: Literal["release", "set_aside"], reason: str, by: str | None, profile: str | None, as_json: bool
-) -> int:
+def decide_command(name: str, table: str, action: Action, reason: str, by: str | None, profile: str | None, as_json: bool) -> int:
     def run() -> RunResult:
         project = load_checked(name)
         decided_by = whoami() if by is None else known_as(by)

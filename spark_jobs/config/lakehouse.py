@@ -11,6 +11,7 @@ MASTER = r"^(local(\[(\*|\d+)(,\s*\d+)?\])?|yarn|spark://.+|k8s://.+)$"
 # Settings that would take away a guarantee or that Weir sets from other keys: part of the name, and why.
 REFUSED_SETTINGS = {
     "spark.master": "write it as master: in the profile",
+    "spark.eventlog.": "write it as event_log: in the profile",
     "spark.driver.memory": "write it as driver_memory: in the profile",
     "spark.authenticate.secret": "it would stand on a command line; put it into spark-defaults.conf of the folder SPARK_CONF_DIR",
     "spark.submit.pyfiles": "python tables are read from conf/",
@@ -87,4 +88,5 @@ class Profile(Strict):
     driver_memory: str = Field("2g", pattern=r"^[1-9]\d{0,5}[mg]$", description="memory of the driver, as in 2g or 1500m")
     big_load_from_mb: int = Field(64, ge=0, le=1_000_000, description="runs with more new bytes than this take the big-load settings")
     parallel_tables: int = Field(3, ge=1, le=16, description="tables of a run that work at the same time")
+    event_log: bool = Field(False, description="keep Spark's event log in logs/spark-events; `weir history` shows it")
     spark: dict[SettingName, Setting] = Field(default_factory=dict, description="further Spark settings, which win over Weir's")

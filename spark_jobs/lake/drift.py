@@ -7,6 +7,9 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
+from spark_jobs.lake.scan import scan_pieces
+
+RECORDS_AT_ONCE = 8_192
 DRIFT = pa.schema(
     [("run_id", pa.string()), ("source", pa.string()), ("field", pa.string()), ("kind", pa.string()), ("file", pa.string()),
      ("seen_at", pa.timestamp("us", "UTC"))]
@@ -17,13 +20,15 @@ def read_first_records(bronze: str, files: Sequence[Mapping[str, Any]], lines: i
     """(file, record) of the good records in the first lines of each of these arrivals."""
     import pyarrow.dataset as ds  # takes a third of a second: not for a run with nothing to do
 
-    parts = [file["file_id"] for file in files if file["start_line"]]  # what was appended starts at any line, and is mostly short
-    is_first = (ds.field("_line") <= lines) | ds.field("_file_id").isin(pa.array(parts, pa.string()))
+    is_first = ds.field("_line") <= lines
+    for file in files:  # what was appended, or is a part of a topic, starts at any line
+        if file["start_line"]:
+            is_first |= (ds.field("_file_id") == file["file_id"]) & (ds.field("_line") < file["start_line"] + lines)
     in_chunks = ds.field("_chunk").isin(sorted({file["chunk"] for file in files}))
     is_good = (ds.field("_line") > 0) & ds.field("_problem").is_null()
-    scanner = DeltaTable(bronze).to_pyarrow_dataset().scanner(columns=["_file", "record"], filter=in_chunks & is_good & is_first)
+    asked = ["_line", "_file_id", "_chunk", "_problem"]
     taken: Counter[str] = Counter()
-    for batch in scanner.to_batches():
+    for batch in scan_pieces(bronze, ["_file", "record"], RECORDS_AT_ONCE, in_chunks & is_good & is_first, asked):
         for file, record in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             taken[file] += 1
             if taken[file] <= lines:

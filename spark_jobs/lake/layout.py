@@ -46,6 +46,10 @@ class Lake:
     def lease(self) -> str:
         return f"{self._system}/lease"
 
+    def stream_lease(self) -> str:
+        """Held by the always-on stream of the pipeline, for as long as it lives."""
+        return f"{self._system}/stream"
+
     @property
     def stage(self) -> str:
         return f"{self._system}/rebuild"

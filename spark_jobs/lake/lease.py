@@ -1,17 +1,24 @@
 """One writer per pipeline: a lock of the operating system, which a killed process cannot leave behind.
 
-The JVM inherits the lock's file descriptor, so that a JVM that outlives its parent keeps the lease until it ends.
+The JVM inherits the lock's file descriptor, so that a JVM that outlives its parent keeps the lease until it ends. An always-on stream gives
+the lease back between its increments, so whoever finds it held by one waits for the next gap.
 """
 
 import fcntl
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+STREAM = "weir stream"
+"""What the holder is called that gives the lease back after each increment."""
+PATIENCE_SECONDS, LOOK_SECONDS = 300.0, 0.05
+"""How long others wait for such a gap, and how often they look."""
 
 
 class LeaseHeld(Exception):
@@ -36,11 +43,32 @@ class LeaseLost(Exception):
 
 @dataclass(frozen=True)
 class Lease:
-    """A lease that is held. The JVM inherits its descriptor."""
+    """The lock of a pipeline, and what it is taken for. The JVM inherits its descriptor."""
 
     pipeline: str
     path: str
     descriptor: int
+    what: str
+
+    def take(self, patience: float = PATIENCE_SECONDS) -> bool:
+        """Hold it, or raise LeaseHeld: at once, or after this many seconds where a stream has it. True: another process held it last."""
+        until = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                holder = _read_holder(self.descriptor)
+                if holder.get("what") != STREAM or _has_ended(holder) or time.monotonic() > until:
+                    raise LeaseHeld(self.pipeline, holder) from None
+                time.sleep(LOOK_SECONDS)
+        last = _read_holder(self.descriptor)
+        _write_holder(self.descriptor, self.what)
+        return (last.get("host"), last.get("pid")) != (socket.gethostname(), str(os.getpid()))
+
+    def give_back(self) -> None:
+        """Let others have it until it is taken again, for the JVM that inherited it as well."""
+        fcntl.flock(self.descriptor, fcntl.LOCK_UN)
 
     def check(self) -> None:
         """LeaseLost where the file at the path is no longer the one that is locked: asked before every write."""
@@ -54,17 +82,36 @@ class Lease:
 
 
 @contextmanager
-def hold_lease(path: str, pipeline: str, what: str) -> Iterator[Lease]:
-    """Hold the lease for the block, or raise LeaseHeld at once."""
+def open_lease(path: str, pipeline: str, what: str) -> Iterator[Lease]:
+    """A lease that is still to be taken."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise LeaseHeld(pipeline, _read_holder(descriptor)) from None
-        _write_holder(descriptor, what)
-        yield Lease(pipeline, path, descriptor)
+        yield Lease(pipeline, path, descriptor, what)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def hold_lease(path: str, pipeline: str, what: str) -> Iterator[Lease]:
+    """Hold the lease for the block, or raise LeaseHeld."""
+    with open_lease(path, pipeline, what) as lease:
+        lease.take()
+        yield lease
+
+
+def holder_of(path: str) -> dict[str, str] | None:
+    """Who holds a lease now, taking nothing; None where nobody does."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _read_holder(descriptor)
+    else:
+        return None
     finally:
         os.close(descriptor)
 

@@ -5,6 +5,8 @@ intents: one row per batch before its first write, with the versions that it rea
 is what makes the batch done. definitions: which definition a table's rows follow, and the generation of its checkpoint.
 evidence: batches whose sums did not balance.
 
+progress: how each batch of a stream went, in Spark's own words (query_progress.py).
+
 rules, expectations, gates and decisions tell how batches were judged: see verdicts.py.
 """
 
@@ -24,7 +26,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.seen import Seen
 
 COMMITS_PER_COMPACTION = 100
-NOTES = ("runs", "evidence")
+NOTES = ("runs", "evidence", "progress")
 """What only tells a story: a run that has lost its lease may still say so."""
 
 _TIME = pa.timestamp("us", "UTC")
@@ -49,6 +51,12 @@ SCHEMAS = {
          ("starts_after", pa.string()), ("state", pa.string())]
     ),
     "evidence": pa.schema([*_BATCH, ("kept_at", _TIME), ("inputs", pa.string()), ("message", pa.string())]),
+    "progress": pa.schema(
+        [*_BATCH, ("at", _TIME), ("rows", pa.int64()), ("seconds", pa.float64()), ("input_rate", pa.float64()),
+         ("processed_rate", pa.float64()), ("lag_seconds", pa.float64()), ("backlog_files", pa.int64()), ("backlog_bytes", pa.int64()),
+         ("watermark", _TIME), ("state_rows", pa.int64()), ("state_bytes", pa.int64()), ("dropped_by_watermark", pa.int64()),
+         ("durations", pa.string()), ("offsets", pa.string())]
+    ),
     "rules": pa.schema([("rules", pa.string()), ("table", pa.string()), ("noted_at", _TIME), ("definition", pa.string())]),
     "expectations": pa.schema(
         [*_BATCH, ("judged_at", _TIME), ("rules", pa.string()), ("rule", pa.string()), ("type", pa.string()), ("columns", pa.string()),

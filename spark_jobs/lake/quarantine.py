@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.quarantine_rows import by_value, complete, scan_columns, scan_selected
+from spark_jobs.lake.quarantine_rows import by_value, complete, scan_selected
+from spark_jobs.lake.scan import scan_pieces
 from spark_jobs.lake.selection import Selection
 
 PLACE = ("file_id", "line", "element")
@@ -87,7 +88,7 @@ def find_rows(lake: Lake, table: str, places: Iterable[Place]) -> list[Row]:
         sorted({place[1] for place in wanted})
     )
     is_wanted, found = set(wanted), dict[Place, Row]()
-    for batch in scan_columns(_path(lake, table), SHOWN, RECORDS_AT_ONCE, is_near):
+    for batch in scan_pieces(_path(lake, table), SHOWN, RECORDS_AT_ONCE, is_near):
         places_here = zip(*(batch.column(name).to_pylist() for name in PLACE), strict=True)
         for index in [index for index, place in enumerate(places_here) if place in is_wanted]:
             [row] = complete(batch.slice(index, 1)).to_pylist()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable
 
+from spark_jobs.lake.scan import scan_pieces
 from spark_jobs.lake.selection import OPEN, Selection
 
 ROWS_AT_ONCE = 65_536
@@ -18,20 +18,11 @@ ROWS_AT_ONCE = 65_536
 
 def scan_selected(path: str, columns: tuple[str, ...], selection: Selection) -> Iterator[pa.Table]:
     """The selected rows in pieces, with `state` and `first_seen_at` besides these columns; none where there is no such table."""
-    for batch in scan_columns(path, (*columns, "state", "first_seen_at", "set_aside_at"), ROWS_AT_ONCE):
+    for batch in scan_pieces(path, (*columns, "state", "first_seen_at", "set_aside_at"), ROWS_AT_ONCE):
         rows = complete(batch)
         selected = rows.filter(_is_selected(rows, selection))
         if len(selected):
             yield selected
-
-
-def scan_columns(path: str, columns: tuple[str, ...], size: int, where: Any = None) -> Iterator[pa.RecordBatch]:
-    """These columns, as far as the table has them, in pieces of so many rows; nothing where there is no such table."""
-    if not DeltaTable.is_deltatable(path):
-        return
-    rows = DeltaTable(path).to_pyarrow_dataset()
-    known = [name for name in columns if name in rows.schema.names]
-    yield from rows.scanner(columns=known, filter=where, batch_size=size, batch_readahead=2, fragment_readahead=1).to_batches()
 
 
 def complete(batch: pa.RecordBatch) -> pa.Table:

@@ -16,8 +16,8 @@ from spark_jobs.lake.ledger import BatchId, Ledger, batch_columns, batch_id_of
 
 PASSED, BLOCKED, RELEASED, SET_ASIDE = "passed", "blocked", "released", "set_aside"
 """Verdicts on a batch: it may be published; it is held; a person let it pass; a person put its rows into quarantine."""
-RELEASE, ASIDE, DISCARD = "release", "set_aside", "discard"
-"""What a person may decide."""
+RELEASE, ASIDE, HOLD, DISCARD = "release", "set_aside", "hold", "discard"
+"""What a person may decide; `hold` leaves a batch as it is."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ TITLES = {
     "blocked": ("Held back", "bad", "✗"),
     "released": ("Released", "warn", "!"),
     "release": ("Released", "warn", "!"),
+    "hold": ("Left held", "bad", "✗"),
     "added": ("New, kept in bronze", "info", "+"),
     "missing": ("Missing, NULL in its rows", "warn", "-"),
 }

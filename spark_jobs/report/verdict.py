@@ -13,13 +13,21 @@ from spark_jobs.report.facts import (
     Run,
     Step,
     TableFact,
+    TableState,
     Verdict,
 )
 from spark_jobs.report.figures import count, cut
 
 NAMED = 3
 WHY_LENGTH = 300
-DECIDED = {"release": "released", "set_aside": "set aside"}
+OUTCOMES = {
+    TableState.FAILED: Outcome.FAILED,
+    TableState.HELD_BACK: Outcome.HELD_BACK,
+    TableState.STOPPED: Outcome.UNFINISHED,
+    TableState.NOT_REACHED: Outcome.UNFINISHED,
+}
+"""Of tables that did not come to their end."""
+DECIDED = {"release": "released", "set_aside": "set aside", "hold": "left held"}
 
 
 def judge_run(
@@ -54,6 +62,14 @@ def judge_run(
     if notes:
         return Verdict(Outcome.WARNINGS, "Everything was published, but some of it needs a look.", notes)
     return Verdict(Outcome.GOOD, _why_good(tables))
+
+
+def judge_table(table: TableFact, gates: Sequence[GateFact], balance: Sequence[Balance]) -> Outcome:
+    """Of one table in the run, by what concerns it alone."""
+    is_missing = any(entry.missing for entry in balance if entry.table == table.name)
+    if is_missing or table.state in OUTCOMES:
+        return Outcome.FAILED if is_missing else OUTCOMES[table.state]
+    return Outcome.WARNINGS if any(_notes([table], [gate for gate in gates if gate.table == table.name], [], [])) else Outcome.GOOD
 
 
 def rules_in(tables: Iterable[TableFact], state: RuleState) -> list[tuple[str, RuleFact]]:
@@ -92,7 +108,8 @@ def _steps_blocked(pipeline: str, blocked: Sequence[GateFact], decisions: Sequen
         known = decided.get((gate.table, gate.batch))
         if known:
             steps.append(Step(f"{gate.table} was {DECIDED.get(known.action, known.action)} since, by {known.decided_by}: {known.reason}"))
-            continue
+            if known.action != "hold":
+                continue
         steps += [
             Step("If the data or the rule is wrong: mend it, and run again", f"weir run {pipeline}"),
             Step("If the data is right all the same: publish it", f'weir release {pipeline} {gate.table} --reason "…"'),
@@ -115,9 +132,10 @@ def _notes(
             rows = f"{count(table.counts.quarantined, 'row was', 'rows were')} set aside in quarantine"
             yield f"{table.name}: {what if table.name.startswith('bronze.') else rows}."
     for gate in gates:
-        if gate.verdict in ("released", "set_aside"):
-            done = "published by a person's decision" if gate.verdict == "released" else "set aside by a person's decision"
-            yield f"{gate.table}: {count(gate.rows, 'row was', 'rows were')} {done}."
+        if gate.verdict == "released":
+            yield f"{gate.table}: {count(gate.rows, 'row was', 'rows were')} published by a person's decision."
+        elif gate.verdict == "set_aside":  # their number is that of the rows in quarantine
+            yield f"{gate.table}: a batch was set aside by a person's decision."
     new = [found for found in drift if found.is_new]
     if new:
         yield f"{count(len(new), 'field')} of the feeds came or went: {_list(f'{found.source}.{found.field}' for found in new)}."

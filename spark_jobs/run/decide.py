@@ -1,4 +1,6 @@
-"""What a person decides about a batch that is held: its rows are published all the same, or go into quarantine. Then the run goes on."""
+"""What a person decides about a batch that is held: its rows are published all the same, or go into quarantine, and the run goes on. Or it
+stays held.
+"""
 
 import uuid
 from datetime import UTC, datetime
@@ -9,11 +11,12 @@ from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, hold_lease
-from spark_jobs.lake.verdicts import ASIDE, Decision, Verdict, Verdicts
+from spark_jobs.lake.verdicts import ASIDE, HOLD, Decision, Verdict, Verdicts
 from spark_jobs.run.pipeline import run_pipeline
 from spark_jobs.run.plan import Plan, make_plan, with_below
 from spark_jobs.run.result import RunResult, Start, Status
 
+Action = Literal["release", "set_aside", "hold"]
 HAS_ROWS_OF_ITS_OWN = ("stream", "release", "replay")
 """Steps whose rows can be put into quarantine. What others publish is made of rows that stand in tables already."""
 
@@ -23,12 +26,12 @@ def decide(
     name: str,
     profile: Profile,
     table: str,
-    action: Literal["release", "set_aside"],
+    action: Action,
     decided_by: str,
     reason: str,
     start: Start | None = None,
 ) -> RunResult:
-    """Record the decision about the batch of this table that is held, and bring the table and those below it up to date."""
+    """Record the decision about the batch of this table that is held; unless it stays so, bring the table and those below it up to date."""
     lake = Lake(project.lake, name)
     plan = make_plan(project.pipelines[name], project.conf, lake)
     if table not in plan.tables:
@@ -46,6 +49,8 @@ def decide(
             verdicts.decide(f"decision-{uuid.uuid4().hex[:8]}", decision, datetime.now(UTC))
     except LeaseHeld as other:
         return RunResult(name, Status.LEASED, str(other))
+    if action == HOLD:
+        return RunResult(name, Status.OK, f"{table} stays held, which is written down; the next run judges the batch again")
     return run_pipeline(project, name, profile, with_below(plan, [table]), start=start)
 
 

@@ -33,6 +33,7 @@ class Execution:
     def __init__(self, plan: Plan, consumed: dict[str, dict[str, Any]], progress: Progress) -> None:
         self.plan, self.consumed, self.progress = plan, consumed, progress
         self.notes: list[str] = []
+        self.batch_progress: list[dict[str, Any]] = []
         self.is_cut = False
         self.runs = {table: TableRun(table) for table in plan.tables}
         self.started: dict[str, float] = {}
@@ -46,6 +47,10 @@ class Execution:
         corrected = run.corrected + (counts.updated if is_correction else 0)
         self._change(batch.table, batches=run.batches + 1, counts=run.counts + added, corrected=corrected)
 
+    def on_progress(self, rows: list[dict[str, Any]]) -> None:
+        with self.lock:
+            self.batch_progress += rows
+
     def warn(self, line: str) -> None:
         """Tell of something that a person should know, and that stops nothing."""
         with self.lock:
@@ -55,7 +60,9 @@ class Execution:
     def run(self, order: RunOrder, spark: SparkSession) -> list[TableRun]:
         """Bring every table of the plan up to date; a table whose input failed is not reached."""
         batch_settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
-        context = RunContext(order, spark, batch_settings, self.on_batch, self.warn, Verdicts(order.ledger), self.progress.say)
+        context = RunContext(
+            order, spark, batch_settings, self.on_batch, self.on_progress, self.warn, Verdicts(order.ledger), self.progress.say
+        )
         create_dimensions(context, self.plan.tables)
         waiting = dict(self.plan.tables)
         running: dict[Future[None], str] = {}
@@ -119,7 +126,9 @@ class Execution:
         reconcile(context.order, table)
         seconds = time.monotonic() - self.started[table]
         if not self.plan.lake.staged:  # what a generation consumed is noted when it goes live
-            context.order.ledger.write_table(context.order.run_id, table, seconds, inputs, version, run.batches, run.counts)
+            context.order.ledger.write_table(
+                context.order.run_id, table, seconds, self.plan.reached(table, inputs), version, run.batches, run.counts
+            )
         self._change(table, state=State.DONE, version=version)
 
     def _change(self, table: str, **values: Any) -> None:

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.config import Project
+from spark_jobs.config.graph import order_tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
-from spark_jobs.lake.ledger import SWAPPING
+from spark_jobs.lake.ledger import SWAPPING, Ledger
 from spark_jobs.lake.needs import Need, first_in_need
 from spark_jobs.lake.upkeep import (
     Files,
@@ -32,7 +33,7 @@ from spark_jobs.lake.upkeep import (
 )
 from spark_jobs.run import housekeeping
 from spark_jobs.run.failure import first_line, keep_trace_outside
-from spark_jobs.run.plan import Plan, make_plan
+from spark_jobs.run.plan import AFTER, Plan, make_plan
 from spark_jobs.run.result import EXIT_CODES, Status
 
 AT_LEAST = 2
@@ -200,7 +201,22 @@ class _Upkeep:
             return [Need(f"bronze.{name}", self.consumed.get(f"bronze.{name}", {}).get("arrivals") or -1, is_whole=False)]
         readers = [reader for reader, inputs in self.plan.tables.items() if table in inputs]
         needs = [Need(reader, -1 if (since := self.consumed.get(reader, {}).get(table)) is None else since) for reader in readers]
-        for (owner, step, generation, number), intent in self.plan.ledger.open_intents().items():
-            if generation == self.plan.generation(owner) and isinstance(since := intent.inputs.get(table), int):
-                needs.append(Need(f"batch {number} of {owner} ({step}), begun {intent.begun_at:%Y-%m-%d %H:%M} and not ended,", since))
-        return needs
+        return [*needs, *_cut_batches(self.plan.ledger, table), *self._needs_of_others(f"{self.plan.pipeline.name}.{table}")]
+
+    def _needs_of_others(self, table: str) -> Iterator[Need]:
+        """Batches of other pipelines that read the table, cut ones and those at work now. A reader that is merely behind needs none of the
+        old files: where changes are no longer kept, it takes the table as it stands.
+        """
+        for name, pipeline in self.project.pipelines.items():
+            if any(table in inputs for inputs in order_tables(pipeline, self.project.conf).values()):
+                yield from _cut_batches(Ledger(Lake(self.project.lake, name)), table, f"{name}.")
+
+
+def _cut_batches(ledger: Ledger, table: str, prefix: str = "") -> Iterator[Need]:
+    """Batches that were begun and not ended, of tables as they stand: they need the version that they read, and the changes up to it."""
+    live = ledger.live_definitions()
+    for (owner, step, generation, number), intent in ledger.open_intents().items():
+        read, after = intent.inputs.get(table), intent.inputs.get(AFTER)
+        if isinstance(read, int) and generation == (live[owner].generation if owner in live else 1):
+            who = f"batch {number} of {prefix}{owner} ({step}), begun {intent.begun_at:%Y-%m-%d %H:%M} and not ended,"
+            yield Need(who, min(read, after) if isinstance(after, int) else read)

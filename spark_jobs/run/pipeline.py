@@ -1,7 +1,7 @@
 """`weir run`: registers what landed, finds what is due, and only then starts Spark. What leaves: a RunResult, never a traceback."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 from spark_jobs.config import Project
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
+from spark_jobs.landing.arrivals import Row
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
+from spark_jobs.landing.streams import broker_settings, register_stream
 from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import Errand, RunOrder, new_order, note_run
@@ -44,19 +47,35 @@ def run_pipeline(
     `errand` is what else to do with rows in quarantine, `files_per_batch` what new chunks are cut to instead of what the sources say.
     """
     lake = Lake(project.lake, name)
-    pipeline = project.pipelines[name]
-    make_plan(pipeline, project.conf, lake, select, layer)  # what is asked for is there: said even while another run holds the pipeline
+    make_plan(project.pipelines[name], project.conf, lake, select, layer)  # what is asked for is there: said even while another run is on
     try:
         with hold_lease(lake.lease(), name, "weir run") as lease:
-            cut = _finish_rebuild(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
-            stopping.check()
-            if cut and cut.status is Status.FAILED:
-                return cut
-            plan = make_plan(pipeline, project.conf, lake, select, layer)
-            result = _run_held(project, profile, plan, lease, start, errand, files_per_batch)
-            return cut if cut and result.status is Status.NOTHING_TO_DO else result
+            return run_increment(project, name, profile, lease, select, layer, start, errand, files_per_batch)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
+
+
+def run_increment(
+    project: Project,
+    name: str,
+    profile: Profile,
+    lease: Lease,
+    select: Collection[str] = (),
+    layer: str | None = None,
+    start: Start | None = None,
+    errand: Errand | None = None,
+    files_per_batch: int | None = None,
+) -> RunResult:
+    """The same by a holder of the lease."""
+    pipeline, lake = project.pipelines[name], Lake(project.lake, name)
+    try:
+        cut = _finish_rebuild(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
+        stopping.check()
+        if cut and cut.status is Status.FAILED:
+            return cut
+        plan = make_plan(pipeline, project.conf, lake, select, layer)
+        result = _run_held(project, profile, plan, lease, start, errand, files_per_batch)
+        return cut if cut and result.status is Status.NOTHING_TO_DO else result
     except NotBegun as stopped:
         return RunResult(name, Status.STOPPED, say_stopped(stopped.why))
     except ConfigError:
@@ -87,7 +106,7 @@ def _run_held(
 ) -> RunResult:
     started, name = time.monotonic(), plan.pipeline.name
     check_definitions(plan)
-    warnings = _register(project, plan, lease, files_per_batch)
+    plan, warnings = _register(project, plan, lease, files_per_batch)
     due, consumed = due_tables(plan)
     if not due and errand is None:
         standing = tuple(TableRun(table, State.UP_TO_DATE, version=plan.version(table)) for table in plan.tables)
@@ -102,8 +121,10 @@ def _run_held(
     note_run(order, "started")
     warnings = (*warnings, *notes)
     status, message, execution = _execute(order, consumed, warnings, start)
+    if execution.batch_progress:
+        order.ledger.append("progress", execution.batch_progress)
     note_run(order, "ended", status, message)
-    report, verdict, problems = _report(order)
+    report, verdict, problems = _report(order, execution.runs)
     warnings = (*warnings, *problems, *execution.notes)
     seconds, tables = time.monotonic() - started, tuple(execution.runs.values())
     return RunResult(name, status, message, order.run_id, seconds, tables, warnings, report, verdict)
@@ -115,11 +136,15 @@ def _note_rules(project: Project, plan: Plan) -> list[str]:
     return [f"{table}: {said} (`{rebuild} {table}` judges them anew)" for table in note_rules(project, plan)]
 
 
-def _report(order: RunOrder) -> tuple[str | None, str | None, list[str]]:
-    """Write the page about this run: gives its place below the reports, its verdict, and what was in the way, which fails no run."""
+def _report(order: RunOrder, runs: Mapping[str, TableRun]) -> tuple[str | None, str | None, list[str]]:
+    """Write the page about this run: gives its place below the reports, its verdict, and what was in the way, which fails no run.
+
+    The verdict on each table alone is noted with what it did.
+    """
     if not order.project.lakehouse.keep_reports:
         return None, None, []
     from spark_jobs.report.collect import collect_report
+    from spark_jobs.report.verdict import judge_table
     from spark_jobs.report.write import write_collected
 
     try:
@@ -129,20 +154,28 @@ def _report(order: RunOrder) -> tuple[str | None, str | None, list[str]]:
         keep_trace(order.log_file, "the report", error)
         said = f"the report could not be written: {first_line(error)}; `weir report {order.plan.pipeline.name}` tries again"
         return None, None, [said]
+    for table in report.tables:
+        if table.name in runs:
+            runs[table.name].verdict = judge_table(table, report.gates, report.balance).value
     return page.relative_to(order.project.reports).as_posix(), report.verdict.outcome.value, []
 
 
-def _register(project: Project, plan: Plan, lease: Lease, files_per_batch: int | None) -> tuple[str, ...]:
-    """Register what landed for the sources in this plan; what was not taken becomes a warning."""
-    warnings, consumed = [], plan.ledger.consumed_inputs()
+def _register(project: Project, plan: Plan, lease: Lease, files_per_batch: int | None) -> tuple[Plan, tuple[str, ...]]:
+    """Register what landed for the sources in this plan; what was not taken becomes a warning. Of streams the plan knows what is new."""
+    warnings, consumed, ahead = list[str](), plan.ledger.consumed_inputs(), dict[str, list[Row]]()
     for name, source in plan.pipeline.sources.items():
         table = f"bronze.{name}"
-        if table in plan.tables:
+        if table in plan.tables and not isinstance(source, FileSource):
+            feed = make_feed(plan.lake, project.landing, name, source, lease.check)
+            ahead[name] = register_stream(
+                feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"), broker_settings(project, source)
+            )
+        elif table in plan.tables:
             chosen = source if files_per_batch is None else source.model_copy(update={"files_per_batch": files_per_batch})
             feed = make_feed(plan.lake, project.landing, name, chosen, lease.check)
             found = register_arrivals(feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"))
             warnings += _not_taken(name, found)
-    return tuple(warnings)
+    return replace(plan, ahead=ahead), tuple(warnings)
 
 
 def _not_taken(source: str, found: Arrivals) -> list[str]:

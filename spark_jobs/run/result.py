@@ -65,7 +65,7 @@ class Held:
 
 @dataclass
 class TableRun:
-    """What one table did in this run so far."""
+    """What one table did in this run so far; `verdict` is the outcome of it alone, None where no page was written."""
 
     table: str
     state: State = State.WAITING
@@ -76,10 +76,12 @@ class TableRun:
     version: int | None = None
     error: str | None = None
     held: Held | None = None
+    verdict: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         numbers = {**self.counts.as_dict(), "corrected": self.corrected, "seconds": round(self.seconds, 2), "version": self.version}
-        return {"table": self.table, "state": self.state.value, "batches": self.batches, **numbers, "error": self.error}
+        said = {"error": self.error, "verdict": self.verdict}
+        return {"table": self.table, "state": self.state.value, "batches": self.batches, **numbers, **said}
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,28 @@ from spark_jobs.session.start import spark_session
 MEGABYTE = 1024 * 1024
 
 
+def is_big(order: RunOrder, consumed: dict[str, dict[str, Any]]) -> bool:
+    """Whether the run has so much to read that the settings for small runs would slow it down."""
+    return order.plan.due_bytes(consumed) > order.profile.big_load_from_mb * MEGABYTE
+
+
 @contextmanager
 def start_session(order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Iterator[SparkSession]:
     """A session of the run's own, which holds the run's lease."""
+    with session_for(order, Workload.BIG if is_big(order, consumed) else Workload.SMALL) as spark:
+        yield spark
+
+
+@contextmanager
+def session_for(order: RunOrder, workload: Workload) -> Iterator[SparkSession]:
     installed = Installation(order.project.root)
     installed.check()
     more_jars = installed.component_jars(order.plan.pipeline.components)
     stopping.begin_work()
     stopping.check()
-    is_big = order.plan.due_bytes(consumed) > order.profile.big_load_from_mb * MEGABYTE
     settings = spark_settings(
         order.profile,
-        Workload.BIG if is_big else Workload.SMALL,
+        workload,
         os.cpu_count() or 1,
         installed.jars,
         installed.archive,

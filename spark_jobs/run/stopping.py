@@ -50,6 +50,11 @@ def check() -> None:
         raise NotBegun(_state.why)
 
 
+def pause(seconds: float) -> None:
+    """Wait, but no longer than until a stop is asked for."""
+    _state.asked.wait(seconds)
+
+
 def say_stopped(why: str, done: str = "nothing was begun") -> str:
     return f"stopped by {why}: {done}; what is published stays: run again to go on"
 

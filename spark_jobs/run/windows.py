@@ -17,11 +17,9 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
 from spark_jobs.run.context import RunContext
-from spark_jobs.run.plan import IDENTITIES
+from spark_jobs.run.plan import AFTER, IDENTITIES
 
 CLOSE, CHANGES = "close", "changes"
-AFTER = "after"
-"""Among the inputs of a batch of changes: the version after which they begin; None for a batch of all that is there."""
 
 
 def window_table(pipeline: Pipeline, name: str, gold: Gold) -> WindowTable:

@@ -1,6 +1,7 @@
 """Every Spark setting that Weir makes, in one place. A run takes the small or the big set by the size of its work.
 
 Small runs are all start-up, planning and commits: no code generation, the quick compiler only, one partition. Big loads are the opposite.
+An always-on stream does small runs, and lives long enough for Java's better compiler.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from spark_jobs.config.lakehouse import Profile
 class Workload(StrEnum):
     SMALL = "small"
     BIG = "big"
+    STANDING = "standing"
 
 
 CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing"
@@ -49,11 +51,16 @@ SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.buffer.pageSize": "1m",  # else it is a share of the heap, many MB, for every sort, hash map and broadcast of a few rows
+    "spark.sql.ui.explainMode": "simple",  # the plan of every query is written out for a UI that is off
 }
 BIG = {"spark.sql.adaptive.enabled": "true", "spark.databricks.delta.snapshotPartitions": "2"}
-# The quick compiler alone gets 48 MB for its code, and a twelfth of a run's CPU time goes into sweeping them.
+# The quick compiler alone gets 48 MB for its code, and a twelfth of a run's CPU time goes into sweeping them. Classes get 21 MB until
+# the whole heap is collected for their sake: five times in a cold run.
 SMALL_JVM = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:-UseCodeCacheFlushing", "-XX:+UseSerialGC"]
+SMALL_JVM += ["-XX:MetaspaceSize=256m"]
 BIG_JVM = ["-XX:+UseParallelGC"]
+JVM = {Workload.SMALL: SMALL_JVM, Workload.BIG: BIG_JVM, Workload.STANDING: SMALL_JVM[1:]}
 
 PER_BATCH = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
 """A query takes these from its checkpoint, as they were at its first run: each batch sets them again."""
@@ -73,8 +80,8 @@ def spark_settings(
     """The settings of one run; those of the profile win. `more_jars` are for what the pipeline needs beside Delta: Spark ships them to
     the executors by itself.
     """
-    small = workload is Workload.SMALL
-    jvm = [*(SMALL_JVM if small else BIG_JVM), f"-Dlog4j2.configurationFile={log4j}", f"-Dweir.log={log_file}", "-Duser.timezone=UTC"]
+    small = workload is not Workload.BIG
+    jvm = [*JVM[workload], f"-Dlog4j2.configurationFile={log4j}", f"-Dweir.log={log_file}", "-Duser.timezone=UTC"]
     jvm += ["-Djdk.lang.Process.launchMechanism=VFORK"]  # Hadoop starts a process for each file that it makes in a folder
     if record:
         jvm += [f"-XX:ArchiveClassesAtExit={record}"]
@@ -89,9 +96,18 @@ def spark_settings(
         "spark.driver.extraClassPath": f"{jars}/*",
         "spark.driver.extraJavaOptions": " ".join(f'"{option}"' for option in jvm),
     }
+    if profile.event_log:
+        settings |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": event_log_folder(log_file.parents[1]).as_uri()}
     if more_jars:
         settings["spark.jars"] = ",".join(str(jar) for jar in more_jars)
     return settings | {name: str(value) for name, value in profile.spark.items()}
+
+
+def event_log_folder(logs: Path) -> Path:
+    """Where Spark's event logs are, beside the logs of runs; Spark wants it to be there."""
+    folder = logs.absolute() / "spark-events"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _executors(small: bool, jars: Path, log4j: Path) -> dict[str, str]:

@@ -42,7 +42,7 @@ def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Pat
     try:
         yield SparkSession(context)
     finally:
-        context.stop()
+        _stop_context(context)
         _end_jvm(gateway)
 
 
@@ -64,6 +64,14 @@ def _start_context(gateway: object, conf: SparkConf, master: str, log_file: Path
             raise
         _end_jvm(gateway)
         raise ClusterUnreachable(master, log_file) from error
+
+
+def _stop_context(context: SparkContext) -> None:
+    """A JVM that is gone cannot be asked to stop, which PySpark finds out before it has put away its own things: so once more."""
+    try:
+        context.stop()
+    except (OSError, Py4JError):
+        context.stop()
 
 
 def _end_jvm(gateway: object) -> None:

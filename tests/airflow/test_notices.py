@@ -2,33 +2,15 @@
 
 import json
 import socketserver
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from email import message_from_bytes, policy
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any
 
 import pytest
 
 from spark_jobs.demo.airflow import Airflow
 from tests.airflow.conftest import run_inside
+from tests.airflow.webhook import serving, webhook
 
 pytestmark = pytest.mark.airflow
-
-
-class Hook(BaseHTTPRequestHandler):
-    """Keeps the JSON that is posted."""
-
-    posted: list[dict[str, Any]]
-
-    def do_POST(self) -> None:
-        self.posted.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-        self.send_response(204)
-        self.end_headers()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing."""
 
 
 class Mailbox(socketserver.StreamRequestHandler):
@@ -48,33 +30,20 @@ class Mailbox(socketserver.StreamRequestHandler):
                 return
 
 
-@contextmanager
-def serving(server: socketserver.TCPServer) -> Iterator[int]:
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 def test_a_failure_and_a_missed_deadline_are_told_to_the_webhook_and_by_mail(airflow: Airflow) -> None:
-    posted: list[dict[str, Any]] = []
     mails: list[bytes] = []
-    web = HTTPServer(("127.0.0.1", 0), type("Kept", (Hook,), {"posted": posted}))
     post = socketserver.ThreadingTCPServer(("127.0.0.1", 0), type("Kept", (Mailbox,), {"mails": mails}))
 
-    with serving(web) as web_port, serving(post) as mail_port:
+    with webhook() as hook, serving(post) as mail_port:
         smtp = {"disable_ssl": True, "disable_tls": True, "from_email": "weir@example.com", "retry_limit": 1}
         connections = {
-            "AIRFLOW_CONN_ALARM": json.dumps({"conn_type": "http", "host": f"http://127.0.0.1:{web_port}"}),
+            "AIRFLOW_CONN_ALARM": json.dumps({"conn_type": "http", "host": hook.url}),
             "AIRFLOW_CONN_SMTP_DEFAULT": json.dumps({"conn_type": "smtp", "host": "127.0.0.1", "port": mail_port, "extra": smtp}),
         }
         told = json.loads(run_inside(airflow, "send_notices.py", settings=connections))
 
     assert told["deadline"] == [True, None]
-    failure, deadline = posted
+    failure, deadline = hook.posted
     assert {name: failure[name] for name in ("pipeline", "task", "tables", "rules", "rows_held", "report")} == {
         "pipeline": "retail",
         "task": "run",

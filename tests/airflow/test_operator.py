@@ -109,17 +109,19 @@ def test_a_form_that_contradicts_itself_is_refused_before_anything_runs(airflow:
 def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_without_a_reason(airflow: Airflow) -> None:
     told = json.loads(run_inside(airflow, "answer_question.py"))
 
-    decided = {"tables": ["silver.readings"], "reason": "a sale", "by": "ada"}
-    assert told["Release"] == {"result": {"action": "release", **decided}}
-    assert told["Set aside"] == {"result": {"action": "set-aside", **decided}}
-    assert told["Stop"]["is_final"]
-    assert told["Stop"]["text"].startswith("stopped by ada: a sale; silver.readings: 3 rows are held")
+    for choice, action in (("Release", "release"), ("Set aside", "set-aside"), ("Stop", "hold")):
+        decided = told[choice]["result"]
+        assert (decided["action"], decided["reason"], decided["by"]) == (action, "a sale", "ada")
+        assert [entry["table"] for entry in decided["held"]] == ["silver.readings"]
     for missing in ("no reason", "no form"):
         assert told[missing]["is_final"]
         assert "without a reason, and nothing was done" in told[missing]["text"]
     assert told["nobody"]["is_final"]
     assert "nobody decided within 1 day" in told["nobody"]["text"]
-    assert told["carried out"] == [["silver.readings", "--reason", "a sale", "--by", "ada", "--json"]]
+    assert told["carried out"]["Set aside"] == [["silver.readings", "--reason", "a sale", "--by", "ada", "--json"]]
+    stopped = told["carried out"]["Stop"]
+    assert stopped["text"].startswith("stopped by ada: a sale; silver.readings: 3 rows are held")
+    assert [entry["rules"] for entry in stopped["held"]] == [["usual_volume"]], "which the notice names"
 
 
 def xcoms(airflow: Airflow, dag: str) -> dict[str, Any]:

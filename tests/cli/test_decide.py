@@ -1,4 +1,4 @@
-"""`weir release`, `weir set-aside` and `weir quarantine replay` and `discard`, as far as they go without Spark."""
+"""`weir release`, `weir set-aside`, `weir hold`, `weir quarantine replay` and `discard`, as far as they go without Spark."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from spark_jobs.cli.app import app
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.lake.verdicts import BLOCKED, Verdict, Verdicts
+from spark_jobs.lake.verdicts import BLOCKED, Decision, Verdict, Verdicts
 from spark_jobs.run.result import RunResult, Status
 from tests.conftest import Workshop
 
@@ -45,7 +45,7 @@ def hold(shop: Workshop, table: str) -> None:
     Verdicts(Ledger(Lake(shop.project.lake, "shop"))).write(verdict, "0123456789ab", 7)
 
 
-@pytest.mark.parametrize("command", ["release", "set-aside"])
+@pytest.mark.parametrize("command", ["release", "set-aside", "hold"])
 def test_where_nothing_is_held_there_is_nothing_to_decide(weir: Weir, shop: Workshop, command: str) -> None:
     nothing = weir(command, "shop", "silver.orders", "--reason", "right", "--json")
     hold(shop, "gold.per_hour")
@@ -83,6 +83,23 @@ def test_who_decided_is_recorded_as_it_was_given(weir: Weir, shop: Workshop, mon
 
     [decision] = Ledger(Lake(shop.project.lake, "shop")).rows("decisions")
     assert (decision["decided_by"], decision["reason"]) == ("Ada of the[31m shop", "right")
+
+
+def test_a_batch_that_is_left_held_stays_so_with_who_decided_it_and_a_later_decision_counts(
+    weir: Weir, shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hold(shop, "gold.per_hour")
+    monkeypatch.setattr("spark_jobs.run.decide.run_pipeline", lambda *_, **__: RunResult("shop", Status.OK, "done"))
+
+    left = weir("hold", "shop", "gold.per_hour", "--reason", "the shop looks into it", "--by", "ada", "--json")
+
+    verdicts = Verdicts(Ledger(Lake(shop.project.lake, "shop")))
+    held = verdicts.held("gold.per_hour", 1)
+    assert (left.exit_code, json.loads(left.stdout)["status"]) == (0, "ok")
+    assert held is not None
+    assert verdicts.decision(held.batch_id) == Decision(held.batch_id, "hold", ("usual_mean",), "ada", "the shop looks into it")
+    assert weir("release", "shop", "gold.per_hour", "--reason", "right", "--by", "bob").exit_code == 0
+    assert getattr(verdicts.decision(held.batch_id), "action", None) == "release"
 
 
 def test_a_rebuild_of_all_tables_names_none_and_needs_some(weir: Weir) -> None:

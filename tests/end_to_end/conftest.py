@@ -1,4 +1,4 @@
-"""A real Airflow on a real PostgreSQL, with two small pipelines whose tasks run real Spark, and a browser."""
+"""A real Airflow on a real PostgreSQL, with small pipelines whose tasks run real Spark, and a web server that gets its notices."""
 
 import json
 import os
@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
 
 from spark_jobs.service.keys import USER
 from spark_jobs.service.start import start_service
 from spark_jobs.service.stop import stop_service
 from tests.airflow.postgres import PostgresMissing, find_binaries, postgres
+from tests.airflow.webhook import Webhook, webhook
 from tests.conftest import ROOT, weir_environ
 from tests.end_to_end.live_airflow import LiveAirflow
-from tests.report.conftest import CHROMIUM, FLAGS
 
 METERS = """
 pipeline: {name}
@@ -22,6 +21,7 @@ description: Readings of meters.
 owner: grid
 tags: [grid]
 tasks: pipeline
+{more}
 schedule: {schedule}
 sources: {{readings: {{format: csv, path: {name}}}}}
 silver:
@@ -54,11 +54,16 @@ expectations:
     on_fail: block
     reason: A mean of more than 100 kWh is in another unit.
 """
+NOTIFY = "notify: {webhook: alarm}"
+STALLED = "stalled"
+"""A gold table whose batches stall, until the file GO is there."""
+GO = "go"
+IN_TIME = "timeout: 60 seconds\ndeadline: 5 seconds\nretries: 0\n"
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pipelines `meters`, started by hand, `killed`, started every day, and `board`, which follows `meters`."""
+    """The pipelines `meters`, `marked` and `slow`, started by hand, `killed`, started every day, and `board`, which follows `meters`."""
     root = tmp_path_factory.mktemp("live")
     for name in ("dags", "plugins", ".envs"):
         (root / name).symlink_to(ROOT / name)
@@ -66,8 +71,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "conf/lakehouse.yml": "landing: landing\nlake: lake\nmaintenance: null\n",
         "conf/profiles/local.yml": (ROOT / "conf" / "profiles" / "local.yml").read_text(encoding="utf-8"),
         "conf/log4j2.properties": (ROOT / "conf" / "log4j2.properties").read_text(encoding="utf-8"),
-        "conf/pipelines/meters.yml": METERS.format(name="meters", schedule="null"),
-        "conf/pipelines/killed.yml": METERS.format(name="killed", schedule='"@daily"').replace("csv,", "csv, files_per_batch: 1,"),
+        "conf/pipelines/meters.yml": METERS.format(name="meters", schedule="null", more=NOTIFY),
+        "conf/pipelines/killed.yml": METERS.format(name="killed", schedule='"@daily"', more="").replace("csv,", "csv, files_per_batch: 1,"),
+        "conf/pipelines/marked.yml": METERS.format(name="marked", schedule="null", more="").replace("kwh_per_hour", STALLED),
+        "conf/pipelines/slow.yml": METERS.format(name="slow", schedule="null", more=f"{IN_TIME}{NOTIFY}").replace("kwh_per_hour", STALLED),
         "conf/pipelines/board.yml": BOARD,
         "expectations/meters/silver.readings.yml": RULES,
     }
@@ -79,7 +86,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def live(project: Path) -> Iterator[LiveAirflow]:
-    environ = weir_environ(WEIR_RETRY_SECONDS="1")
+    stalling = {"WEIR_FAILPOINTS": f"write.before:gold.{STALLED}=stall", "WEIR_FAILPOINTS_GO": str(project / GO)}
+    environ = weir_environ(WEIR_RETRY_SECONDS="1", **stalling)
     try:
         find_binaries()
     except PostgresMissing as missing:
@@ -96,10 +104,8 @@ def live(project: Path) -> Iterator[LiveAirflow]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium on this machine; Debian has it as `chromium`")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
+def alarm(live: LiveAirflow) -> Iterator[Webhook]:
+    """The server behind the connection `alarm` of this Airflow."""
+    with webhook() as hook:
+        live.call("POST", "/connections", {"connection_id": "alarm", "conn_type": "http", "host": hook.url})
+        yield hook

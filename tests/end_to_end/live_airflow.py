@@ -92,13 +92,17 @@ class LiveAirflow:
         answer = self.call("GET", f"/dags/{dag}/dagRuns/{urllib.parse.quote(run)}/taskInstances/{task}/logs/{attempt}?full_content=true")
         return "\n".join(line["event"] if isinstance(line, dict) else str(line) for line in answer["content"])
 
+    def mark(self, dag: str, run: str, task: str, state: str) -> None:
+        """As a person does in the UI."""
+        self.call("PATCH", f"/dags/{dag}/dagRuns/{urllib.parse.quote(run)}/taskInstances/{task}", {"new_state": state})
+
     def events(self) -> list[dict[str, Any]]:
         """What was announced, the oldest first."""
         found: list[dict[str, Any]] = self.call("GET", "/assets/events?limit=100&order_by=timestamp")["asset_events"]
         return found
 
     def log_in(self, browser: Browser, **options: Any) -> Page:
-        page = browser.new_context(viewport={"width": 1400, "height": 1000}, **options).new_page()
+        page = browser.new_context(**{"viewport": {"width": 1400, "height": 1000}, **options}).new_page()
         page.set_default_timeout(60_000)
         page.goto(self.url)
         page.locator("input[name=username]").fill("admin")
@@ -118,7 +122,10 @@ def wait_for(is_so: Callable[[], bool], otherwise: str, tell: Callable[[], objec
 
 def children(pid: int) -> list[int]:
     """The processes that a process has started, and those that these have."""
-    found = [int(text) for task in Path(f"/proc/{pid}/task").glob("*/children") for text in task.read_text().split()]
+    try:
+        found = [int(text) for task in Path(f"/proc/{pid}/task").glob("*/children") for text in task.read_text().split()]
+    except OSError:  # it has just ended
+        return []
     return [child for direct in found for child in (direct, *children(direct))]
 
 

@@ -1,5 +1,6 @@
 """Lakes to try faults on: copies of one that has the first delivery, with the second landed; and what they must come to."""
 
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,9 @@ from spark_jobs.lake import failpoints
 from tests.conftest import ROOT, Workshop
 from tests.faults import shop
 
+PAGE = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
+MATRIX = re.findall(r"^\| ([^|]+) \| ([^|]+) \| (`[a-z]+\.[^|]+) \| [^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE)
+"""The rows of the matrix: kind of table, step, points, seen outcome."""
 Shops = Callable[[], Workshop]
 Point = tuple[str, str, str]
 """A failpoint, its table, and the step that the table is in."""

@@ -112,9 +112,37 @@ KINDS = {
     "deleted.silver.orders": "deleted",
     "late.gold.closed": "late",
 }
+BOARD = """
+pipeline: {name}
+gold:
+  per_hour:
+    from: shop.silver.orders
+    window: {{size: 1 hour}}
+    group_by: city
+    measures: {{order_count: count(*), cents: sum(cents)}}
+  closed:
+    from: shop.silver.lines
+    window: {{size: 1 hour}}
+    group_by: level
+    measures: {{line_count: count(*)}}
+    watermark: 1 hour
+    emit: append
+    late: keep
+"""
+"""A pipeline that reads the shop's tables, without the shop's lease."""
+BOARD_KINDS = {
+    "gold.per_hour": "gold over another pipeline, update",
+    "gold.closed": "gold over another pipeline, append and keep",
+    "late.gold.closed": "late rows of another pipeline",
+}
 OF_PROCESSING = {"_file_modified_at", "_processed_at", "_revision", "_arrived_at", "arrived_at", "set_aside_at", "first_seen_at"}
 OF_PROCESSING |= {"run_id", "batch"}
 """Columns that tell of the way to a row. The order of arrival is the same in all of these lakes: what tells of that is compared."""
+
+
+def write_board(workshop: Workshop, name: str) -> None:
+    workshop.write(f"conf/pipelines/{name}.yml", BOARD.format(name=name))
+    workshop.write(f"expectations/{name}/gold.per_hour.yml", RULES["gold.per_hour"])
 
 
 def person(number: int, city: str, level: str, at: str) -> str:
@@ -156,9 +184,9 @@ def land_second(workshop: Workshop) -> None:
     workshop.land("orders/5.json", order(3, 7, 2, "13:10") + order(9, 2, 1, "14:50") + order(10, 2, 1, "09:50") + refused)
 
 
-def run_in_order(workshop: Workshop) -> RunResult:
+def run_in_order(workshop: Workshop, pipeline: str = "shop") -> RunResult:
     """A run of one table at a time, so that points are reached in the same order every time."""
-    return run_pipeline(workshop.project, "shop", PROFILE.model_copy(update={"parallel_tables": 1}), start=workshop._start)
+    return run_pipeline(workshop.project, pipeline, PROFILE.model_copy(update={"parallel_tables": 1}), start=workshop._start)
 
 
 def armed(point: tuple[str, str, str]) -> str:
@@ -199,9 +227,9 @@ def run_here_when_free(workshop: Workshop) -> RunResult:
     raise AssertionError(result.message)
 
 
-def contents(workshop: Workshop) -> dict[str, list[str]]:
+def contents(workshop: Workshop, pipeline: str = "shop") -> dict[str, list[str]]:
     """The rows of every table that a reader sees, without what tells of the way to them. A table without rows is no table."""
-    root = workshop.root / "lake" / "shop"
+    root = workshop.root / "lake" / pipeline
     found = {}
     for log in root.glob("[a-z]*/*/_delta_log"):
         rows = DeltaTable(log.parent).to_pyarrow_table().to_pylist()
@@ -215,16 +243,16 @@ def _without_the_way(value: Any) -> Any:
     return [_without_the_way(inner) for inner in value] if isinstance(value, list) else value
 
 
-def missing_rows(workshop: Workshop) -> dict[str, int]:
+def missing_rows(workshop: Workshop, pipeline: str = "shop") -> dict[str, int]:
     """What `weir account` misses, by table."""
-    rows = sum_up(workshop.project.pipelines["shop"], Lake(workshop.project.lake, "shop"))
+    rows = sum_up(workshop.project.pipelines[pipeline], Lake(workshop.project.lake, pipeline))
     return {row["table"]: row["missing"] for row in rows if row["missing"]}
 
 
-def assert_converged(workshop: Workshop, expected: dict[str, list[str]]) -> None:
+def assert_converged(workshop: Workshop, expected: dict[str, list[str]], pipeline: str = "shop") -> None:
     """Every table as it would be if nothing had happened, every row accounted for, and nothing left to do."""
-    found = contents(workshop)
+    found = contents(workshop, pipeline)
     assert sorted(found) == sorted(expected)
     assert {table: rows for table, rows in found.items() if rows != expected[table]} == {}
-    assert missing_rows(workshop) == {}
-    assert Workshop(workshop.root, None).run("shop").status is Status.NOTHING_TO_DO
+    assert missing_rows(workshop, pipeline) == {}
+    assert Workshop(workshop.root, None).run(pipeline).status is Status.NOTHING_TO_DO

@@ -6,17 +6,28 @@ import select
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from spark_jobs.lake import failpoints
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.run.result import EXIT_CODES, Status
+from spark_jobs.lake.selection import Selection
+from spark_jobs.run import stopping
+from spark_jobs.run.decide import decide
+from spark_jobs.run.order import Errand
+from spark_jobs.run.rebuild import rebuild_tables
+from spark_jobs.run.replaying import do_errand
+from spark_jobs.run.result import EXIT_CODES, RunResult, Status
 from spark_jobs.run.stopping import NOTICE
-from tests.conftest import ROOT, Workshop, weir_environ
+from tests.conftest import PROFILE, ROOT, Workshop, weir_environ
 from tests.faults import shop
+from tests.run.test_maintain import age
 
 Expected = dict[str, list[str]]
 WEIR = [sys.executable, "-m", "spark_jobs.cli"]
@@ -115,6 +126,104 @@ def test_runs_that_are_stopped_one_after_the_other_finish_their_batches_and_the_
 
     result = shop.run_here_when_free(damaged_shop)
     assert result.status is Status.OK, result.message
+    shop.assert_converged(damaged_shop, expected)
+
+
+@contextmanager
+def stopped_at(point: str, table: str) -> Iterator[None]:
+    """What runs in this process is asked to stop when it comes to this point."""
+
+    def ask(reached: str, of_table: str, step: str) -> None:
+        if (reached, of_table) == (point, table) and stopping.asked_by() is None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            while stopping.asked_by() is None:  # the main thread hears it
+                time.sleep(0.01)
+
+    with stopping.listening({}), failpoints.deciding(ask):
+        yield
+        assert stopping.asked_by() == "SIGTERM", f"it never came to {point} of {table}"
+
+
+@pytest.mark.spark
+def test_a_rebuild_that_is_stopped_replaces_nothing_and_one_that_is_replacing_tables_ends_it(
+    damaged_shop: Workshop, expected: Expected
+) -> None:
+    assert damaged_shop.run("shop").status is Status.OK
+    standing = data_versions(damaged_shop)
+
+    with stopped_at("marker.before", "silver.lines"):
+        stopped = rebuild_tables(damaged_shop.project, "shop", PROFILE, ["silver.lines"], start=damaged_shop._start)
+
+    assert (stopped.status, stopped.exit_code) == (Status.STOPPED, 6)
+    assert stopped.message == "stopped by SIGTERM; nothing was replaced: run it again, it starts over"
+    assert data_versions(damaged_shop) == standing
+    shop.assert_converged(damaged_shop, expected)
+
+    with stopped_at("swap.before", "silver.lines"):
+        ended = rebuild_tables(damaged_shop.project, "shop", PROFILE, ["silver.lines"], start=damaged_shop._start)
+
+    assert ended.status is Status.OK, "tables that are being replaced do not stay half old and half new"
+    shop.assert_converged(damaged_shop, expected)
+
+
+def data_versions(workshop: Workshop) -> dict[str, int]:
+    return {table: version for table, version in workshop.versions().items() if "_weir" not in table}
+
+
+@pytest.mark.spark
+def test_a_release_and_a_replay_that_are_stopped_finish_their_batch_and_the_next_run_goes_on(damaged_shop: Workshop) -> None:
+    rules, block = shop.RULES["silver.orders"], "}\n    on_fail: block"
+    assert damaged_shop.run("shop").status is Status.OK
+    damaged_shop.write("expectations/shop/silver.orders.yml", rules.replace(f"5000{block}", f"200{block}"))
+    damaged_shop.land("orders/9.json", shop.order(20, 2, 1, "15:10", cents=300))
+    assert damaged_shop.run("shop").status is Status.BLOCKED
+
+    with stopped_at("marker.before", "silver.orders"):
+        released = decide(damaged_shop.project, "shop", PROFILE, "silver.orders", "release", "ada", "right", start=damaged_shop._start)
+
+    assert (released.status, states(released)["gold.per_hour"]) == (Status.STOPPED, "not_reached")
+    assert 20 in orders(damaged_shop)
+    assert damaged_shop.run("shop").status is Status.OK
+    assert_whole(damaged_shop)
+
+    damaged_shop.write("expectations/shop/silver.orders.yml", rules.replace("max_value: 5000", "max_value: 10000"))
+    errand = Errand("silver.orders", "replay", Selection(rules=("usual_price",)), "ada", "the rule was wrong")
+    with stopped_at("marker.before", "silver.orders"):
+        replayed = do_errand(damaged_shop.project, "shop", PROFILE, errand, start=damaged_shop._start)
+
+    assert (replayed.status, states(replayed)["gold.per_hour"]) == (Status.STOPPED, "not_reached")
+    assert 12 in orders(damaged_shop)
+    assert damaged_shop.run("shop").status is Status.OK
+    assert_whole(damaged_shop)
+
+
+def states(result: RunResult) -> dict[str, str]:
+    return {table.table: table.state.value for table in result.tables}
+
+
+def orders(workshop: Workshop) -> list[int]:
+    return [number for (number,) in workshop.rows("shop.silver.orders", "id")]
+
+
+def assert_whole(workshop: Workshop) -> None:
+    """Each order once, all of them in gold, none missing, and nothing left to do."""
+    found = orders(workshop)
+    assert len(found) == len(set(found)) == sum(count for (count,) in workshop.rows("shop.gold.per_hour", "order_count"))
+    assert shop.missing_rows(workshop) == {}
+    assert Workshop(workshop.root, None).run("shop").status is Status.NOTHING_TO_DO
+
+
+@pytest.mark.spark
+def test_upkeep_that_is_killed_again_and_again_changes_no_row(damaged_shop: Workshop, expected: Expected) -> None:
+    assert damaged_shop.run("shop").status is Status.OK
+    age(damaged_shop.root / "lake")  # there is something to delete as well
+
+    # Files are put together, or deleted, and what follows from that is not written down yet, or only for some.
+    for point in ("consumed.before:dimension.people", "consumed.after:silver.orders", "consumed.before:gold.per_hour"):
+        assert shop.end_weir(shop.start_weir(damaged_shop, "maintain", "shop", armed=f"{point}=kill"))[0] == -signal.SIGKILL, point
+
+    assert shop.end_weir(shop.start_weir(damaged_shop, "maintain", "shop"))[0] in (0, 3)
+    assert damaged_shop.run_beside_others("shop").status in (Status.OK, Status.NOTHING_TO_DO)
     shop.assert_converged(damaged_shop, expected)
 
 

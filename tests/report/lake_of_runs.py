@@ -197,8 +197,8 @@ class LakeOfRuns:
         if rows:
             write_deltalake(self.lake.table(table), pa.Table.from_pylist(rows, schema=QUARANTINE), mode="append")
 
-    def decide(self, day: Day, action: str, by: str, reason: str) -> None:
-        row = {**self._batch(day, "silver.orders"), "decided_at": day.at + timedelta(hours=1), "action": action}
+    def decide(self, day: Day, action: str, by: str, reason: str, hours: int = 1) -> None:
+        row = {**self._batch(day, "silver.orders"), "decided_at": day.at + timedelta(hours=hours), "action": action}
         self._append("decisions", [{**row, "rules": "v", "decided_by": by, "reason": reason}])
 
     def drift(self, day: Day, name: str, file: str = "shop/orders/a.json") -> None:

@@ -14,6 +14,7 @@ from spark_jobs.report import collect
 from spark_jobs.report.collect import UnknownRun, collect_report
 from spark_jobs.report.facts import Outcome, Report, RuleState, TableState
 from spark_jobs.report.render import as_json
+from spark_jobs.report.verdict import judge_table
 from tests.report.lake_of_runs import PIPELINE, QUARANTINE, REASON, START, Day, Judged, LakeOfRuns, run_id_of
 
 MADE = START + timedelta(days=3)
@@ -71,11 +72,22 @@ def test_a_blocked_run_names_rule_rows_and_the_ways_on(run_days: Callable[..., R
     ]
     states = {table.name: table.state for table in report.tables}
     assert (states["silver.orders"], states["gold.revenue_per_hour"]) == (TableState.HELD_BACK, TableState.NOT_REACHED)
+    own = {table.name: judge_table(table, report.gates, report.balance) for table in report.tables}
+    assert (own["bronze.orders"], own["silver.orders"], own["gold.revenue_per_hour"]) == (
+        Outcome.GOOD,
+        Outcome.HELD_BACK,
+        Outcome.UNFINISHED,
+    ), "each table by what concerns it alone"
 
-    shop.decide(day, "release", "ana@host", "Easter: two shops are closed.")
+    shop.decide(day, "hold", "bo@host", "I look into it.")
+    left = report_of(shop, day)
+    assert left.verdict.steps[0].what == "silver.orders was left held since, by bo@host: I look into it."
+    assert len(left.verdict.steps) == 4, "and the ways on are as they were"
+
+    shop.decide(day, "release", "ana@host", "Easter: two shops are closed.", hours=2)
     decided = report_of(shop, day)
     assert [step.what for step in decided.verdict.steps] == ["silver.orders was released since, by ana@host: Easter: two shops are closed."]
-    assert [(known.action, known.decided_by) for known in decided.decisions] == [("release", "ana@host")]
+    assert [(known.action, known.decided_by) for known in decided.decisions] == [("hold", "bo@host"), ("release", "ana@host")]
 
 
 def test_a_failed_run_gives_its_cause_and_its_log(run_days: Callable[..., Report]) -> None:

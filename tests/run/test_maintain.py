@@ -5,6 +5,7 @@ import os
 import re
 import time
 from contextlib import nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.ledger import Definition, Ledger
+from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.upkeep import RETENTION
 from spark_jobs.run.maintain import Maintenance, TableUpkeep, maintain_pipeline
 from spark_jobs.run.plan import due_tables, make_plan
@@ -30,6 +32,10 @@ LOG = """
 pipeline: log
 sources: {lines: {format: json, path: lines}}
 silver: {lines: {from: lines, columns: {n: bigint}}}
+"""
+BOARD = """
+pipeline: board
+gold: {per_hour: {from: log.silver.lines, window: {size: 1 hour}, measures: {n: count(*)}}}
 """
 SHOP = """
 pipeline: shop
@@ -141,6 +147,27 @@ def test_a_batch_that_was_cut_keeps_the_versions_it_began_with(log: Workshop) ->
 
     assert kept_for is not None
     assert re.fullmatch(r"3 old files stay, because batch 7 of silver.lines \(stream\), begun .+ and not ended, still needs them", kept_for)
+
+
+def test_a_cut_batch_of_another_pipeline_keeps_what_it_reads_and_a_reader_that_is_behind_does_not(log: Workshop) -> None:
+    log.write("conf/pipelines/log.yml", LOG.replace("{n: bigint}}", "{n: bigint, at: timestamp}, event_time: at}"))
+    log.write("conf/pipelines/board.yml", BOARD)
+    path, board = lake_of(log).table("silver.lines"), Ledger(Lake(log.project.lake, "board"))
+    for number in range(3):
+        write_deltalake(path, pa.table({"n": [number]}), mode="append")
+    maintain(log)
+    age(log.root / "lake")
+
+    # It read the changes after version 0, up to version 2, when it was killed.
+    board.begin_batch("r", ("gold.per_hour", "changes", 1, 0), {"log.silver.lines": 2, "after": 0})
+    kept_for = by_table(maintain(log))["silver.lines"].kept_for
+
+    assert kept_for is not None
+    assert kept_for.startswith("3 old files stay, because batch 0 of board.gold.per_hour (changes), begun ")
+    assert len(DeltaTable(path, version=2).to_pyarrow_table()) == 3
+    board.write_batch("r", ("gold.per_hour", "changes", 1, 0), datetime.now(UTC), 0, Counts(), Seen())
+    board.write_table("r", "gold.per_hour", 1.0, {"log.silver.lines": 1}, 0, 1, Counts())
+    assert by_table(maintain(log))["silver.lines"].deleted == 3
 
 
 def test_what_is_old_beside_the_tables_goes_and_the_rest_stays(log: Workshop) -> None:

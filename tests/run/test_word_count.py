@@ -22,7 +22,8 @@ FILES: list[list[tuple[int, str]]] = [
     [(26, "fox")],  # the watermark is 12:16 now: the windows that end at 12:15 or before are closed
     [(4, "donkey"), (17, "owl"), (25, "fox")],  # 12:04 is too late for both of its windows, the others for none
 ]
-GROUPINGS = [(1, 1, 1, 1, 1), (5,), (2, 3), (1, 3, 1)]
+GROUPINGS = [(1, 3, 1), (5,), *(pytest.param(grouping, marks=pytest.mark.soak) for grouping in ((1, 1, 1, 1, 1), (2, 3)))]
+"""The late word comes alone, or in one batch with what made it late."""
 SIZE, SLIDE, DELAY = 10, 5, 10
 
 

@@ -2,32 +2,27 @@
 
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 
+from bench.cluster import ENVIRON, standalone_cluster
 from tests.conftest import ROOT, weir_environ
 
 pytestmark = pytest.mark.spark
 
 SECRET = "a-secret-of-the-test"
-SPARK_CLASS = str(Path(sys.executable).with_name("spark-class"))
 TABLES = [part for table in ("bronze.words", "silver.words", "gold.word_counts") for part in ("--select", table)]
 WEIR = str(Path(sys.executable).with_name("weir"))
 
 
 @pytest.fixture
 def environ(project: Path) -> dict[str, str]:
-    spark = {"SPARK_CONF_DIR": str(project / "spark"), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    spark["SPARK_DAEMON_JAVA_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # master and workers do little here
-    return weir_environ(WEIR_HOME=str(project), WEIR_PROFILE="cluster", **spark)
+    return weir_environ(WEIR_HOME=str(project), WEIR_PROFILE="cluster", SPARK_CONF_DIR=str(project / "spark"), **ENVIRON)
 
 
 @pytest.fixture
@@ -59,7 +54,7 @@ def test_a_run_without_the_secret_of_the_cluster_says_where_it_belongs(project: 
 
 
 def test_a_run_on_a_cluster_works_on_its_workers_and_tells_nobody_the_secret(project: Path, environ: dict[str, str]) -> None:
-    with cluster(project, environ) as master:
+    with standalone_cluster(project, workers=2, cores=1, memory="1g", environ=environ) as master:
         profile = project / "conf" / "profiles" / "cluster.yml"
         profile.write_text(for_two_small_workers(profile.read_text(encoding="utf-8"), master), encoding="utf-8")
         exit_code, said, command_lines = run_and_watch([WEIR, "run", "word_count", *TABLES], environ)
@@ -74,31 +69,6 @@ def test_a_run_on_a_cluster_works_on_its_workers_and_tells_nobody_the_secret(pro
     told = [path for path in project.rglob("*") if path.suffix == ".log" or path.name in ("stdout", "stderr")]
     assert len(told) > 4
     assert [path for path in told if SECRET in path.read_text(encoding="utf-8", errors="replace")] == []
-
-
-@contextmanager
-def cluster(project: Path, environ: dict[str, str]) -> Iterator[str]:
-    """The address of a master with two workers of one core each, which end with the block."""
-    port = free_port()
-    address = f"spark://127.0.0.1:{port}"
-    parts = {"master": ["org.apache.spark.deploy.master.Master", "--port", str(port)]}
-    for worker in ("worker-1", "worker-2"):
-        size = ["--cores", "1", "--memory", "1g", "--work-dir", str(project / worker)]
-        parts[worker] = ["org.apache.spark.deploy.worker.Worker", *size, address]
-    started: list[subprocess.Popen[bytes]] = []
-    try:
-        for name, (main, *arguments) in parts.items():
-            with open(project / f"{name}.log", "wb") as log:
-                command = [SPARK_CLASS, main, "--host", "127.0.0.1", "--webui-port", "0", *arguments]
-                started.append(subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, stdout=log, stderr=log))
-            if name == "master":
-                wait_for_port(port, started[0])
-        yield address
-    finally:
-        for process in started:
-            process.terminate()
-        for process in started:
-            process.wait()
 
 
 def for_two_small_workers(profile: str, master: str) -> str:
@@ -127,21 +97,3 @@ def command_lines() -> set[str]:
         except OSError:
             continue
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def wait_for_port(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        assert process.poll() is None, "the master has ended"
-        assert time.monotonic() < deadline, "the master does not listen"
-        time.sleep(0.2)

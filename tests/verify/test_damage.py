@@ -1,6 +1,9 @@
 """One lake after three runs, with corrections, late members and every kind of table: it is clean, and each damage is named by its key."""
 
+import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -20,7 +23,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.verify.pipeline import verify_pipeline
 from spark_jobs.verify.result import Kind
-from tests.conftest import PROFILE, Workshop
+from tests.conftest import PROFILE, ROOT, Workshop, weir_environ
 from tests.verify.conftest import Verify, checks, differing
 
 pytestmark = pytest.mark.spark
@@ -212,6 +215,20 @@ def test_several_runs_leave_what_bronze_gives_and_each_damage_is_named_by_its_ke
     assert "silver.orders: 3 rows, 1 only in the table, 1 only recomputed, 1 different" in shown.stdout
     assert "  id=1: amount: the table has 11.50, recomputed 10.00\n  and 2 more\n" in shown.stdout
     assert "1 of 2 tables differ" in shown.stderr
+
+
+def test_the_command_verifies_in_a_session_of_its_own(shop: Workshop) -> None:
+    shutil.copy(ROOT / "conf" / "log4j2.properties", shop.root / "conf")
+    (shop.root / ".envs").symlink_to(ROOT / ".envs")
+    command = [sys.executable, "-m", "spark_jobs.cli", "verify", "shop", "--select", "gold.totals", "--json"]
+
+    environ = weir_environ(WEIR_HOME=str(shop.root), PYTHONPATH=str(ROOT))
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, cwd=shop.root, timeout=300, check=False)
+
+    assert done.returncode == 0, done.stderr
+    [table] = json.loads(done.stdout)["tables"]
+    assert (table["table"], table["is_equal"], table["rows"]) == ("gold.totals", True, 1)
+    assert "gold.totals" in done.stderr
 
 
 def test_a_second_run_holds_the_pipeline(shop: Workshop, verify: Verify) -> None:

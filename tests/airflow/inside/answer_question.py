@@ -21,7 +21,7 @@ def main() -> None:
         "no form": answer(RELEASE, {}),
         "nobody": ask({"error_type": "timeout", "error": ""}),
     }
-    print(json.dumps(told | {"carried out": carry_out(told[SET_ASIDE]["result"])}))
+    print(json.dumps(told | {"carried out": {choice: carry_out(told[choice]["result"]) for choice in (SET_ASIDE, STOP)}}))
 
 
 def answer(choice: str, form: dict[str, str]) -> dict[str, Any]:
@@ -39,7 +39,10 @@ def ask(event: dict[str, Any]) -> dict[str, Any]:
 
 def carry_out(decision: Any) -> Any:
     task = CarryOut(task_id="carry_out", pipeline="shop", root=os.environ["WEIR_HOME"], tables=["silver.readings"], decide_task="decide")
-    return [result["arguments"] for result in task.execute(context(decision))]
+    try:
+        return [result["arguments"] for result in task.execute(context(decision))]
+    except WeirFailedForGood as error:
+        return {"text": str(error), "held": error.result["held"]}
 
 
 def context(value: Any) -> Context:

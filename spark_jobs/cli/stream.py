@@ -1,0 +1,85 @@
+"""`weir stream`: an always-on stream, told of in lines, by a heartbeat file and over HTTP."""
+
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from spark_jobs.cli.endpoint import parse_address, serving
+from spark_jobs.cli.loading import load_checked
+from spark_jobs.cli.run import known_profile, print_result, until_stopped
+from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.names import parse_duration
+from spark_jobs.config.text import plain
+from spark_jobs.operations.metrics import prometheus_text, samples_of
+from spark_jobs.operations.status import status_of
+from spark_jobs.operations.telemetry import exporter
+from spark_jobs.run.always_on import Orders, stream_pipeline
+from spark_jobs.run.health import Health, Pulse
+from spark_jobs.run.result import RunResult, Status
+from spark_jobs.run.trigger import Trigger, UnknownTrigger, check_trigger, parse_trigger
+
+T = TypeVar("T")
+
+
+def stream_command(
+    name: str,
+    trigger: str,
+    profile: str | None,
+    listen: str | None,
+    heartbeat: Path | None,
+    stale_after: str,
+    give_up_after: int | None,
+    as_json: bool,
+) -> int:
+    def run() -> RunResult:
+        project, wanted = load_checked(name), _known_trigger(trigger)
+        check_trigger(project.pipelines[name], wanted)
+        pulse = Pulse(Health(name, str(wanted), datetime.now(UTC)), heartbeat)
+        with ExitStack() as stack:
+
+            def metrics() -> str:
+                return prometheus_text(samples_of(status_of(project, name, datetime.now(UTC))))
+
+            if listen is not None:
+                host, port = stack.enter_context(serving(_known("listen", listen, parse_address), pulse, _patience(stale_after), metrics))
+                print(f"{name}: health and metrics at http://{host}:{port}", file=sys.stderr, flush=True)
+            export = stack.enter_context(exporter(name))
+
+            def tell(result: RunResult) -> None:
+                print(plain(f"{name}: {result.status.value}: {result.message} in {result.seconds:.1f} s"), file=sys.stderr, flush=True)
+                export(samples_of(status_of(project, name, datetime.now(UTC))))
+
+            print(f"{name}: streaming, {wanted}; Ctrl-C or SIGTERM ends it after the batch at work", file=sys.stderr, flush=True)
+            return stream_pipeline(project, name, known_profile(project, profile), Orders(wanted, give_up_after, tell), pulse)
+
+    result = until_stopped(name, run)
+    if result.status is Status.STOPPED:  # before its first increment
+        result = replace(result, status=Status.OK)
+    print_result(result, as_json)
+    return result.exit_code
+
+
+def _known_trigger(text: str) -> Trigger:
+    try:
+        return parse_trigger(text)
+    except UnknownTrigger as unknown:
+        raise _wrong("trigger", text, str(unknown)) from unknown
+
+
+def _patience(text: str) -> timedelta:
+    return _known("stale-after", text, parse_duration)
+
+
+def _known(option: str, text: str, parse: Callable[[str], T]) -> T:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise _wrong(option, text, str(error)) from error
+
+
+def _wrong(option: str, value: str, message: str) -> ConfigError:
+    return ConfigError([Problem("the command line", 1, f"--{option}", value, message)])

@@ -1,0 +1,103 @@
+"""How the tables of a pipeline stand: what they hold, how their last batch went, and what waits. Read from the ledger, without a JVM.
+
+One row is one table. The numbers of a batch are those of the ledger's batches (rows) and progress (time, backlog, state).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from spark_jobs.config.loading import Project
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.lease import holder_of
+from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.run.plan import Plan, make_plan
+
+
+@dataclass(frozen=True)
+class TableStatus:
+    table: str
+    state: str
+    """up to date, due, held or empty."""
+    version: int | None
+    last_batch_at: datetime | None
+    last_rows: int | None
+    last_published: int | None
+    seconds: float | None
+    rows_per_second: float | None
+    lag_seconds: float | None
+    backlog_files: int | None
+    backlog_bytes: int | None
+    watermark: datetime | None
+    state_rows: int | None
+    state_bytes: int | None
+    totals: Counts
+
+    def as_dict(self) -> dict[str, Any]:
+        plain = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in vars(self).items()}
+        return plain | {"totals": self.totals.as_dict()}
+
+
+@dataclass(frozen=True)
+class PipelineStatus:
+    pipeline: str
+    at: datetime
+    writer: dict[str, str] | None
+    """Who has the lease now."""
+    stream: dict[str, str] | None
+    """The always-on stream, where there is one."""
+    last_run: dict[str, Any] | None
+    tables: tuple[TableStatus, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        run = self.last_run and {name: value.isoformat() if isinstance(value, datetime) else value for name, value in self.last_run.items()}
+        tables = [table.as_dict() for table in self.tables]
+        return {"pipeline": self.pipeline, "at": self.at.isoformat(), "writer": self.writer, "stream": self.stream, "last_run": run,
+                "tables": tables}  # fmt: skip
+
+
+def status_of(project: Project, name: str, now: datetime) -> PipelineStatus:
+    """The pipeline as it stands, also while a run is at work."""
+    lake = Lake(project.lake, name)
+    plan = make_plan(project.pipelines[name], project.conf, lake)
+    ledger, consumed = plan.ledger, plan.ledger.consumed_inputs()
+    progress, verdicts = _newest(ledger.rows("progress")), Verdicts(ledger)
+    ended = [row for row in ledger.rows("runs") if row["event"] == "ended"]
+    tables = tuple(_table(plan, table, consumed.get(table), progress.get(table), verdicts) for table in plan.tables)
+    last = max(ended, key=lambda row: row["at"], default=None)
+    known = last and {name: last[name] for name in ("run_id", "at", "status", "message")}
+    return PipelineStatus(name, now, holder_of(lake.lease()), holder_of(lake.stream_lease()), known, tables)
+
+
+def _newest(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {row["table"]: row for row in sorted(rows, key=lambda row: row["at"])}
+
+
+def _table(plan: Plan, table: str, consumed: dict[str, Any] | None, progress: dict[str, Any] | None, verdicts: Verdicts) -> TableStatus:
+    batches = plan.ledger.batches(table, plan.generation(table))
+    last = batches[-1] if batches else None
+    counts = Counts.of_row(last) if last else None
+    seconds = (last["ended_at"] - last["started_at"]).total_seconds() if last else None
+    said = progress or {}
+    return TableStatus(
+        table=table,
+        state=_state(plan, table, consumed, verdicts),
+        version=plan.version(table),
+        last_batch_at=last["ended_at"] if last else None,
+        last_rows=counts.rows_in if counts else None,
+        last_published=counts.published if counts else None,
+        seconds=seconds,
+        rows_per_second=counts.rows_in / seconds if counts and seconds else None,
+        totals=sum((Counts.of_row(row) for row in batches if not row["step"].startswith("reenrich")), Counts()),
+        **{key: said.get(key) for key in ("lag_seconds", "backlog_files", "backlog_bytes", "watermark", "state_rows", "state_bytes")},
+    )
+
+
+def _state(plan: Plan, table: str, consumed: dict[str, Any] | None, verdicts: Verdicts) -> str:
+    if verdicts.held(table, plan.generation(table)):
+        return "held"
+    if plan.is_due(table, consumed):
+        return "due"
+    return "empty" if plan.version(table) is None else "up to date"

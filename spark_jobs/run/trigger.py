@@ -1,0 +1,57 @@
+"""When an always-on stream looks for work: the triggers of Structured Streaming, by name."""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+
+from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.names import parse_duration, shorten
+from spark_jobs.config.pipeline import Pipeline
+
+AVAILABLE_NOW, ONCE, FAST, CONTINUOUS = "available-now", "once", "as-fast-as-possible", "continuous"
+TRIGGERS = f"{AVAILABLE_NOW}, {ONCE}, {FAST}, a pause such as '30 seconds', or '{CONTINUOUS} 1 second'"
+
+
+class UnknownTrigger(ValueError):
+    def __init__(self, text: str) -> None:
+        self.text = text
+        super().__init__(f"there is no trigger {shorten(text)}; there are {TRIGGERS}")
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """`every` is the time from the start of an increment to that of the next; of `continuous` how often its progress is written down."""
+
+    name: str
+    every: timedelta = timedelta()
+
+    @property
+    def ends_by_itself(self) -> bool:
+        return self.name in (AVAILABLE_NOW, ONCE)
+
+    def __str__(self) -> str:
+        seconds = self.every.total_seconds()
+        return f"{self.name} ({seconds:g} s)" if seconds else self.name
+
+
+def parse_trigger(text: str) -> Trigger:
+    """UnknownTrigger unless it is one of them."""
+    words = text.strip()
+    if words in (AVAILABLE_NOW, ONCE, FAST):
+        return Trigger(words)
+    name, pause = (CONTINUOUS, words[len(CONTINUOUS) :]) if re.match(rf"{CONTINUOUS}\b", words) else ("every", words)
+    try:
+        return Trigger(name, parse_duration(pause))
+    except ValueError:
+        raise UnknownTrigger(text) from None
+
+
+def check_trigger(pipeline: Pipeline, trigger: Trigger) -> None:
+    """ConfigError where the pipeline cannot be run by this trigger."""
+    if trigger.name == CONTINUOUS:
+        message = (
+            "the continuous trigger has no batches: Spark then knows neither foreachBatch nor Delta as a target, so that nothing could be "
+            "judged before it is published, and no sum be checked"
+        )
+        hint = f"use --trigger {FAST}, or a pause such as '1 second'"
+        raise ConfigError([Problem(f"conf/pipelines/{pipeline.name}.yml", 1, "--trigger", str(trigger), message, hint)])
