@@ -8,6 +8,7 @@ import json
 import struct
 import zlib
 from pathlib import Path
+from typing import Any
 
 CHECKSUM_HEADER = struct.Struct(">4si")
 """Hadoop's checksum files: a mark, the bytes per checksum, then a CRC-32 for every such block."""
@@ -59,6 +60,19 @@ def check_checkpoint(table: str, checkpoint: str, last_done: int | None) -> None
         _check_json(table, folder / "offsets" / str(number), first=1)
     if committed:
         _check_json(table, folder / "commits" / str(max(committed)), first=1)
+
+
+def read_offset(checkpoint: str, number: int) -> Any:
+    """What a batch ends before, as its one source wrote it; None for the batch before the first."""
+    file = Path(checkpoint, "offsets", str(number))
+    return json.loads(file.read_text(encoding="utf-8").splitlines()[2]) if number >= 0 else None
+
+
+def read_first_offset(checkpoint: str) -> Any:
+    """Where the first batch begins, for a source that writes it down."""
+    file = Path(checkpoint, "sources", "0", "0")
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    return json.loads(text[text.index("{") :]) if "{" in text else None
 
 
 def _numbers(folder: Path) -> list[int]:
