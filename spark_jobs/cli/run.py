@@ -22,7 +22,7 @@ def run_command(
 ) -> int:
     def run() -> RunResult:
         project = load_checked(name)
-        _refuse_live(project.pipelines[name])
+        refuse_live(project.pipelines[name])
         chosen, wanted = known_profile(project, profile), _known_layer(project.pipelines[name], layer)
         return run_pipeline(project, name, chosen, select, wanted, files_per_batch=files_per_batch)
 
@@ -49,7 +49,7 @@ def known_profile(project: Project, profile: str | None) -> Profile:
     return project.profiles[name]
 
 
-def _refuse_live(pipeline: Pipeline) -> None:
+def refuse_live(pipeline: Pipeline) -> None:
     for source in pipeline.live_sources:
         message = f"source {source!r} keeps nothing, so that a run which ends would lose what is sent after it"
         file = f"conf/pipelines/{pipeline.name}.yml"

@@ -24,7 +24,8 @@ from spark_jobs.lake.checkpoints import read_first_offset, read_offset
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing
-from spark_jobs.landing.feed import make_feed
+from spark_jobs.landing.arrivals import read_arrivals
+from spark_jobs.landing.feed import Feed, make_feed
 from spark_jobs.landing.streams import Range, broker_settings, register_batch
 from spark_jobs.run.context import STREAM, Done, RunContext
 
@@ -46,7 +47,7 @@ class MessagesLost(Exception):
 def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mapping[str, Any]) -> streams.Running:
     table = f"bronze.{name}"
     feed = make_feed(run.lake, run.order.project.landing, name, source, run.order.lease.check)
-    first = run.next_number(table, STREAM) if isinstance(source, StreamSource) and source.is_live else None
+    first = _begin_anew(run, table, feed) if isinstance(source, StreamSource) and source.is_live else None
     checkpoint = run.lake.checkpoint(table, run.plan.generation(table)) + ("" if first is None else f".{first}")
     to_records = _transform(run.order.project, source)
 
@@ -62,6 +63,17 @@ def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mappi
     rows = _read(run.new_session(), run.order.project, source)
     running = run.start(rows, table, {}, ingest, trigger=trigger, anew_from=first)
     return replace(running, explain=partial(_explain, table, source.place(run.order.project.landing)))
+
+
+def _begin_anew(run: RunContext, table: str, feed: Feed) -> int:
+    """The number of the next batch of a source that keeps nothing. One that a crash has cut cannot be done again: it ends as it stands."""
+    number, path = run.next_number(table, STREAM), run.lake.table(table)
+    begun = f"{run.plan.generation(table)}.{number}"
+    chunks = {row["chunk"] for row in read_arrivals(feed.arrivals) if row["content_hash"] == begun}
+    if not chunks:
+        return number
+    run.batch(table, STREAM, number, lambda _: (delta_log.count_chunks(path, chunks), Seen()))
+    return number + 1
 
 
 def append_records(records: DataFrame, batch: Batch, chunks: set[int]) -> None:

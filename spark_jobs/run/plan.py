@@ -111,8 +111,12 @@ class Plan:
         return {ARRIVALS: last_taken_chunk(self.lake.arrivals(name))}
 
     def clock(self) -> datetime | None:
-        """The newest recorded arrival of the pipeline: by it waiting is measured, never by the time of the run."""
-        found = [newest_arrival(self.lake.arrivals(source), self.ahead.get(source, ())) for source in self.pipeline.sources]
+        """The newest recorded arrival of the pipeline: by it waiting is measured, never by the time of the run. What a stream is about to
+        bring has not arrived before its batch begins.
+        """
+        sources = self.pipeline.sources.items()
+        ahead = {name: self.ahead.get(name, ()) if isinstance(source, FileSource) else () for name, source in sources}
+        found = [newest_arrival(self.lake.arrivals(name), rows) for name, rows in ahead.items()]
         return max((at for at in found if at), default=None)
 
     def close_marks(self, silver: str) -> list[int]:
