@@ -30,6 +30,8 @@ from tests.airflow.postgres import PostgresMissing, find_binaries, postgres
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+    from tests.kafka.broker import Broker
+
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, event_log=False, spark={})
 
@@ -68,6 +70,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     settings["spark.driver.extraJavaOptions"] += f' "-Xms{PROFILE.driver_memory}"'
     with spark_session("weir tests", settings, installed.java(), log) as session:
         yield session
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator["Broker"]:
+    """A Kafka broker, shared: it starts in seconds, but not in none."""
+    from tests.kafka.broker import broker
+
+    with broker() as node:
+        yield node
 
 
 @pytest.fixture(scope="session")

@@ -80,12 +80,13 @@ def find_drift(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str
     record_format, declared = pipeline.sources[source].record_format, declared_fields(pipeline, source)
     if record_format == "text" or not declared.fields:
         return []
+    own = pipeline.sources[source].own_fields
     added: dict[str, str] = {}
     seen: dict[str, dict[Path, bool]] = defaultdict(dict)
     for file, record in records:
         fields = _parse(record)
         for path in _leaf_paths(fields):
-            if path and not declared.covers(path):
+            if path and path[0] not in own and not declared.covers(path):
                 added.setdefault(_field_name(path), file)
         if record_format in NAMES_ALL:
             _look_for(declared.fields, fields, seen[file])
@@ -99,7 +100,7 @@ def declared_fields(pipeline: Pipeline, source: str) -> Declared:
     is_csv = pipeline.sources[source].record_format == "csv"
     silver = [table for table in pipeline.silver.values() if table.from_ == source]
     tables: list[Dimension | Silver] = [*(table for table in pipeline.dimensions.values() if table.from_ == source), *silver]
-    origins = [column.from_ or name for table in tables for name, column in table.columns.items() if not column.sql]
+    origins = [column.from_ or name for table in tables for name, column in table.columns.items() if column.has_path]
     fields = frozenset((origin,) if is_csv else tuple(origin.split(".")) for origin in origins)
     arrays = [tuple(table.explode.split(".")) for table in silver if table.explode]
     parents = {path[:length] for path in fields for length in range(1, len(path))}

@@ -56,7 +56,12 @@ def _print(account: dict[str, Any], landing: str) -> None:
     console.print(
         "gold: the changed silver rows that came, the rows written for them, the late ones; bronze quarantines files that cannot be read"
     )
+    for source, partitions in account["offsets"].items():
+        ranges = ", ".join(f"{path} from {first:,} to before {end:,}" for path, (first, end) in partitions.items())
+        console.print(plain(f"read of {source}: {ranges or 'nothing'}"), markup=False, soft_wrap=True)
     for source, verdicts in account["files"].items():
+        if source in account["offsets"]:
+            continue
         console.print(
             f"files of {source}: {', '.join(f'{count:,} {verdict}' for verdict, count in verdicts.items()) or 'none'}", markup=False
         )

@@ -311,6 +311,20 @@ def close(
     raise typer.Exit(close_command(pipeline, source, as_json))
 
 
+@app.command(epilog=f"Example: weir propose retail orders --dry-run\n\n{EXIT_CODES}")
+def propose(
+    pipeline: PipelineName,
+    source: Annotated[str, typer.Argument(help="The source to look at.")],
+    table: Annotated[str | None, typer.Option(help="Name of the silver table, instead of the source's.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Look at what has landed and write a silver table with typed columns into the pipeline file, once; from then on they hold."""
+    from spark_jobs.cli.propose import propose_command
+
+    raise typer.Exit(propose_command(pipeline, source, table, dry_run, as_json))
+
+
 @app.command(epilog="Example: weir sample --orders 100000 --answers answers")
 def sample(
     orders: Annotated[int, typer.Option(min=1_000, max=10_000_000, help="Orders of the first load.")] = 1_000,

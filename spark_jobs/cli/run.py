@@ -22,6 +22,7 @@ def run_command(
 ) -> int:
     def run() -> RunResult:
         project = load_checked(name)
+        refuse_live(project.pipelines[name])
         chosen, wanted = known_profile(project, profile), _known_layer(project.pipelines[name], layer)
         return run_pipeline(project, name, chosen, select, wanted, files_per_batch=files_per_batch)
 
@@ -46,6 +47,13 @@ def known_profile(project: Project, profile: str | None) -> Profile:
     if name not in project.profiles:
         raise _unknown("conf/profiles", "profile", name, project.profiles)
     return project.profiles[name]
+
+
+def refuse_live(pipeline: Pipeline) -> None:
+    for source in pipeline.live_sources:
+        message = f"source {source!r} keeps nothing, so that a run which ends would lose what is sent after it"
+        file = f"conf/pipelines/{pipeline.name}.yml"
+        raise ConfigError([Problem(file, 1, f"sources.{source}", source, message, f"run `weir stream {pipeline.name}`")])
 
 
 def _known_layer(pipeline: Pipeline, layer: str | None) -> str | None:

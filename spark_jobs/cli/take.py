@@ -8,6 +8,7 @@ from spark_jobs.cli.whoami import whoami
 from spark_jobs.config.errors import ConfigError, did_you_mean
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.sources import FileSource
 from spark_jobs.config.text import plain_lines
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, hold_lease
@@ -23,6 +24,9 @@ def take_command(name: str, source: str, path: str, as_json: bool) -> int:
         pipeline = project.pipelines[name]
         if source not in pipeline.sources:
             raise NotTakeable(path, f"{name} has no source {source!r}", did_you_mean(source, pipeline.sources))
+        if not isinstance(pipeline.sources[source], FileSource):
+            place = pipeline.sources[source].place(project.landing)
+            raise NotTakeable(path, f"{source} reads no files but {place}", "messages are taken in by `weir run` alone")
         lake = Lake(project.lake, name)
         feed = make_feed(lake, project.landing, source, pipeline.sources[source])
         with hold_lease(lake.lease(), name, "weir take"):

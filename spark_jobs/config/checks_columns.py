@@ -9,7 +9,7 @@ from spark_jobs.config.names import shorten
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
 from spark_jobs.config.regexes import group_names, judge_line_regex
 from spark_jobs.config.report import Report
-from spark_jobs.config.sources import Source
+from spark_jobs.config.sources import FileSource
 from spark_jobs.config.types import is_complex
 
 Path = tuple[str | int, ...]
@@ -20,7 +20,7 @@ def check_columns(pipeline: Pipeline, table: Silver | Dimension, path: Path, rep
     report.require((*path, "from"), table.from_, list(pipeline.sources), "source")
     _check_names(table, path, report)
     source = pipeline.sources.get(table.from_)
-    if source is not None and source.record_format in ("csv", "text"):
+    if isinstance(source, FileSource) and source.format in ("csv", "text"):
         _check_flat(table, path, source, report)
     else:
         _check_paths(table, path, report)
@@ -66,7 +66,7 @@ def _check_names(table: Silver | Dimension, path: Path, report: Report) -> None:
 
 def _check_paths(table: Silver | Dimension, path: Path, report: Report) -> None:
     """A field of the record is either a value or an object: payment and payment.amount cannot both be taken."""
-    paths = {name: tuple((column.from_ or name).split(".")) for name, column in table.columns.items() if column.sql is None}
+    paths = {name: tuple((column.from_ or name).split(".")) for name, column in table.columns.items() if column.has_path}
     for name, parts in paths.items():
         _check_path(parts, (*path, "columns", name, "from"), report)
     for (name, parts), (other, others) in combinations(paths.items(), 2):
@@ -102,16 +102,19 @@ def _check_explode(explode: str, paths: dict[str, tuple[str, ...]], path: Path, 
             report.add((*path, "columns", name), ".".join(parts), message, "take fields beside the array or below it")
 
 
-def _check_flat(table: Silver | Dimension, path: Path, source: Source, report: Report) -> None:
+def _check_flat(table: Silver | Dimension, path: Path, source: FileSource, report: Report) -> None:
     """Records of csv are flat; those of text have the one field `value`, and those that its `fields` name."""
     if isinstance(table, Silver) and table.explode:
         message = f"'explode' is incompatible with format: {source.format}, whose records hold no arrays"
         report.add((*path, "explode"), table.explode, message, "use a json or parquet source")
-    if source.record_format != "text":
+    if source.format != "text":
         return
     named = group_names(source.fields) if source.fields and judge_line_regex(source.fields) is None else []
     for name, column in table.columns.items():
         taken = column.from_ or name
+        if column.rest:
+            report.add((*path, "columns", name, "rest"), name, "a line of text has no other fields than those of its source", "remove it")
+            continue
         if column.sql is None and taken not in ("value", *named):
             place = (*path, "columns", name)
             if source.fields:

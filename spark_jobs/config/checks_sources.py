@@ -6,25 +6,31 @@ from pathlib import PurePosixPath
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.regexes import judge_line_regex
 from spark_jobs.config.report import Report
-from spark_jobs.config.sources import Source
+from spark_jobs.config.sources import DeltaSource, FileSource, KafkaSource, SocketSource
 
 KEYS_OF_FORMATS = {"delimiter": "csv", "fields": "text", "row_tag": "xml", "lists": "xml"}
 
 
 def check_sources(pipeline: Pipeline, report: Report) -> None:
     """A file belongs to one source: no folder within another, unless both name their files by different patterns."""
-    for (name, source), (other_name, other) in combinations(pipeline.sources.items(), 2):
+    folders = {name: source for name, source in pipeline.sources.items() if isinstance(source, FileSource | DeltaSource)}
+    for (name, source), (other_name, other) in combinations(folders.items(), 2):
         if _overlap(source, other):
             message = f"the folder {other.path!r} and the folder {source.path!r} of source {name!r} contain the same files"
             hint = "give each source a folder of its own, or different patterns in one folder, as in orders-* and customers-*"
             report.add(("sources", other_name, "path"), other.path, message, hint)
-    for name, source in pipeline.sources.items():
-        _check_keys(name, source, report)
-        if problem := judge_line_regex(source.fields) if source.fields and source.format == "text" else None:
-            report.add(("sources", name, "fields"), source.fields, *problem)
+    for name, known in pipeline.sources.items():
+        if isinstance(known, FileSource):
+            _check_file_keys(name, known, report)
+        elif isinstance(known, KafkaSource):
+            _check_kafka_keys(name, known, report)
+        elif isinstance(known, SocketSource) and pipeline.schedule is not None:
+            message = "a socket keeps nothing, so that a scheduled run would lose what is sent between runs"
+            hint = f"remove the schedule and run `weir stream {pipeline.name}`, or have the lines written to a topic or a file"
+            report.add(("schedule",), str(pipeline.schedule), message, hint)
 
 
-def _check_keys(name: str, source: Source, report: Report) -> None:
+def _check_file_keys(name: str, source: FileSource, report: Report) -> None:
     """Keys that belong to one format are refused elsewhere."""
     for key, belongs_to in KEYS_OF_FORMATS.items():
         if source.format != belongs_to and key in source.model_fields_set:
@@ -33,10 +39,27 @@ def _check_keys(name: str, source: Source, report: Report) -> None:
     if source.format == "xml" and source.row_tag is None:
         hint = "add the name of the element that is one record, as in row_tag: order"
         report.add(("sources", name), None, "the key 'row_tag' is missing", hint)
+    if problem := judge_line_regex(source.fields) if source.fields and source.format == "text" else None:
+        report.add(("sources", name, "fields"), source.fields, *problem)
 
 
-def _overlap(one: Source, other: Source) -> bool:
+def _check_kafka_keys(name: str, source: KafkaSource, report: Report) -> None:
+    is_avro = source.value == "avro"
+    for key in ("schema", "avro_framing"):
+        if not is_avro and {"schema": "schema_"}.get(key, key) in source.model_fields_set:
+            message = f"'{key}' is incompatible with value: {source.value}"
+            report.add(("sources", name, key), key, message, "remove it, or use value: avro")
+    if is_avro and source.schema_ is None:
+        hint = "add the file below conf/ with the schema of the values, as in schema: schemas/order.avsc"
+        report.add(("sources", name), None, "the key 'schema' is missing", hint)
+    if is_avro and source.schema_ and not (report.root / "conf" / source.schema_).is_file():
+        hint = "put the Avro schema there, as JSON"
+        report.add(("sources", name, "schema"), source.schema_, f"there is no file conf/{source.schema_}", hint)
+
+
+def _overlap(one: FileSource | DeltaSource, other: FileSource | DeltaSource) -> bool:
     first, second = PurePosixPath(one.path), PurePosixPath(other.path)
     if not (first.is_relative_to(second) or second.is_relative_to(first)):
         return False
-    return one.pattern == other.pattern or "*" in (one.pattern, other.pattern)
+    patterns = [source.pattern if isinstance(source, FileSource) else "*" for source in (one, other)]
+    return patterns[0] == patterns[1] or "*" in patterns

@@ -9,7 +9,21 @@ from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 
 HARMLESS = {
-    "bronze": {"path", "pattern", "files_per_batch", "bytes_per_batch", "fields", "settle", "same_content", "changed", "idle_after"},
+    "bronze": {
+        "path",
+        "pattern",
+        "files_per_batch",
+        "bytes_per_batch",
+        "fields",
+        "settle",
+        "same_content",
+        "changed",
+        "idle_after",
+        "servers",
+        "schema",
+        "offsets_per_batch",
+        "connection",
+    },
     "dimension": set[str](),
     "silver": {"give_up_after"},
     "gold": set[str](),
@@ -23,9 +37,15 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
     layer, _, name = table.partition(".")
     definition: Any = next(found for kind, known_as, found in pipeline.nodes() if (kind, known_as) == (layer, name))
     parts: dict[str, Any] = definition.model_dump(mode="json", by_alias=True)
+    if layer == "bronze":  # keys that came later leave the definitions of tables without them as they were
+        parts = {key: value for key, value in parts.items() if value not in (None, [])}
     if layer in ("dimension", "silver"):
         for column in parts["columns"].values():
             del column["sensitive"]  # concerns what is shown of a row, not the row
+        if not column["rest"]:
+            del column["rest"]
+    if layer == "bronze":  # keys that came later leave the definitions of tables without them as they were
+        parts = {key: value for key, value in parts.items() if value not in (None, [])}
     if layer in ("dimension", "silver"):
         source = pipeline.sources[definition.from_]
         parts["(format of its source)"] = source.record_format

@@ -13,7 +13,7 @@ from spark_jobs.config.gold import Gold
 from spark_jobs.config.model import Model
 from spark_jobs.config.names import ColumnName, Duration, Name, Names, OtherTable, as_list, name_at_home, other_pipeline
 from spark_jobs.config.sinks import COMPONENTS, Sink
-from spark_jobs.config.sources import Source
+from spark_jobs.config.sources import Source, StreamSource
 from spark_jobs.config.types import SparkType
 
 Layer = Literal["bronze", "dimension", "silver", "gold"]
@@ -38,9 +38,17 @@ class Column(Model):
     sql: str | None = Field(None, min_length=1, description="expression over the columns without sql")
     required: bool = Field(False, description="a row without a value is quarantined")
     sensitive: bool = Field(False, description="its values are shown nowhere but in the tables themselves")
+    rest: bool = Field(False, description="JSON text of the record's fields that no column takes")
+
+    @property
+    def has_path(self) -> bool:
+        """Whether it is one field of the record."""
+        return self.sql is None and not self.rest
 
     @model_validator(mode="after")
     def _one_origin(self) -> "Column":
+        if self.rest and (self.from_ is not None or self.sql is not None or self.type != "string"):
+            raise ValueError("'rest' is incompatible with 'from', 'sql' and other types; write {type: string, rest: true}")
         if self.from_ is not None and self.sql is not None:
             raise ValueError("'from' is incompatible with 'sql': a column has one origin; keep one of the two")
         return self
@@ -175,7 +183,13 @@ class Pipeline(Model):
     @property
     def components(self) -> set[str]:
         """What it needs beside Delta, as `weir setup --with` calls it."""
-        return {COMPONENTS[sink.to] for sink in self.sinks.values() if sink.to in COMPONENTS}
+        of_sinks = {COMPONENTS[sink.to] for sink in self.sinks.values() if sink.to in COMPONENTS}
+        return of_sinks | {source.format for source in self.sources.values() if source.format == "kafka"}
+
+    @property
+    def live_sources(self) -> list[str]:
+        """The sources that keep nothing: only a query that never ends can read them."""
+        return [name for name, source in self.sources.items() if isinstance(source, StreamSource) and source.is_live]
 
     @property
     def upstream(self) -> dict[str, "Pipeline"]:

@@ -37,10 +37,11 @@ def field_paths(pipeline: Pipeline, table: RecordTable) -> dict[str, FieldPath]:
     elsewhere dots lead into objects, and a text record is one field, of which those that its source names are parts.
     """
     kind = pipeline.sources[table.from_].record_format if table.from_ in pipeline.sources else "json"
-    origins = {name: column.from_ or name for name, column in table.columns.items() if column.sql is None}
+    origins = {name: column.from_ or name for name, column in table.columns.items() if column.has_path}
+    rest: dict[str, FieldPath] = {name: () for name, column in table.columns.items() if column.rest}
     if kind == "text":
         return {name: () if origin == "value" else (origin,) for name, origin in origins.items()}
-    return {name: (origin,) if kind == "csv" else tuple(origin.split(".")) for name, origin in origins.items()}
+    return rest | {name: (origin,) if kind == "csv" else tuple(origin.split(".")) for name, origin in origins.items()}
 
 
 def columns_named(expression: str, otherwise: Iterable[str]) -> list[str]:

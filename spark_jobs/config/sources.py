@@ -1,14 +1,29 @@
-"""Where the records of a pipeline come from: `sources` of the pipeline file."""
+"""Where the records of a pipeline come from: `sources` of the pipeline file, one model per kind.
 
-from typing import Annotated, Literal
+Files are registered as arrivals before Spark starts. The other kinds are streams: Spark's own source says what is new, and each of its
+batches is registered when it begins. All end in the same bronze rows.
+"""
 
-from pydantic import BeforeValidator, Field
+from typing import Annotated, Literal, get_args
 
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.model import Model
-from spark_jobs.config.names import Duration, RelativePath
+from spark_jobs.config.names import Duration, Name, RelativePath, shorten
+from spark_jobs.config.sinks import Servers, Topic
 
-FILE_FORMATS = ("json", "csv", "parquet", "text", "avro", "orc", "xml")
 RecordFormat = Literal["json", "csv", "parquet", "text", "avro", "orc", "xml"]
+
+
+FORMATS = (*get_args(RecordFormat), "kafka", "delta", "rate", "socket")
+IDLE_AFTER = "nothing arrived for so long: the windows that are still open are closed"
+
+
+def _known_format(value: object) -> object:
+    if isinstance(value, str) and value not in FORMATS:
+        raise ValueError(f"{shorten(value)} is not allowed here; {did_you_mean(value, FORMATS)}")
+    return value
 
 
 def _as_list(value: object) -> object:
@@ -21,7 +36,7 @@ Paths = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=st
 class FileSource(Model):
     """A landing folder of files of one format."""
 
-    format: RecordFormat = Field(
+    format: Annotated[RecordFormat, BeforeValidator(_known_format)] = Field(
         description="json: one object a line; csv: with a header line; text: one record a line; parquet, avro, orc: one record a row; "
         "xml: one record per element row_tag"
     )
@@ -42,12 +57,122 @@ class FileSource(Model):
     changed: Literal["refuse", "take"] = Field(
         "refuse", description="a path that was taken before and has other content now: refuse it, or take what is new"
     )
-    idle_after: Duration | None = Field(None, description="nothing arrived for so long: the windows that are still open are closed")
+    idle_after: Duration | None = Field(None, description=IDLE_AFTER)
 
     @property
     def record_format(self) -> RecordFormat:
         """What the text of a bronze record is."""
         return self.format
 
+    @property
+    def own_fields(self) -> frozenset[str]:
+        return frozenset()
 
-Source = FileSource
+    def place(self, landing: str) -> str:
+        """Where it comes from, in words for a person."""
+        return f"{landing}/{self.path}"
+
+
+OWN_FIELDS = frozenset(
+    ("_key", "_headers", "_timestamp", "_partition", "_offset", "_tombstone", "_value", "_bytes", "_change_type", "_commit_version")
+)
+"""Fields that a record of a stream has from its message or its change, not from its value."""
+
+
+class StreamSource(Model):
+    """What the kinds that are no files share: records are JSON objects, with what the message says beside its value in fields with _."""
+
+    @property
+    def record_format(self) -> RecordFormat:
+        return "json"
+
+    @property
+    def fields(self) -> None:
+        return None
+
+    @property
+    def own_fields(self) -> frozenset[str]:
+        return OWN_FIELDS
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it keeps nothing, so that only a query that never ends can read it."""
+        return False
+
+
+class KafkaSource(StreamSource):
+    """The messages of a topic."""
+
+    format: Literal["kafka"]
+    servers: Servers = Field(description="brokers to begin with, as in localhost:9092; several with commas between them")
+    topic: Topic = Field(description="the topic; it is read from its earliest message on")
+    value: Literal["json", "avro", "text"] = Field("json", description="what a value is: a JSON object, an Avro record, or any text")
+    schema_: RelativePath | None = Field(None, alias="schema", description="avro only: the file below conf/ with the schema of the values")
+    avro_framing: Literal["none", "confluent"] = Field(
+        "none", description="avro only: confluent: a magic byte and the number of the schema stand before each value"
+    )
+    offsets_per_batch: int = Field(1_000_000, ge=1, description="messages that one micro-batch takes, of all partitions")
+    connection: Name | None = Field(None, description="entry of the connections file with the settings that are secret")
+    idle_after: Duration | None = Field(None, description=IDLE_AFTER)
+
+    def place(self, _: str) -> str:
+        return f"topic {self.topic} at {self.servers}"
+
+
+class DeltaSource(StreamSource):
+    """A Delta table of somebody else: the rows that are added to it, or its changes."""
+
+    format: Literal["delta"]
+    path: RelativePath = Field(description="the table's folder below the landing root")
+    changes: bool = Field(False, description="read its change feed, with _change_type and _commit_version; else it must only be added to")
+    files_per_batch: int = Field(500, ge=1, le=100_000, description="data files of the table that one micro-batch takes at most")
+    bytes_per_batch: int | None = Field(None, ge=1, description="bytes of data files that one micro-batch takes")
+    idle_after: Duration | None = Field(None, description=IDLE_AFTER)
+
+    def place(self, landing: str) -> str:
+        return f"{landing}/{self.path}"
+
+
+class RateSource(StreamSource):
+    """Numbered rows by the clock, for development: fields value and timestamp."""
+
+    format: Literal["rate"]
+    rows_per_second: int = Field(1, ge=1, le=1_000_000, description="how many rows a second counts")
+    idle_after: Duration | None = Field(None, description=IDLE_AFTER)
+
+    def place(self, _: str) -> str:
+        return "the clock"
+
+
+class SocketSource(StreamSource):
+    """Lines from a TCP server, for development: fields value and timestamp. Lines that were sent are gone when a run ends."""
+
+    format: Literal["socket"]
+    host: str = Field("127.0.0.1", pattern=r"^[A-Za-z0-9.:-]{1,253}$", description="the server's name or address")
+    port: int = Field(ge=1, le=65535, description="the server's port")
+    idle_after: Duration | None = Field(None, description=IDLE_AFTER)
+
+    @property
+    def is_live(self) -> bool:
+        return True
+
+    def place(self, _: str) -> str:
+        return f"{self.host}:{self.port}"
+
+
+AnySource = FileSource | KafkaSource | DeltaSource | RateSource | SocketSource
+
+
+def _kind_of_source(value: object) -> str:
+    kind = value.get("format") if isinstance(value, dict) else getattr(value, "format", None)
+    return f"({kind})" if kind in ("kafka", "delta", "rate", "socket") else "(files)"
+
+
+Source = Annotated[
+    Annotated[FileSource, Tag("(files)")]
+    | Annotated[KafkaSource, Tag("(kafka)")]
+    | Annotated[DeltaSource, Tag("(delta)")]
+    | Annotated[RateSource, Tag("(rate)")]
+    | Annotated[SocketSource, Tag("(socket)")],
+    Discriminator(_kind_of_source),
+]

@@ -8,6 +8,7 @@ import json
 import struct
 import zlib
 from pathlib import Path
+from typing import Any
 
 CHECKSUM_HEADER = struct.Struct(">4si")
 """Hadoop's checksum files: a mark, the bytes per checksum, then a CRC-32 for every such block."""
@@ -71,6 +72,19 @@ def last_commit(checkpoint: str) -> str | None:
 def next_watermark(commit: str | None) -> int:
     """The watermark of the query's next batch in milliseconds, also of one that was begun: what the last ended one has left behind."""
     return int(json.loads(commit.splitlines()[1])["nextBatchWatermarkMs"]) if commit else 0
+
+
+def read_offset(checkpoint: str, number: int) -> Any:
+    """What a batch ends before, as its one source wrote it; None for the batch before the first."""
+    file = Path(checkpoint, "offsets", str(number))
+    return json.loads(file.read_text(encoding="utf-8").splitlines()[2]) if number >= 0 else None
+
+
+def read_first_offset(checkpoint: str) -> Any:
+    """Where the first batch begins, for a source that writes it down."""
+    file = Path(checkpoint, "sources", "0", "0")
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    return json.loads(text[text.index("{") :]) if "{" in text else None
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -20,8 +20,10 @@ def read_first_records(bronze: str, files: Sequence[Mapping[str, Any]], lines: i
     """(file, record) of the good records in the first lines of each of these arrivals."""
     import pyarrow.dataset as ds  # takes a third of a second: not for a run with nothing to do
 
-    parts = [file["file_id"] for file in files if file["start_line"]]  # what was appended starts at any line, and is mostly short
-    is_first = (ds.field("_line") <= lines) | ds.field("_file_id").isin(pa.array(parts, pa.string()))
+    is_first = ds.field("_line") <= lines
+    for file in files:  # what was appended, or is a part of a topic, starts at any line
+        if file["start_line"]:
+            is_first |= (ds.field("_file_id") == file["file_id"]) & (ds.field("_line") < file["start_line"] + lines)
     in_chunks = ds.field("_chunk").isin(sorted({file["chunk"] for file in files}))
     is_good = (ds.field("_line") > 0) & ds.field("_problem").is_null()
     asked = ["_line", "_file_id", "_chunk", "_problem"]

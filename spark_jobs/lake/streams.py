@@ -1,17 +1,46 @@
 """Structured Streaming over Delta tables: one availableNow query per table, its progress in the table's checkpoint."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from spark_jobs.lake.checkpoints import check_checkpoint, last_commit, next_watermark
 from spark_jobs.lake.failpoints import reach
 
 MOST_FILES = 2**31 - 1
 """Without it Delta takes 1,000 files at a time."""
+AVAILABLE_NOW: Mapping[str, Any] = {"availableNow": True}
+"""A trigger, as DataStreamWriter.trigger takes it."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A query at work on a table."""
+
+    table: str
+    query: StreamingQuery
+    causes: list[BaseException]
+    """What a batch raised: Spark keeps only its text."""
+    explain: Callable[[StreamingQueryException], Exception] = lambda error: error
+    """Turns what the source itself raised into words for a person."""
+    on_end: Callable[[list[dict[str, Any]]], None] = lambda said: None
+    """Hears what Spark said of each batch."""
+
+    def wait(self) -> list[dict[str, Any]]:
+        """Until the query ends; gives what Spark says of each batch, or raises what ended it."""
+        try:
+            self.query.awaitTermination()
+        except StreamingQueryException as error:
+            raise (self.causes[0] if self.causes else self.explain(error)) from None
+        reach("checkpoint.after", self.table)
+        said = [json.loads(progress.json) for progress in self.query.recentProgress]
+        self.on_end(said)
+        return said
 
 
 def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None) -> DataFrame:
@@ -23,6 +52,18 @@ def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None
 def read_all_rows(spark: SparkSession, path: str) -> DataFrame:
     """New rows of an append-only table, all that are there as one batch: a stateful query must not see a part of a commit."""
     return read_rows(spark, path, files_per_batch=MOST_FILES)
+
+
+def read_table_of_others(spark: SparkSession, path: str, files: int, size: int | None) -> DataFrame:
+    """New rows of a table that somebody else writes to, which may only be added to."""
+    reader = spark.readStream.format("delta").option("maxFilesPerTrigger", files)
+    return (reader.option("maxBytesPerTrigger", f"{size}b") if size else reader).load(path)
+
+
+def read_changes_of_others(spark: SparkSession, path: str, files: int, size: int | None) -> DataFrame:
+    """What the table holds now, as inserts, and its changes from then on."""
+    reader = spark.readStream.format("delta").option("readChangeFeed", "true").option("maxFilesPerTrigger", files)
+    return (reader.option("maxBytesPerTrigger", f"{size}b") if size else reader).load(path)
 
 
 def read_changes(spark: SparkSession, path: str, starting_version: int) -> DataFrame:
@@ -43,10 +84,15 @@ def come_to(spark: SparkSession, checkpoint: str) -> int:
     return next_watermark(max(commits, key=lambda row: int(row["file_name"]))["value"] if commits else None)
 
 
-def run_stream(
-    rows: DataFrame, table: str, checkpoint: str, last_done: int | None, handle: Callable[[DataFrame, int], None]
-) -> list[dict[str, Any]]:
-    """Hand every micro-batch that is there to `handle`, in order, until there is none left; gives what Spark says of each.
+def start_stream(
+    rows: DataFrame,
+    table: str,
+    checkpoint: str,
+    last_done: int | None,
+    handle: Callable[[DataFrame, int], None],
+    trigger: Mapping[str, Any] = AVAILABLE_NOW,
+) -> Running:
+    """Start to hand micro-batches to `handle`, in order.
 
     `last_done` is the last batch that the ledger knows: a checkpoint that counts from before it would have its batches taken for done.
     """
@@ -56,14 +102,9 @@ def run_stream(
     def call(batch: DataFrame, number: int) -> None:
         try:
             handle(batch, number)
-        except BaseException as error:  # Spark keeps only its text: keep the error itself for the caller
+        except BaseException as error:
             causes.append(error)
             raise
 
-    query = rows.writeStream.foreachBatch(call).option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
-    try:
-        query.awaitTermination()
-    except StreamingQueryException as error:
-        raise (causes[0] if causes else error) from None
-    reach("checkpoint.after", table)
-    return [json.loads(progress.json) for progress in query.recentProgress]
+    query = rows.writeStream.foreachBatch(call).option("checkpointLocation", checkpoint).trigger(**trigger).start()
+    return Running(table, query, causes)

@@ -39,17 +39,21 @@ def read_arrivals(table: str, columns: list[str] | None = None) -> list[Row]:
 
 def append_chunks(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
     """Append the rows, chunk by chunk; gives the number of the last chunk."""
+    chunks = [append_chunk(feed, part, arrived_at) for part in cut_chunks(rows, feed.files.files_per_batch, feed.files.bytes_per_batch)]
+    return chunks[-1] if chunks else DeltaTable(feed.arrivals).version()
+
+
+def append_chunk(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
+    """Append the rows as one chunk, and give its number."""
     table = feed.arrivals
     if not DeltaTable.is_deltatable(table):
         DeltaTable.create(table, schema=Schema.from_arrow(ARRIVALS), configuration={"delta.appendOnly": "true"})
-    chunk = DeltaTable(table).version()
-    for part in cut_chunks(rows, feed.source.files_per_batch, feed.source.bytes_per_batch):
-        chunk = DeltaTable(table).version() + 1
-        filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in part]
-        reach("arrivals.before", feed.table)
-        feed.guard()
-        write_deltalake(table, pa.Table.from_pylist(filled, schema=ARRIVALS), mode="append")
-        reach("arrivals.after", feed.table)
+    chunk = DeltaTable(table).version() + 1
+    filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in rows]
+    reach("arrivals.before", feed.table)
+    feed.guard()
+    write_deltalake(table, pa.Table.from_pylist(filled, schema=ARRIVALS), mode="append")
+    reach("arrivals.after", feed.table)
     return chunk
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from spark_jobs.config.names import parse_duration
-from spark_jobs.landing.arrivals import CLOSED, TAKEN, Row, append_chunks, read_arrivals
+from spark_jobs.landing.arrivals import CLOSED, TAKEN, Row, append_chunk, read_arrivals
 from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.verdicts import close_mark
 
@@ -13,7 +13,7 @@ def close_feed(feed: Feed, arrived_at: datetime, reason: str) -> int | None:
     """Set a mark and give its chunk; None where nothing has arrived since the last one."""
     if _newest_open(read_arrivals(feed.arrivals, ["chunk", "verdict", "arrived_at"])) is None:
         return None
-    return append_chunks(feed, [close_mark(arrived_at, reason)], arrived_at)
+    return append_chunk(feed, [close_mark(arrived_at, reason)], arrived_at)
 
 
 def mark_if_idle(feed: Feed, rows: Iterable[Row], arrived_at: datetime) -> Row | None:

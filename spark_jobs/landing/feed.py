@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spark_jobs.config.sources import Source
+from spark_jobs.config.sources import AnySource, FileSource
 from spark_jobs.lake.layout import Lake
 
 
@@ -12,7 +12,7 @@ from spark_jobs.lake.layout import Lake
 class Feed:
     pipeline: str
     name: str
-    source: Source
+    source: AnySource
     landing: str
     arrivals: str
     bronze: str
@@ -23,10 +23,17 @@ class Feed:
     def table(self) -> str:
         return f"bronze.{self.name}"
 
+    @property
+    def files(self) -> FileSource:
+        """The source, where it is one of files: who asks knows that it is."""
+        if not isinstance(self.source, FileSource):
+            raise TypeError(f"{self.table} reads no files but {self.source.place(self.landing)}")
+        return self.source
+
     def take_command(self, path: str) -> str:
         """What to type to take in a file that was not taken."""
         return f"weir take {self.pipeline} {self.name} {shlex.quote(path)}"
 
 
-def make_feed(lake: Lake, landing: str, name: str, source: Source, guard: Callable[[], None] = lambda: None) -> Feed:
+def make_feed(lake: Lake, landing: str, name: str, source: AnySource, guard: Callable[[], None] = lambda: None) -> Feed:
     return Feed(lake.pipeline, name, source, landing, lake.arrivals(name), lake.table(f"bronze.{name}"), guard)

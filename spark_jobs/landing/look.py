@@ -58,12 +58,12 @@ class Look:
 
 def read_whole(feed: Feed, file: LandedFile, history: History) -> Content | None:
     earlier = as_earlier(history.earlier(file.path)) if history.taken(file.path) else None
-    return read_content(feed.landing, file, feed.source.format, earlier)
+    return read_content(feed.landing, file, feed.files.format, earlier)
 
 
 def read_if_it_matters(feed: Feed, file: LandedFile, history: History) -> Content | None:
     """Of a file that is taken whatever it says, only whether it can be read. Of several new files that say the same, each counts."""
-    may_repeat = feed.source.same_content == "skip" and history.has_size(file.size)
+    may_repeat = feed.files.same_content == "skip" and history.has_size(file.size)
     return read_whole(feed, file, history) if may_repeat or history.has_path(file.path) else peek_content(feed.landing, file)
 
 
@@ -71,7 +71,7 @@ def look_at(feed: Feed, arrived_at: datetime, consumed: int | None = None, read:
     """What a registration at this time writes. `consumed` is the last chunk that bronze has read."""
     known = read_arrivals(feed.arrivals)
     history = History(known, feed.bronze)
-    listing = list_folder(feed.landing, feed.source.path, feed.source.pattern)
+    listing = list_folder(feed.landing, feed.files.path, feed.files.pattern)
     hidden = [(file, f"{HIDDEN} `{feed.take_command(file.path)}`") for file in listing.files if is_hidden(file.path)]
     refused = [refuse_unread(file, reason) for file, reason in [*listing.refused, *hidden] if not history.knows(file, reason)]
     files = [file for file in listing.files if not is_hidden(file.path) and not history.knows(file)]
@@ -93,11 +93,11 @@ def is_hidden(path: str) -> bool:
 
 def _split_settled(feed: Feed, files: list[LandedFile], arrived_at: datetime) -> tuple[list[LandedFile], Named]:
     """Files that are old enough to be whole, and those that wait."""
-    if feed.source.settle is None:
+    if feed.files.settle is None:
         return files, ()
-    newest = arrived_at - parse_duration(feed.source.settle)
+    newest = arrived_at - parse_duration(feed.files.settle)
     reason = "it was modified at {}, less than {} ago"
-    waiting = ((f.path, reason.format(f.modified_at, feed.source.settle)) for f in files if f.modified_at > newest)
+    waiting = ((f.path, reason.format(f.modified_at, feed.files.settle)) for f in files if f.modified_at > newest)
     return [file for file in files if file.modified_at <= newest], tuple(waiting)
 
 

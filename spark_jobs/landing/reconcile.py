@@ -30,7 +30,7 @@ def find_unread(feed: Feed, rows: Iterable[Row], listing: Listing, consumed: int
         if file is None:
             yield path, CHANGED if path in replaced else GONE
         elif contents.get((path, file.size, file.modified_at)) != row["content_hash"]:
-            has_grown = file.size > row["size"] and is_plain_lines(feed.source.format, path)
+            has_grown = file.size > row["size"] and is_plain_lines(feed.files.format, path)
             if not has_grown:
                 yield path, CHANGED
 

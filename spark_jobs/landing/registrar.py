@@ -9,6 +9,7 @@ from spark_jobs.landing.arrivals import (
     ARRIVALS,
     REFUSED,
     TAKEN,
+    append_chunk,
     append_chunks,
     bytes_after,
     close_marks,
@@ -42,5 +43,5 @@ def register_arrivals(feed: Feed, arrived_at: datetime, consumed: int | None = N
     if look.rows:
         append_chunks(feed, look.rows, arrived_at)
     if look.mark:
-        append_chunks(feed, [look.mark], arrived_at)
+        append_chunk(feed, [look.mark], arrived_at)
     return look.found

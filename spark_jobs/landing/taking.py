@@ -55,12 +55,12 @@ def take_file(feed: Feed, path: str, arrived_at: datetime, by: str, consumed: in
 
 def _find_file(feed: Feed, path: str) -> LandedFile:
     """The regular file at this path below the source's folder; a link on the way may lead anywhere."""
-    folder, below = PurePosixPath(feed.source.path), PurePosixPath(path)
+    folder, below = PurePosixPath(feed.files.path), PurePosixPath(path)
     if below.as_posix() != path or ".." in below.parts or folder not in below.parents:
-        raise NotTakeable(path, f"it is not a path below the folder {feed.source.path!r} of {feed.name}", _hint(feed, path))
+        raise NotTakeable(path, f"it is not a path below the folder {feed.files.path!r} of {feed.name}", _hint(feed, path))
     if not _is_utf8(path):
         raise NotTakeable(path, NOT_UTF8)
-    walked = Path(feed.landing, feed.source.path)
+    walked = Path(feed.landing, feed.files.path)
     for part in below.parts[len(folder.parts) :]:
         walked = walked / part
         try:
@@ -73,8 +73,8 @@ def _find_file(feed: Feed, path: str) -> LandedFile:
             raise NotTakeable(path, LINK)
     if not stat.S_ISREG(found.st_mode):
         raise NotTakeable(path, "it is a folder; name one file" if stat.S_ISDIR(found.st_mode) else SPECIAL)
-    if not fnmatchcase(below.name, feed.source.pattern):
-        raise NotTakeable(path, f"its name does not match the pattern {feed.source.pattern!r} of {feed.name}")
+    if not fnmatchcase(below.name, feed.files.pattern):
+        raise NotTakeable(path, f"its name does not match the pattern {feed.files.pattern!r} of {feed.name}")
     return LandedFile(path, found.st_size, file_time(found.st_mtime_ns))
 
 
@@ -92,7 +92,7 @@ def _hint(feed: Feed, path: str) -> str:
 
 def _read(feed: Feed, file: LandedFile, history: History) -> Content:
     try:
-        content = read_content(feed.landing, file, feed.source.format, as_earlier(history.earlier(file.path)))
+        content = read_content(feed.landing, file, feed.files.format, as_earlier(history.earlier(file.path)))
     except OSError as error:
         raise NotTakeable(file.path, f"it cannot be read: {say(error)}") from error
     if content is None:

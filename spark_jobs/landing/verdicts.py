@@ -19,7 +19,7 @@ DOUBT = "it was appended to after it was taken, but {doubt}; the whole line is t
 
 def judge(feed: Feed, file: LandedFile, content: Content, history: History) -> Row:
     """The verdict on a file whose name and kind are in order."""
-    source, path = feed.source, file.path
+    source, path = feed.files, file.path
     if history.is_discarded(path, content.content_hash):
         return make_row(file, content, TOUCHED)
     command = f"`{feed.take_command(path)}`"

@@ -5,12 +5,14 @@ from typing import Any
 from spark_jobs.config.graph import node_names
 from spark_jobs.config.loading import Project
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.sources import StreamSource
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delivered import rows_not_delivered
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.landing.registrar import files_not_taken, read_arrivals
+from spark_jobs.landing.registrar import TAKEN, files_not_taken, read_arrivals
+from spark_jobs.landing.streams import read_until
 from spark_jobs.run.reconcile import balances
 
 REENRICH = "reenrich"
@@ -28,6 +30,7 @@ def account_of(project: Project, name: str) -> dict[str, Any]:
         "files_not_taken": [
             {"path": path, "reason": reason} for source in pipeline.sources for path, reason in files_not_taken(lake.arrivals(source))
         ],
+        "offsets": read_offsets(pipeline, lake),
         "drift": [f"{row['source']}: {row['field']!r} {row['kind']} in {row['file']!r}" for row in Ledger(lake).rows("drift")],
         "evidence": [row["message"] for row in Ledger(lake).rows("evidence", ["message"])],
     }
@@ -66,6 +69,18 @@ def _undelivered(pipeline: Pipeline, ledger: Ledger, sink: str, lake: Lake) -> i
     table = lake.table(pipeline.sinks[sink.partition(".")[2]].from_)
     found = rows_not_delivered(ledger, sink, definition.generation, table) if definition else None
     return found[1] - found[0] if found else 0
+
+
+def read_offsets(pipeline: Pipeline, lake: Lake) -> dict[str, dict[str, list[int]]]:
+    """Per source that is no folder of files, and per partition of it: the first position that was read, and the one that comes next."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for name, source in pipeline.sources.items():
+        if isinstance(source, StreamSource):
+            rows = [row for row in read_arrivals(lake.arrivals(name)) if row["verdict"] == TAKEN]
+            until = read_until(rows)
+            first = {path: min(row["start_line"] - 1 for row in rows if row["path"] == path) for path in until}
+            found[name] = {path: [first[path], end] for path, end in sorted(until.items())}
+    return found
 
 
 def _missing(pipeline: Pipeline, table: str, counts: Counts, lake: Lake) -> int:

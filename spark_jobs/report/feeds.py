@@ -19,7 +19,8 @@ TEXT_LENGTH = 300
 def collect_sources(pipeline: Pipeline, lake: Lake, run_id: str) -> tuple[SourceFact, ...]:
     verdicts = count_files(pipeline, lake)
     return tuple(
-        SourceFact(name, cut(source.path), verdicts[name], _files_of_run(lake, name, run_id)) for name, source in pipeline.sources.items()
+        SourceFact(name, cut(source.place("").lstrip("/")), verdicts[name], _files_of_run(lake, name, run_id))
+        for name, source in pipeline.sources.items()
     )
 
 

@@ -1,7 +1,7 @@
 """What every step of a run shares, and the frame of a batch: skip it if done, write down what it reads, do it, write its marker."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.sources import FileSource
 from spark_jobs.lake import delta_log, streams
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Gate, OpenGate
@@ -61,6 +62,11 @@ class RunContext:
     def lake(self) -> Lake:
         return self.order.plan.lake
 
+    @property
+    def lake_id(self) -> str:
+        """What tells this lake from one that was loaded anew in its place: the id of its ledger, shortened."""
+        return (delta_log.table_id(self.lake.ledger("definitions")) or "")[:8]
+
     def new_session(self, **settings: str) -> SparkSession:
         """A session of its own for one table: its settings and transaction ids concern no other."""
         session = self.spark.newSession()
@@ -81,29 +87,57 @@ class RunContext:
         extra: dict[str, Any] | None = None,
     ) -> None:
         """Take the table's input, batch by batch, to its end. A batch may be empty: an OPTIMIZE of the input gives one."""
+        self.start(rows, table, settings, work, reads, extra).wait()
 
-        def handle(frame: DataFrame, number: int) -> None:
+    def start(
+        self,
+        rows: DataFrame,
+        table: str,
+        settings: dict[str, str],
+        work: Work,
+        reads: Iterable[str] | None = None,
+        extra: dict[str, Any] | None = None,
+        trigger: Mapping[str, Any] = streams.AVAILABLE_NOW,
+        anew_from: int | None = None,
+    ) -> streams.Running:
+        """The same without waiting, by any of Spark's triggers. A source that keeps nothing begins `anew_from` a batch: its query has a
+        checkpoint of its own, which counts from there.
+        """
+
+        def handle(frame: DataFrame, count: int) -> None:
+            number = count + (anew_from or 0)
             is_compacting = number % COMPACT_EVERY == COMPACT_EVERY - 1
             self.tune(frame.sparkSession, {**settings, COMPACT: str(is_compacting).lower()})
             self.batch(table, STREAM, number, partial(work, frame), reads, extra)
 
-        self.follow(rows, table, handle)
+        return self.follow(rows, table, handle, trigger, anew_from)
 
-    def follow(self, rows: DataFrame, table: str, handle: Callable[[DataFrame, int], None]) -> list[dict[str, Any]]:
-        """Run the table's query to the end of its input, and tell of its progress: what Spark says of each batch."""
+    def follow(
+        self,
+        rows: DataFrame,
+        table: str,
+        handle: Callable[[DataFrame, int], None],
+        trigger: Mapping[str, Any] = streams.AVAILABLE_NOW,
+        anew_from: int | None = None,
+    ) -> streams.Running:
+        """Start the table's query, which hands its batches to `handle`, and tells of its progress when it ends."""
+        last_done = self.next_number(table, STREAM) - 1 if anew_from is None else -1
+        checkpoint = self.lake.checkpoint(table, self.plan.generation(table)) + ("" if anew_from is None else f".{anew_from}")
+        running = streams.start_stream(rows, table, checkpoint, last_done if last_done >= 0 else None, handle, trigger)
+        return replace(running, on_end=partial(self._tell_progress, table))
+
+    def _tell_progress(self, table: str, done: list[dict[str, Any]]) -> None:
         generation = self.plan.generation(table)
-        numbers = [row["batch"] for row in self.order.ledger.batches(table, generation) if row["step"] == STREAM]
-        done = streams.run_stream(rows, table, self.lake.checkpoint(table, generation), max(numbers, default=None), handle)
-        self.on_progress(
-            self._describe(table, [progress_row(self.order.run_id, table, generation, said) for said in done if is_batch(said)])
-        )
-        return done
+        rows = [progress_row(self.order.run_id, table, generation, said) for said in done if is_batch(said)]
+        self.on_progress(self._describe(table, rows))
 
     def _describe(self, table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add how long rows had waited, and what there is left to read."""
         layer, _, name = table.partition(".")
         if layer != "bronze":
             return add_lag(rows, self.lake.table(self.plan.tables[table][0]))
+        if not isinstance(self.pipeline.sources[name], FileSource):
+            return rows
         arrivals = self.lake.arrivals(name)
         return add_backlog(add_lag(rows, arrivals), taken_files(arrivals))
 

@@ -126,7 +126,9 @@ class Execution:
         reconcile(context.order, table)
         seconds = time.monotonic() - self.started[table]
         if not self.plan.lake.staged:  # what a generation consumed is noted when it goes live
-            context.order.ledger.write_table(context.order.run_id, table, seconds, inputs, version, run.batches, run.counts)
+            context.order.ledger.write_table(
+                context.order.run_id, table, seconds, self.plan.reached(table, inputs), version, run.batches, run.counts
+            )
         self._change(table, state=State.DONE, version=version)
 
     def _change(self, table: str, **values: Any) -> None:

@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from spark_jobs.config import Project
+from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import holder_of
 from spark_jobs.lake.ledger import LIVE, SWAPPING
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.look import Look, look_at, read_if_it_matters
+from spark_jobs.landing.streams import broker_settings, look_at_stream
 from spark_jobs.run.plan import ARRIVALS, Plan, check_definitions, due_tables, make_plan, say_nothing
 from spark_jobs.run.why import SWAP, new_bytes, say_why
 
@@ -31,11 +33,12 @@ class Due:
 
 @dataclass(frozen=True)
 class Expected:
-    """The files of a source that bronze is to read, and those that wait for a later run."""
+    """The files of a source that bronze is to read, and those that wait for a later run; of a stream about how many messages."""
 
     new_files: int
     new_bytes: int
     waiting: int
+    new_messages: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,14 +82,29 @@ def look_ahead(project: Project, name: str, now: datetime | None = None) -> Outl
     looks = _look_at_sources(project, plan, now or datetime.now(UTC))
     plan = replace(plan, ahead={source: look.ahead for source, look in looks.items()})
     tables = _find_due(plan, looks, set(swapping))
-    sources = {source: Expected(len(look.to_read), new_bytes(look), len(look.found.waiting)) for source, look in looks.items()}
+    sources = {source: _expect(plan, source, look) for source, look in looks.items()}
     return Outlook(name, _summarise(sources, tables) if tables else say_nothing(project, plan), sources, tables)
 
 
 def _look_at_sources(project: Project, plan: Plan, now: datetime) -> dict[str, Look]:
     consumed = plan.ledger.consumed_inputs()
-    feeds = {name: make_feed(plan.lake, project.landing, name, source) for name, source in plan.pipeline.sources.items()}
-    return {name: look_at(feed, now, consumed.get(feed.table, {}).get(ARRIVALS), read_if_it_matters) for name, feed in feeds.items()}
+    looks = {}
+    for name, source in plan.pipeline.sources.items():
+        feed = make_feed(plan.lake, project.landing, name, source)
+        until = consumed.get(feed.table, {}).get(ARRIVALS)
+        is_files = isinstance(source, FileSource)
+        looks[name] = (
+            look_at(feed, now, until, read_if_it_matters)
+            if is_files
+            else look_at_stream(feed, now, until, broker_settings(project, source))
+        )
+    return looks
+
+
+def _expect(plan: Plan, source: str, look: Look) -> Expected:
+    if isinstance(plan.pipeline.sources[source], FileSource):
+        return Expected(len(look.to_read), new_bytes(look), len(look.found.waiting))
+    return Expected(0, 0, 0, new_bytes(look))
 
 
 def _find_due(plan: Plan, looks: dict[str, Look], swapping: set[str]) -> tuple[Due, ...]:
@@ -109,6 +127,8 @@ def _summarise(sources: dict[str, Expected], tables: tuple[Due, ...]) -> str:
     files = sum(expected.new_files for expected in sources.values())
     below = sum(due.is_below for due in tables)
     due = len(tables) - below
+    messages = sum(expected.new_messages for expected in sources.values())
     said = [f"{files:,} new file{'' if files == 1 else 's'}"] if files else []
+    said += [f"{messages:,} new messages"] if messages else []
     said.append(f"{due} table{'' if due == 1 else 's'} due" + (f", {below} below" if below else ""))
     return "; ".join(said)

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 from spark_jobs.config import Project
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
+from spark_jobs.landing.arrivals import Row
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
+from spark_jobs.landing.streams import broker_settings, register_stream
 from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import Errand, RunOrder, new_order, note_run
@@ -103,7 +106,7 @@ def _run_held(
 ) -> RunResult:
     started, name = time.monotonic(), plan.pipeline.name
     check_definitions(plan)
-    warnings = _register(project, plan, lease, files_per_batch)
+    plan, warnings = _register(project, plan, lease, files_per_batch)
     due, consumed = due_tables(plan)
     if not due and errand is None:
         standing = tuple(TableRun(table, State.UP_TO_DATE, version=plan.version(table)) for table in plan.tables)
@@ -157,17 +160,22 @@ def _report(order: RunOrder, runs: Mapping[str, TableRun]) -> tuple[str | None, 
     return page.relative_to(order.project.reports).as_posix(), report.verdict.outcome.value, []
 
 
-def _register(project: Project, plan: Plan, lease: Lease, files_per_batch: int | None) -> tuple[str, ...]:
-    """Register what landed for the sources in this plan; what was not taken becomes a warning."""
-    warnings, consumed = [], plan.ledger.consumed_inputs()
+def _register(project: Project, plan: Plan, lease: Lease, files_per_batch: int | None) -> tuple[Plan, tuple[str, ...]]:
+    """Register what landed for the sources in this plan; what was not taken becomes a warning. Of streams the plan knows what is new."""
+    warnings, consumed, ahead = list[str](), plan.ledger.consumed_inputs(), dict[str, list[Row]]()
     for name, source in plan.pipeline.sources.items():
         table = f"bronze.{name}"
-        if table in plan.tables:
+        if table in plan.tables and not isinstance(source, FileSource):
+            feed = make_feed(plan.lake, project.landing, name, source, lease.check)
+            ahead[name] = register_stream(
+                feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"), broker_settings(project, source)
+            )
+        elif table in plan.tables:
             chosen = source if files_per_batch is None else source.model_copy(update={"files_per_batch": files_per_batch})
             feed = make_feed(plan.lake, project.landing, name, chosen, lease.check)
             found = register_arrivals(feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"))
             warnings += _not_taken(name, found)
-    return tuple(warnings)
+    return replace(plan, ahead=ahead), tuple(warnings)
 
 
 def _not_taken(source: str, found: Arrivals) -> list[str]:

@@ -13,16 +13,19 @@ from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.names import other_pipeline, parse_duration
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.delta_log import oldest, table_bytes, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Definition, Ledger
 from spark_jobs.lake.others import OtherTable, identities, look_at
 from spark_jobs.lake.seen import Watermark
-from spark_jobs.landing.arrivals import Row, bytes_after, close_marks, last_taken_chunk, newest_arrival
+from spark_jobs.landing.arrivals import TAKEN, Row, bytes_after, close_marks, last_taken_chunk, newest_arrival
 
 ARRIVALS, DEFINITION, WATERMARK, IDENTITIES = "arrivals", "definition", "watermark", "identities"
 """Inputs of a table that are no tables: files, what the pipeline file says of it, how far the event time of its rows has come, and which
 tables of other pipelines these are."""
+BYTES_PER_MESSAGE = 300
+"""About, to tell a small run from a big load."""
 AFTER = "after"
 """Among the inputs of a batch of changes: the version after which they begin; None for a batch of all that is there."""
 ERRANDS = ("replay", "discard")
@@ -47,6 +50,10 @@ class Plan:
     others: dict[str, OtherTable] = field(default_factory=dict)
     """The tables of other pipelines that these read, as they were when the plan was made: all of a run reads the same versions."""
     ahead: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+
+    @property
+    def live_tables(self) -> list[str]:
+        return [f"bronze.{name}" for name in self.pipeline.live_sources]
 
     def current_inputs(self, table: str) -> dict[str, Any]:
         """The versions that the table's inputs have now. A gold table depends on its definition and on the watermark as much."""
@@ -75,6 +82,8 @@ class Plan:
 
     def is_due(self, table: str, consumed: dict[str, Any] | None) -> bool:
         """Something new to read, and every input there to be read; facts do not wait for their dimensions."""
+        if table in self.live_tables:
+            return False  # a query that never ends reads it, or nothing does
         current = self.current_inputs(table)
         waits_for = [name for name in current if not (table.startswith("silver.") and name.startswith("dimension."))]
         if any(current[name] is None for name in waits_for):
@@ -96,9 +105,20 @@ class Plan:
         parked_at = oldest(self.lake.table(f"parked.{table}"), "arrived_at") if clock else None
         return clock is not None and parked_at is not None and parked_at + min(waits) <= clock
 
+    def reached(self, table: str, inputs: dict[str, Any]) -> dict[str, Any]:
+        """What a table has consumed when it is done. A stream may have gone further than its source did when the run began."""
+        layer, _, name = table.partition(".")
+        if layer != "bronze" or isinstance(self.pipeline.sources[name], FileSource):
+            return inputs
+        return {ARRIVALS: last_taken_chunk(self.lake.arrivals(name))}
+
     def clock(self) -> datetime | None:
-        """The newest recorded arrival of the pipeline: by it waiting is measured, never by the time of the run."""
-        found = [newest_arrival(self.lake.arrivals(source), self.ahead.get(source, ())) for source in self.pipeline.sources]
+        """The newest recorded arrival of the pipeline: by it waiting is measured, never by the time of the run. What a stream is about to
+        bring has not arrived before its batch begins.
+        """
+        sources = self.pipeline.sources.items()
+        ahead = {name: self.ahead.get(name, ()) if isinstance(source, FileSource) else () for name, source in sources}
+        found = [newest_arrival(self.lake.arrivals(name), rows) for name, rows in ahead.items()]
         return max((at for at in found if at), default=None)
 
     def close_marks(self, silver: str) -> list[int]:
@@ -132,7 +152,9 @@ class Plan:
         for table, inputs in self.tables.items():
             layer, _, name = table.partition(".")
             if layer == "bronze":
-                total += bytes_after(self.lake.arrivals(name), consumed.get(table, {}).get("arrivals") or 0)
+                each = 1 if isinstance(self.pipeline.sources[name], FileSource) else BYTES_PER_MESSAGE
+                ahead = sum(row["size"] for row in self.ahead.get(name, ()) if row["verdict"] == TAKEN)
+                total += each * (ahead + bytes_after(self.lake.arrivals(name), consumed.get(table, {}).get("arrivals") or 0))
             elif table not in consumed:
                 total += sum(table_bytes(self.lake.table(source)) for source in inputs)
         return total
@@ -183,7 +205,7 @@ def due_tables(plan: Plan) -> tuple[list[str], dict[str, dict[str, Any]]]:
 def say_nothing(project: Project, plan: Plan) -> str:
     """Of a plan with no due table: where something new would have to come from."""
     sources = [source for name, source in plan.pipeline.sources.items() if f"bronze.{name}" in plan.tables]
-    places = [*(f"{project.landing}/{source.path}" for source in sources), *plan.others]
+    places = [*(source.place(project.landing) for source in sources), *plan.others]
     if unreadable := plan.unreadable():
         return "; ".join(unreadable)
     return f"nothing new in {', '.join(places)}" if places else "no input has moved since the last run"

@@ -59,7 +59,7 @@ def run_native(run: RunContext, name: str, gold: Gold) -> None:
             return
         run.batch(table.name, STREAM, number, partial(_work, frame, table), table.reads)
 
-    _check_dropped(table, run.follow(query, table.name, handle))
+    _check_dropped(table, run.follow(query, table.name, handle).wait())
 
 
 def _settings(gold: Gold) -> dict[str, str]:

@@ -7,8 +7,6 @@ from typing import Any
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.bronze.drift import note_drift
-from spark_jobs.bronze.ingest import BRONZE_DDL, read_chunk
 from spark_jobs.config.gold import Gold
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.gold.late import LATE_DDL
@@ -20,7 +18,7 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing, kept
-from spark_jobs.landing.registrar import TAKEN
+from spark_jobs.run.bronze import start_bronze
 from spark_jobs.run.context import STREAM, Done, RunContext
 from spark_jobs.run.errand import run_errands
 from spark_jobs.run.sinks import run_sink
@@ -44,7 +42,7 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
     layer, _, name = table.partition(".")
     match layer:
         case "bronze":
-            _run_bronze(run, name)
+            start_bronze(run, name).wait()
         case "dimension":
             _run_dimension(run, name)
         case "silver":
@@ -70,30 +68,6 @@ def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
     silver = [run.pipeline.silver[table.partition(".")[2]] for table in planned if table.startswith("silver.")]
     for name in dict.fromkeys(dimension for table in silver for dimension in table.lookup):
         tables.create(run.lake.table(f"dimension.{name}"), dimension_ddl(run.pipeline.dimensions[name]), tables.CHANGE_FEED)
-
-
-def _run_bronze(run: RunContext, name: str) -> None:
-    source, table = run.pipeline.sources[name], f"bronze.{name}"
-    path = run.lake.table(table)
-    tables.create(path, BRONZE_DDL, tables.RECORDS)
-    spark = run.new_session()
-
-    def ingest(chunk: DataFrame, batch: Batch) -> Done:
-        taken = chunk.where(F.col("verdict") == TAKEN)
-        files = taken.toArrow().to_pylist()
-        chunks = {file["chunk"] for file in files}
-        if files and not delta_log.has_transaction(path, batch.app_id, batch.number):
-            entered = Observation()
-            records = read_chunk(taken, files, source, run.order.project.landing).observe(entered, F.count(F.lit(1)).alias("records"))
-            tables.append(records, table, batch, Counts())
-            written = delta_log.count_chunks(path, chunks)
-            if written.rows_in != entered.get["records"]:
-                raise RowsMissing(batch, Counts(rows_in=entered.get["records"], inserted=written.rows_in))
-        for drift in note_drift(run.lake, run.pipeline, name, files, batch.run_id, batch.processed_at):
-            run.warn(str(drift))
-        return delta_log.count_chunks(path, chunks), Seen()
-
-    run.stream(streams.read_rows(spark, run.lake.arrivals(name), files_per_batch=1), table, {}, ingest)
 
 
 def _run_dimension(run: RunContext, name: str) -> None:

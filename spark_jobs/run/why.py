@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.delivered import ANEW
 from spark_jobs.lake.delta_log import count_rows
 from spark_jobs.lake.verdicts import Verdicts
@@ -42,6 +43,8 @@ def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: 
         return "everything is to be delivered anew" if table.startswith("sink.") else "it begins anew after a rebuild"
     if name == ARRIVALS:
         look = looks.get(table.partition(".")[2])
+        if look and look.to_read and not isinstance(plan.pipeline.sources[table.partition(".")[2]], FileSource):
+            return f"{new_bytes(look):,} new messages in {len(look.to_read)} partition{'' if len(look.to_read) == 1 else 's'}"
         return say_files(look) if look and look.to_read else f"its arrivals moved from chunk {before} to {now}"
     if name == DEFINITION:
         return "its definition changed"

@@ -19,6 +19,7 @@ from spark_jobs.config.pipeline import Columns
 from spark_jobs.config.types import decimal_precision, is_complex
 from spark_jobs.quality.predicates import fails, shown_value
 from spark_jobs.silver.log_lines import line_fields
+from spark_jobs.silver.rest import rest_of
 
 ORIGIN = ("_file", "_file_id", "_line", "_arrived_at")
 PLACE = (*ORIGIN, "_chunk")
@@ -47,11 +48,19 @@ class Decoding:
     identity: tuple[str, ...] = ()
     fields: str | None = None
     """Of a text source: the expression whose groups are the fields of a line."""
+    own_fields: frozenset[str] = frozenset()
+    """Fields that a record has from its message, and not from its value."""
 
     def path_of(self, name: str) -> tuple[str, ...]:
         """Fields of a CSV header are taken by their whole name; elsewhere dots lead into objects."""
         origin = self.columns[name].from_ or name
         return (origin,) if self.source_format == "csv" else tuple(origin.split("."))
+
+    @property
+    def taken_paths(self) -> set[tuple[str, ...]]:
+        """The fields that columns take, and those that a record has from its message."""
+        taken = {self.path_of(name) for name, column in self.columns.items() if column.has_path}
+        return taken | {(name,) for name in self.own_fields} | ({self.explode_path} if self.explode_path else set())
 
     @property
     def explode_path(self) -> tuple[str, ...] | None:
@@ -138,7 +147,7 @@ def _first_record() -> Column:
 def _field_tree(how: Decoding) -> _Node:
     root = _Node()
     for name, column in how.columns.items():
-        if column.sql:
+        if not column.has_path:
             continue
         node, walked = root, tuple[str, ...]()
         for part in how.path_of(name):
@@ -158,10 +167,12 @@ def _is_long_decimal(how: Decoding, name: str) -> bool:
     """A JSON number reaches a text leaf through a double; where that is too short for the type, the leaf is an exact decimal."""
     column = how.columns[name]
     precision, _ = decimal_precision(column.type) or (0, 0)
-    return column.sql is None and precision > DIGITS_OF_A_DOUBLE and how.source_format != "csv"
+    return column.has_path and precision > DIGITS_OF_A_DOUBLE and how.source_format != "csv"
 
 
 def _leaf(how: Decoding, name: str) -> Column:
+    if how.columns[name].rest:
+        return rest_of(F.col("_record"), how.taken_paths)
     path, array = how.path_of(name), how.explode_path
     is_in_element = array is not None and path[: len(array)] == array
     value = _get(F.col("_item"), path[len(array or ()) :]) if is_in_element else _get(_first_record(), path)

@@ -57,6 +57,7 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
     decoding = Decoding(
         source_format=pipeline.sources[table.from_].record_format,
         fields=pipeline.sources[table.from_].fields,
+        own_fields=pipeline.sources[table.from_].own_fields,
         columns=table.columns,
         explode=table.explode,
         where=table.where,
@@ -75,6 +76,7 @@ def dimension_table(pipeline: Pipeline, name: str) -> FactTable:
     decoding = Decoding(
         source_format=pipeline.sources[dimension.from_].record_format,
         fields=pipeline.sources[dimension.from_].fields,
+        own_fields=pipeline.sources[dimension.from_].own_fields,
         columns=dimension.columns,
         where=dimension.where,
         required=(*dimension.key, dimension.sequence_by),

@@ -22,6 +22,7 @@ def dimension_rows(records: DataFrame, pipeline: Pipeline, dimension: Dimension,
     how = Decoding(
         source_format=pipeline.sources[dimension.from_].record_format,
         fields=pipeline.sources[dimension.from_].fields,
+        own_fields=pipeline.sources[dimension.from_].own_fields,
         columns=dimension.columns,
         where=dimension.where,
         required=(*dimension.key, dimension.sequence_by),
@@ -35,6 +36,7 @@ def silver_rows(records: DataFrame, pipeline: Pipeline, silver: Silver, rules: S
     how = Decoding(
         source_format=pipeline.sources[silver.from_].record_format,
         fields=pipeline.sources[silver.from_].fields,
+        own_fields=pipeline.sources[silver.from_].own_fields,
         columns=silver.columns,
         explode=silver.explode,
         where=silver.where,

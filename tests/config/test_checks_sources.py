@@ -42,6 +42,38 @@ def test_a_source_is_refused_with_its_line_and_the_way_out(tmp_path: Path, sourc
     assert any(said in problem and problem.startswith("conf/pipelines/p.yml:") for problem in found), found
 
 
+KAFKA = 'format: kafka, servers: "localhost:9092", topic: t'
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("{format: json, path: p, topic: t}", "sources.s.topic: the key 'topic' is unknown"),
+        ("{format: kafka, path: p, topic: t}", "sources.s.path: the key 'path' is unknown"),
+        ("{format: kafka, topic: t}", "the key 'servers' is missing"),
+        ("{format: kafka, servers: nowhere, topic: t}", "is not a list of brokers"),
+        (f"{{{KAFKA}, value: avro}}", "the key 'schema' is missing"),
+        (f"{{{KAFKA}, value: avro, schema: schemas/none.avsc}}", "there is no file conf/schemas/none.avsc"),
+        (f"{{{KAFKA}, avro_framing: confluent}}", "'avro_framing' is incompatible with value: json"),
+        (f"{{{KAFKA}, sasl.password: secret}}", "the key 'sasl.password' is unknown"),
+        ("{format: kafak, topic: t}", "did you mean 'kafka'?"),
+        ("{format: socket}", "the key 'port' is missing"),
+    ],
+)
+def test_a_stream_is_refused_with_its_line_and_the_way_out(tmp_path: Path, source: str, said: str) -> None:
+    found = problems(tmp_path, source)
+
+    assert any(said in problem and problem.startswith("conf/pipelines/p.yml:") for problem in found), found
+
+
+def test_a_socket_cannot_be_scheduled(tmp_path: Path) -> None:
+    found = problems(tmp_path, "{format: socket, port: 9999}", f'schedule: "@daily"\n{SILVER}')
+
+    assert len(found) == 1
+    assert "a socket keeps nothing" in found[0]
+    assert "weir stream p" in found[0]
+
+
 @pytest.mark.parametrize("pattern", [r"(?P<a>\S+) (?:x|y)+ \(\?=\)", r"(?P<level>[A-Z]+)\s*(?P<rest>.*?)", r"(?i)(?P<a>a{2,3})"])
 def test_an_expression_that_re2_knows_is_taken(pattern: str) -> None:
     assert judge_line_regex(pattern) is None

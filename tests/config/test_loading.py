@@ -46,7 +46,7 @@ REFUSED = {
         "orders:",
         "jsn",
         "'jsn' is not allowed",
-        "did you mean 'json'? allowed: json, csv, parquet, text, avro, orc, xml",
+        "did you mean 'json'? allowed: json, csv, parquet, text, avro, orc, xml, kafka, delta, rate, socket",
     ),
     "a wrong history": ("history: scd2", "history: scd3", "history", "scd3", "'scd3' is not allowed", "scd1, scd2"),
     "an unknown type": (
@@ -151,7 +151,7 @@ def test_a_problem_prints_as_file_line_and_hint(workspace: Workspace) -> None:
 
     assert str(workspace.problem()).splitlines() == [
         "conf/pipelines/shop.yml:4: sources.orders.format: 'jsn' is not allowed here",
-        "    did you mean 'json'? allowed: json, csv, parquet, text, avro, orc, xml",
+        "    did you mean 'json'? allowed: json, csv, parquet, text, avro, orc, xml, kafka, delta, rate, socket",
     ]
 
 

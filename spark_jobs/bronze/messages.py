@@ -1,0 +1,117 @@
+"""Messages as bronze records. What enters: rows of Spark's Kafka source. What leaves: one row per message with its record, its place and
+its problem.
+
+A record is the value's JSON object with the message's own fields before its own: _key, _headers (by name), _timestamp; a message without
+a value has _tombstone. A value that is no such object is kept as _value (or, where it is no text, as _bytes in base64), with a problem.
+"""
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.bronze.objects import as_text
+from spark_jobs.config.sources import KafkaSource
+
+CONFLUENT_HEADER = 5
+"""A magic byte 0 and the four bytes of the schema's number."""
+NOT_AN_OBJECT, NOT_TEXT, NOT_AVRO = (
+    "the value is not a JSON object",
+    "the value is not UTF-8 text",
+    "the value does not fit the Avro schema",
+)
+
+
+def message_rows(messages: DataFrame, source: KafkaSource, schema: dict[str, Any] | None) -> DataFrame:
+    """`schema` is that of Avro values."""
+    path = F.concat(F.lit("kafka/"), F.col("topic"), F.lit("/"), F.col("partition").cast("string"))
+    decoded = messages.select("*", path.alias("_file"), *_decode_value(source, schema))
+    is_whole = F.col("_problem").isNull()
+    body = F.when(is_whole, F.col("_body")).otherwise(_kept_value())
+    return decoded.select(
+        F.concat(_own_fields(), body).alias("record"),
+        "_file",
+        F.substring(F.sha2(F.col("_file").cast("binary"), 256), 1, 16).alias("_file_id"),
+        (F.col("offset") + 1).alias("_line"),
+        F.col("timestamp").alias("_file_modified_at"),
+        "_problem",
+    )
+
+
+def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Column]:
+    """`_body`: what follows the message's own fields, the closing brace included; and `_problem`."""
+    is_absent, text = F.col("value").isNull(), F.col("value").cast("string")
+    is_text = F.expr("is_valid_utf8(value)")
+    tombstone = F.lit(',"_tombstone":true}')
+    if source.value == "text":
+        body, problem = F.concat(F.lit(',"value":'), _quoted(text), F.lit("}")), F.when(~is_text, F.lit(NOT_TEXT))
+    else:
+        if schema is not None:
+            text = F.arrow_udf(_avro_reader(schema, source.avro_framing), "string")(F.col("value"))  # type: ignore[attr-defined]
+            problem = F.when(text.isNull(), F.lit(NOT_AVRO))
+        else:
+            is_object = is_text & text.rlike(r"^\s*\{")
+            problem = F.when(~is_text, F.lit(NOT_TEXT)).when(~is_object, F.lit(NOT_AN_OBJECT))
+        rest = F.substring(text, F.instr(text, "{") + 1, F.length(text))
+        body = F.concat(F.when(text.rlike(r"^\s*\{\s*\}"), F.lit("")).otherwise(F.lit(",")), rest)
+    return [F.when(is_absent, tombstone).otherwise(body).alias("_body"), F.when(~is_absent, problem).alias("_problem")]
+
+
+def _own_fields() -> Column:
+    headers = F.transform(F.coalesce("headers", F.array().cast("array<struct<key:string,value:binary>>")), _header)
+    at = F.date_format("timestamp", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
+    place = F.concat(F.lit(',"_partition":'), F.col("partition").cast("string"), F.lit(',"_offset":'), F.col("offset").cast("string"))
+    named = F.concat(F.lit(',"_headers":{'), F.array_join(headers, ","), F.lit("}"))
+    return F.concat(F.lit('{"_key":'), _quoted(_text_of(F.col("key"))), named, F.lit(',"_timestamp":"'), at, F.lit('"'), place)
+
+
+def _header(header: Column) -> Column:
+    return F.concat(_quoted(header.getField("key")), F.lit(":"), _quoted(_text_of(header.getField("value"))))
+
+
+def _kept_value() -> Column:
+    is_text = F.expr("is_valid_utf8(value)")
+    kept = F.when(is_text, F.concat(F.lit(',"_value":'), _quoted(F.col("value").cast("string"))))
+    return F.concat(kept.otherwise(F.concat(F.lit(',"_bytes":"'), F.base64("value"), F.lit('"'))), F.lit("}"))
+
+
+def _text_of(content: Column) -> Column:
+    """The text, or in base64 what is none; NULL stays NULL."""
+    return F.when(F.call_function("is_valid_utf8", content), content.cast("string")).otherwise(F.base64(content))
+
+
+def _quoted(text: Column) -> Column:
+    """As JSON: in quotes and escaped, or null."""
+    in_array = F.to_json(F.array(text))
+    return F.substring(in_array, F.lit(2), F.length(in_array) - 2)
+
+
+def _avro_reader(schema: dict[str, Any], framing: str) -> Callable[[pa.Array], pa.Array]:
+    def read(values: pa.Array) -> pa.Array:
+        import fastavro
+
+        parsed = fastavro.parse_schema(schema)
+        return pa.array([_read_avro(fastavro, parsed, value, framing) for value in values.to_pylist()], pa.string())
+
+    return read
+
+
+def _read_avro(fastavro: Any, schema: Any, value: bytes | None, framing: str) -> str | None:
+    """The value as JSON; None where it is not exactly one record of the schema."""
+    if value is None or (framing == "confluent" and (len(value) < CONFLUENT_HEADER or value[0] != 0)):
+        return None
+    content = io.BytesIO(value[CONFLUENT_HEADER:] if framing == "confluent" else value)
+    try:
+        row = fastavro.schemaless_reader(content, schema, None)
+    except Exception:  # noqa: BLE001 - fastavro raises anything from IndexError to struct.error; the message is kept, with a problem
+        return None
+    return as_text(row if isinstance(row, dict) else {"value": row}) if not content.read(1) else None
+
+
+def read_schema(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found

@@ -1,0 +1,89 @@
+"""`weir propose`: columns for a source by what has landed of it, written into the pipeline file once."""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from spark_jobs.cli.loading import load_checked
+from spark_jobs.config.checks import check_pipeline
+from spark_jobs.config.document import name_in_project, read_document
+from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.inserting import NotInsertable, insert_table, spell_table
+from spark_jobs.config.loading import Project
+from spark_jobs.config.names import check_name
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.text import plain_lines
+from spark_jobs.config.validation import validate
+from spark_jobs.operations.propose import Proposal, propose_columns
+
+
+def propose_command(name: str, source: str, table: str | None, dry_run: bool, as_json: bool) -> int:
+    text, proposal, code, status = "", Proposal({}, 0, 0), 0, "ok"
+    try:
+        project = load_checked(name)
+        file, wanted = project.file_of(name), table or source
+        _check(project, name, source, wanted)
+        proposal = propose_columns(project, name, source)
+        if proposal.columns:
+            text = spell_table(wanted, source, proposal.columns)
+            _write(project, file, wanted, text, dry_run=dry_run)
+            done = "would be written" if dry_run else "is written"
+            where = f"{name_in_project(file, project.root)}, from {proposal.records:,} records"
+            message = f"silver.{wanted} {done} to {where}; look at it, then `weir run {name}`"
+        else:
+            place = project.pipelines[name].sources[source].place(project.landing)
+            code, status = 3, "nothing_to_do"
+            message = f"nothing to propose: no record was found in {place}; land a file, or run the pipeline once for what is no file"
+    except ConfigError as error:
+        code, status, message = 2, "config_error", str(error)
+    shown = f"error: {message}" if code == 2 else f"{text}{message}" if dry_run else message
+    print(plain_lines(shown), file=sys.stderr if as_json or code == 2 else sys.stdout)
+    if as_json:
+        columns = {column: {"type": kind, "from": path} for column, (kind, path) in proposal.columns.items()}
+        about: dict[str, Any] = {"pipeline": name, "source": source, "status": status, "exit_code": code, "message": message}
+        print(json.dumps(about | {"columns": columns, "records": proposal.records, "files": proposal.files, "text": text}))
+    return code
+
+
+def _check(project: Project, name: str, source: str, table: str) -> None:
+    pipeline, file = project.pipelines[name], name_in_project(project.file_of(name), project.root)
+    if source not in pipeline.sources:
+        raise ConfigError([Problem(file, 1, "sources", source, f"there is no source {source!r}", did_you_mean(source, pipeline.sources))])
+    if table in pipeline.silver:
+        raise ConfigError([_problem(file, table, f"silver has a table {table!r} already", "choose another name by --table")])
+    try:
+        check_name(table)
+    except ValueError as error:
+        message, _, hint = str(error).partition("; ")
+        raise ConfigError([_problem(file, table, message, hint)]) from error
+
+
+def _write(project: Project, file: Path, table: str, text: str, *, dry_run: bool) -> None:
+    """In one step, and only if the file then says what it said before and the new table, and passes the check."""
+    shown, before = name_in_project(file, project.root), file.read_text(encoding="utf-8")
+    try:
+        after = insert_table(before, table, text)
+    except NotInsertable as error:
+        message, _, hint = str(error).partition("; ")
+        raise ConfigError([_problem(shown, table, message, hint)]) from error
+    with tempfile.TemporaryDirectory(dir=file.parent, prefix=".propose-") as scratch:
+        new = Path(scratch, file.name)
+        new.write_text(after, encoding="utf-8")
+        document, old = read_document(new, shown), read_document(file, shown).data
+        kept = {**document.data, "silver": {name: known for name, known in document.data["silver"].items() if name != table}}
+        if kept != {**old, "silver": old.get("silver") or {}}:
+            raise ConfigError([_problem(shown, table, "it has no place there that leaves the rest as it is", "copy what --dry-run shows")])
+        pipeline = validate(Pipeline, document)
+        others = project.pipelines[pipeline.name].upstream
+        if problems := check_pipeline(pipeline, project.conf, project.rules[pipeline.name], others):
+            raise ConfigError(problems)
+        if not dry_run:
+            os.chmod(new, file.stat().st_mode)
+            os.replace(new, file)
+
+
+def _problem(file: str, table: str, message: str, hint: str) -> Problem:
+    return Problem(file, 1, f"silver.{table}", table, message, hint)

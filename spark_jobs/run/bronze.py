@@ -1,0 +1,40 @@
+"""The step of a bronze table: its query, and what each of its batches does. The same for a scheduled run and for one that is always on."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.bronze.ingest import BRONZE_DDL, read_chunk
+from spark_jobs.config.sources import FileSource
+from spark_jobs.lake import delta_log, streams, tables
+from spark_jobs.lake.seen import Seen
+from spark_jobs.lake.tables import Batch
+from spark_jobs.landing.arrivals import TAKEN
+from spark_jobs.run.context import Done, RunContext
+from spark_jobs.run.messages import append_records, start_messages, tell_drift
+
+
+def start_bronze(run: RunContext, name: str, trigger: Mapping[str, Any] = streams.AVAILABLE_NOW) -> streams.Running:
+    """Start the query of a source by a trigger of Spark's, as in {"processingTime": "10 seconds"}; `wait` on what it gives."""
+    tables.create(run.lake.table(f"bronze.{name}"), BRONZE_DDL, tables.RECORDS)
+    source = run.pipeline.sources[name]
+    return _start_files(run, name, source, trigger) if isinstance(source, FileSource) else start_messages(run, name, source, trigger)
+
+
+def _start_files(run: RunContext, name: str, source: FileSource, trigger: Mapping[str, Any]) -> streams.Running:
+    """Files are read by what the arrivals say of them: a chunk of these is a batch."""
+    table = f"bronze.{name}"
+
+    def ingest(chunk: DataFrame, batch: Batch) -> Done:
+        taken = chunk.where(F.col("verdict") == TAKEN)
+        files = taken.toArrow().to_pylist()
+        chunks = {file["chunk"] for file in files}
+        if files and not delta_log.has_transaction(run.lake.table(table), batch.app_id, batch.number):
+            append_records(read_chunk(taken, files, source, run.order.project.landing), batch, chunks)
+        tell_drift(run, name, files, batch)
+        return delta_log.count_chunks(run.lake.table(table), chunks), Seen()
+
+    arrivals = streams.read_rows(run.new_session(), run.lake.arrivals(name), files_per_batch=1)
+    return run.start(arrivals, table, {}, ingest, trigger=trigger)

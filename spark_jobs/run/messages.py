@@ -1,0 +1,153 @@
+"""The bronze step of sources that are no files: Spark's own source gives the batches, and each is registered when it begins.
+
+What a batch reads stands in Spark's log of offsets before it begins: done again after a crash it reads the same, is registered as the same
+chunk, and its write is skipped if it was there.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.bronze.drift import note_drift
+from spark_jobs.bronze.messages import message_rows, read_schema
+from spark_jobs.bronze.rows import added_rows, changed_rows, rate_rows, socket_rows
+from spark_jobs.config.loading import Project
+from spark_jobs.config.sources import AnySource, DeltaSource, KafkaSource, RateSource, SocketSource, StreamSource
+from spark_jobs.lake import delta_log, streams, tables
+from spark_jobs.lake.checkpoints import read_first_offset, read_offset
+from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.seen import Seen
+from spark_jobs.lake.tables import Batch, RowsMissing
+from spark_jobs.landing.arrivals import read_arrivals
+from spark_jobs.landing.feed import Feed, make_feed
+from spark_jobs.landing.streams import Range, broker_settings, register_batch
+from spark_jobs.run.context import STREAM, Done, RunContext
+
+LOST = ("KAFKA_DATA_LOSS", "failOnDataLoss", "DELTA_SOURCE_TABLE_IGNORE_CHANGES", "DELTA_SOURCE_IGNORE_DELETE")
+
+
+class MessagesLost(Exception):
+    """What was not read yet is gone from the source, or was changed there: nothing of the batch is taken."""
+
+    def __init__(self, table: str, place: str, said: str) -> None:
+        self.table, self.place = table, place
+        super().__init__(
+            f"{table}: {place} no longer has all that was to be read ({said}): its retention is shorter than the time between runs, "
+            "or it was made anew or changed. What is in bronze stays. Lengthen the retention; to go on from what is there now, "
+            "declare a source of another name"
+        )
+
+
+def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mapping[str, Any]) -> streams.Running:
+    table = f"bronze.{name}"
+    feed = make_feed(run.lake, run.order.project.landing, name, source, run.order.lease.check)
+    first = _begin_anew(run, table, feed) if isinstance(source, StreamSource) and source.is_live else None
+    checkpoint = run.lake.checkpoint(table, run.plan.generation(table)) + ("" if first is None else f".{first}")
+    to_records = _transform(run.order.project, source)
+
+    def ingest(messages: DataFrame, batch: Batch) -> Done:
+        ranges = _ranges(source, checkpoint, batch.number - (first or 0))
+        arrivals, arrived_at = register_batch(feed, f"{batch.generation}.{batch.number}", ranges, datetime.now(UTC))
+        path, chunks = run.lake.table(table), {arrivals[0]["chunk"]}
+        if not delta_log.has_transaction(path, batch.app_id, batch.number):
+            append_records(_arrived(to_records(messages, batch.number), arrived_at, arrivals[0]["chunk"]), batch, chunks)
+        tell_drift(run, name, arrivals, batch)
+        return delta_log.count_chunks(path, chunks), Seen()
+
+    rows = _read(run.new_session(), run.order.project, source)
+    running = run.start(rows, table, {}, ingest, trigger=trigger, anew_from=first)
+    return replace(running, explain=partial(_explain, table, source.place(run.order.project.landing)))
+
+
+def _begin_anew(run: RunContext, table: str, feed: Feed) -> int:
+    """The number of the next batch of a source that keeps nothing. One that a crash has cut cannot be done again: it ends as it stands."""
+    number, path = run.next_number(table, STREAM), run.lake.table(table)
+    begun = f"{run.plan.generation(table)}.{number}"
+    chunks = {row["chunk"] for row in read_arrivals(feed.arrivals) if row["content_hash"] == begun}
+    if not chunks:
+        return number
+    run.batch(table, STREAM, number, lambda _: (delta_log.count_chunks(path, chunks), Seen()))
+    return number + 1
+
+
+def append_records(records: DataFrame, batch: Batch, chunks: set[int]) -> None:
+    """RowsMissing unless all that was read is in the table."""
+    entered = Observation()
+    tables.append(records.observe(entered, F.count(F.lit(1)).alias("records")), batch.table, batch, Counts())
+    written = delta_log.count_chunks(batch.lake.table(batch.table), chunks)
+    if written.rows_in != entered.get["records"]:
+        raise RowsMissing(batch, Counts(rows_in=entered.get["records"], inserted=written.rows_in))
+
+
+def tell_drift(run: RunContext, name: str, arrivals: list[dict[str, Any]], batch: Batch) -> None:
+    for drift in note_drift(run.lake, run.pipeline, name, arrivals, batch.run_id, batch.processed_at):
+        run.warn(str(drift))
+
+
+def _read(spark: SparkSession, project: Project, source: AnySource) -> DataFrame:
+    match source:
+        case KafkaSource():
+            options = {f"kafka.{name}": value for name, value in broker_settings(project, source).items()}
+            options |= {"kafka.bootstrap.servers": source.servers, "subscribe": source.topic, "startingOffsets": "earliest"}
+            options |= {"failOnDataLoss": "true", "includeHeaders": "true", "kafka.isolation.level": "read_committed"}
+            return spark.readStream.format("kafka").options(**options, maxOffsetsPerTrigger=source.offsets_per_batch).load()
+        case DeltaSource():
+            read = streams.read_changes_of_others if source.changes else streams.read_table_of_others
+            return read(spark, f"{project.landing}/{source.path}", source.files_per_batch, source.bytes_per_batch)
+        case RateSource():
+            return spark.readStream.format("rate").option("rowsPerSecond", source.rows_per_second).load()
+        case SocketSource():
+            socket = spark.readStream.format("socket").option("host", source.host).option("port", source.port)
+            return socket.option("includeTimestamp", "true").load()
+    raise TypeError(f"{source.format} is read as files")
+
+
+def _transform(project: Project, source: AnySource) -> Callable[[DataFrame, int], DataFrame]:
+    match source:
+        case KafkaSource():
+            schema = read_schema((project.conf / source.schema_).read_text(encoding="utf-8")) if source.schema_ else None
+            return lambda rows, _: message_rows(rows, source, schema)
+        case DeltaSource():
+            return lambda rows, _: changed_rows(rows, source) if source.changes else added_rows(rows, source)
+        case RateSource():
+            return lambda rows, _: rate_rows(rows)
+        case SocketSource():
+            return lambda rows, number: socket_rows(rows, f"{source.host}:{source.port}", number)
+    raise TypeError(f"{source.format} is read as files")
+
+
+def _ranges(source: AnySource, checkpoint: str, number: int) -> list[Range]:
+    """What a batch reads, by Spark's own log."""
+    start, end = read_offset(checkpoint, number - 1), read_offset(checkpoint, number)
+    match source:
+        case KafkaSource():
+            before = (start or read_first_offset(checkpoint) or {}).get(source.topic, {})
+            places = [
+                (f"kafka/{source.topic}/{partition}", before.get(partition, 0), until) for partition, until in end[source.topic].items()
+            ]
+            ranges = [Range(path, first, until) for path, first, until in places if until > first]
+            return ranges or [Range(path, first, until) for path, first, until in places[:1]]
+        case DeltaSource():
+            return [Range(source.path, start["reservoirVersion"] if start else 0, end["reservoirVersion"])]
+    return [Range(source.format, start or 0, end)]
+
+
+def _arrived(records: DataFrame, arrived_at: datetime, chunk: int) -> DataFrame:
+    return records.select(
+        "record", "_file", "_file_id", "_line", "_file_modified_at", F.lit(arrived_at).alias("_arrived_at"),
+        F.lit(chunk).cast("bigint").alias("_chunk"), "_problem",
+    )  # fmt: skip
+
+
+def _explain(table: str, place: str, error: StreamingQueryException) -> Exception:
+    said = str(error)
+    if not any(mark in said for mark in LOST):
+        return error
+    line = next((line for line in said.splitlines() if any(mark in line for mark in LOST)), said)
+    return MessagesLost(table, place, line.strip()[:300])

@@ -1,0 +1,109 @@
+"""`weir propose`: columns by what has landed, written into the pipeline file once, and nothing else of it changed."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from spark_jobs.cli.app import app
+from tests.conftest import Workshop
+
+PIPELINE = """# What the shop sends.
+pipeline: shop     # its name
+sources:
+  orders: {format: json, path: orders}   # one object a line
+  sheets: {format: csv, path: sheets}
+
+silver:
+  # the sheets come first
+  sheets:
+    from: sheets
+    columns: {id: bigint}
+# the end
+gold:
+  totals: {from: silver.sheets, measures: {sheet_count: count(*)}}
+"""
+
+
+@pytest.fixture
+def shop(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Workshop:
+    monkeypatch.setenv("WEIR_HOME", str(idle_workshop.root))
+    idle_workshop.write("conf/pipelines/shop.yml", PIPELINE)
+    idle_workshop.land("orders/a.json", '{"id": 1, "payment": {"amount": 2.50}, "at": "2026-03-01T10:00:00Z"}\nnot json\n{"id": 2}\n')
+    return idle_workshop
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["propose", *arguments])
+    return result.exit_code, result.output
+
+
+def pipeline_file(shop: Workshop) -> Path:
+    return shop.root / "conf" / "pipelines" / "shop.yml"
+
+
+def test_a_table_is_written_behind_the_others_and_every_other_line_stays(shop: Workshop) -> None:
+    code, said = run("shop", "orders")
+
+    table = """  orders:
+    from: orders
+    columns:
+      id: bigint
+      amount: {type: "decimal(7,2)", from: payment.amount}
+      at: timestamp
+"""
+    assert (code, pipeline_file(shop).read_text(encoding="utf-8")) == (0, PIPELINE.replace("# the end\n", f"{table}# the end\n"))
+    assert "silver.orders is written to conf/pipelines/shop.yml, from 2 records" in said
+    assert run("shop", "orders")[0] == 2
+
+
+def test_a_dry_run_shows_the_table_and_writes_nothing(shop: Workshop) -> None:
+    code, said = run("shop", "orders", "--dry-run", "--table", "raw_orders")
+
+    assert (code, pipeline_file(shop).read_text(encoding="utf-8")) == (0, PIPELINE)
+    assert "  raw_orders:\n    from: orders\n" in said
+
+
+def test_a_file_without_silver_gets_one(shop: Workshop) -> None:
+    text = "pipeline: shop\nsources:\n  orders: {format: json, path: orders}"
+    pipeline_file(shop).write_text(text, encoding="utf-8")
+
+    assert run("shop", "orders")[0] == 0
+    assert pipeline_file(shop).read_text(encoding="utf-8").startswith(f"{text}\n\nsilver:\n  orders:\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["shop", "orders", "--table", "sheets"], 2, "silver has a table 'sheets' already"),
+        (["shop", "order"], 2, "did you mean 'orders'?"),
+        (["shop", "orders", "--table", "Big Orders"], 2, "is not a legal name"),
+        (["shop", "sheets", "--table", "more"], 3, "no record was found"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_and_changes_nothing(shop: Workshop, arguments: list[str], code: int, said: str) -> None:
+    found, output = run(*arguments)
+
+    assert found == code
+    assert said in output
+    assert pipeline_file(shop).read_text(encoding="utf-8") == PIPELINE
+
+
+def test_silver_in_braces_is_left_alone(shop: Workshop) -> None:
+    text = "pipeline: shop\nsources: {orders: {format: json, path: orders}}\nsilver: {t: {from: orders, columns: {id: int}}}\n"
+    pipeline_file(shop).write_text(text, encoding="utf-8")
+
+    code, said = run("shop", "orders")
+
+    assert code == 2
+    assert "written in braces" in said
+    assert pipeline_file(shop).read_text(encoding="utf-8") == text
+
+
+def test_the_answer_is_one_json_object(shop: Workshop) -> None:
+    result = CliRunner().invoke(app, ["propose", "shop", "orders", "--dry-run", "--json"])
+
+    answer = json.loads(result.stdout)
+    assert answer["columns"]["amount"] == {"type": "decimal(7,2)", "from": "payment.amount"}
+    assert (answer["exit_code"], answer["records"], answer["files"]) == (0, 2, 1)
