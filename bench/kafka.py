@@ -42,6 +42,7 @@ def main() -> None:
         write_project(home, {"conf/pipelines/shop.yml": PIPELINE.format(servers=node.servers)})
         print(f"{MESSAGES:,} messages from a topic into silver", flush=True)
         ours = run_project(home, "shop")
+        print(f"  Weir alone    {ours}", flush=True)
         job = [
             sys.executable,
             "bench/handwritten/kafka.py",

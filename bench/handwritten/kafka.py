@@ -1,10 +1,11 @@
 """Orders from a topic into bronze (as they came) and silver (typed, the newest version of each), as one would write it by hand."""
 
 import argparse
+import os
 from pathlib import Path
 
 from delta.tables import DeltaTable
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from bench.handwritten.session import ROOT, start_session
@@ -19,7 +20,7 @@ def main() -> None:
     parser.add_argument("--lake", type=Path, required=True)
     arguments = parser.parse_args()
     jars = ",".join(str(jar) for jar in sorted((ROOT / ".envs/jars/kafka").glob("*.jar")))
-    SparkSession.builder.config("spark.jars", jars)
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--jars {jars} pyspark-shell"
     spark = start_session("by hand")
     bronze, silver = str(arguments.lake / "bronze"), str(arguments.lake / "silver")
     topic = spark.readStream.format("kafka").option("kafka.bootstrap.servers", arguments.servers).option("subscribe", arguments.topic)

@@ -10,12 +10,12 @@ CHANGE = ("_change_type", "_commit_version", "_commit_timestamp")
 OF_JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
 
 
-def added_rows(rows: DataFrame, source: DeltaSource) -> DataFrame:
-    """Rows that were added to a table, each by its place in the data file that it came in."""
-    at = F.col("_metadata")
-    name = F.concat(F.lit(f"{source.path}/"), at.getField("file_name"))
-    placed = rows.select(_as_json(rows.columns), name.alias("_file"), (at.getField("row_index") + 1).alias("_line"), at.alias("_metadata"))
-    return _select(placed, F.col("_metadata.file_modification_time"))
+def added_rows(rows: DataFrame, source: DeltaSource, data_file: str) -> DataFrame:
+    """Rows that were added to a table, each by its data file and its place in it, in the order of their text: a batch has whole files."""
+    texts = rows.select(_as_json([name for name in rows.columns if name != data_file]), data_file)
+    name = F.concat(F.lit(f"{source.path}/"), F.element_at(F.split(data_file, "/"), -1)).alias("_file")
+    line = F.row_number().over(Window.partitionBy(data_file).orderBy("record")).cast("bigint").alias("_line")
+    return _select(texts.select("record", name, line), F.lit(None))
 
 
 def changed_rows(rows: DataFrame, source: DeltaSource) -> DataFrame:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from spark_jobs.lake.checkpoints import check_checkpoint, last_commit, next_watermark
@@ -18,6 +19,10 @@ AVAILABLE_NOW: Mapping[str, Any] = {"availableNow": True}
 """A trigger, as DataStreamWriter.trigger takes it."""
 
 
+DATA_FILE = "_data_file"
+"""The column that says in which data file a row of a table of others stands: a batch has no other access to it."""
+
+
 @dataclass(frozen=True)
 class Running:
     """A query at work on a table."""
@@ -26,7 +31,7 @@ class Running:
     query: StreamingQuery
     causes: list[BaseException]
     """What a batch raised: Spark keeps only its text."""
-    explain: Callable[[StreamingQueryException], Exception] = lambda error: error
+    explain: Callable[[BaseException], BaseException] = lambda error: error
     """Turns what the source itself raised into words for a person."""
     on_end: Callable[[list[dict[str, Any]]], None] = lambda said: None
     """Hears what Spark said of each batch."""
@@ -36,7 +41,7 @@ class Running:
         try:
             self.query.awaitTermination()
         except StreamingQueryException as error:
-            raise (self.causes[0] if self.causes else self.explain(error)) from None
+            raise self.explain(self.causes[0] if self.causes else error) from None
         reach("checkpoint.after", self.table)
         said = [json.loads(progress.json) for progress in self.query.recentProgress]
         self.on_end(said)
@@ -57,7 +62,8 @@ def read_all_rows(spark: SparkSession, path: str) -> DataFrame:
 def read_table_of_others(spark: SparkSession, path: str, files: int, size: int | None) -> DataFrame:
     """New rows of a table that somebody else writes to, which may only be added to."""
     reader = spark.readStream.format("delta").option("maxFilesPerTrigger", files)
-    return (reader.option("maxBytesPerTrigger", f"{size}b") if size else reader).load(path)
+    rows = (reader.option("maxBytesPerTrigger", f"{size}b") if size else reader).load(path)
+    return rows.select("*", F.input_file_name().alias(DATA_FILE))
 
 
 def read_changes_of_others(spark: SparkSession, path: str, files: int, size: int | None) -> DataFrame:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
@@ -29,7 +28,7 @@ from spark_jobs.landing.feed import Feed, make_feed
 from spark_jobs.landing.streams import Range, broker_settings, register_batch
 from spark_jobs.run.context import STREAM, Done, RunContext
 
-LOST = ("KAFKA_DATA_LOSS", "failOnDataLoss", "DELTA_SOURCE_TABLE_IGNORE_CHANGES", "DELTA_SOURCE_IGNORE_DELETE")
+LOST = ("KAFKA_DATA_LOSS", "OffsetOutOfRangeException", "failOnDataLoss", "DELTA_SOURCE_TABLE_IGNORE_CHANGES", "DELTA_SOURCE_IGNORE_DELETE")
 
 
 class MessagesLost(Exception):
@@ -114,7 +113,7 @@ def _transform(project: Project, source: AnySource) -> Callable[[DataFrame, int]
             schema = read_schema((project.conf / source.schema_).read_text(encoding="utf-8")) if source.schema_ else None
             return lambda rows, _: message_rows(rows, source, schema)
         case DeltaSource():
-            return lambda rows, _: changed_rows(rows, source) if source.changes else added_rows(rows, source)
+            return lambda rows, _: changed_rows(rows, source) if source.changes else added_rows(rows, source, streams.DATA_FILE)
         case RateSource():
             return lambda rows, _: rate_rows(rows)
         case SocketSource():
@@ -145,7 +144,7 @@ def _arrived(records: DataFrame, arrived_at: datetime, chunk: int) -> DataFrame:
     )  # fmt: skip
 
 
-def _explain(table: str, place: str, error: StreamingQueryException) -> Exception:
+def _explain(table: str, place: str, error: BaseException) -> BaseException:
     said = str(error)
     if not any(mark in said for mark in LOST):
         return error
