@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow.sdk import DAG, AssetAny
 from airflow.sdk.api.datamodels._generated import DagRunType
-from airflow.sdk.definitions.callback import SyncCallback
+from airflow.sdk.definitions.callback import AsyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from airflow.sdk.exceptions import AirflowException
 from weir_assets import table_asset, table_assets
@@ -167,4 +167,4 @@ def _deadline(pipeline: Pipeline) -> DeadlineAlert | None:
     if pipeline.deadline is None:
         return None
     told = {"pipeline": pipeline.name, "what": f"a run is not done after {pipeline.deadline}", **_channels(pipeline)}
-    return DeadlineAlert(DeadlineReference.DAGRUN_QUEUED_AT, parse_duration(pipeline.deadline), SyncCallback(WeirNotifier, kwargs=told))
+    return DeadlineAlert(DeadlineReference.DAGRUN_QUEUED_AT, parse_duration(pipeline.deadline), AsyncCallback(WeirNotifier, kwargs=told))

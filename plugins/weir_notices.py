@@ -4,7 +4,7 @@ They name pipeline, task, tables, rules and counts, and where to look. No value 
 """
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from airflow.sdk import BaseNotifier, Context
@@ -29,30 +29,41 @@ class WeirNotifier(BaseNotifier):
         self.pipeline, self.what, self.to_log, self.webhook, self.email = pipeline, what, to_log, webhook, list(email)
 
     def notify(self, context: Context) -> None:
+        """Of a task, in its own process."""
+        notice = self._notice(context)
+        for channel in self._channels(notice):
+            try:
+                channel.notify(context)
+            except Exception as error:  # noqa: BLE001 - a mail server that is down must not keep the webhook from being told
+                self._tell_of(channel, error)
+
+    async def async_notify(self, context: Context) -> None:
+        """Of a deadline, in the triggerer: a callback that the executor runs may read no connection of Airflow's database."""
+        notice = self._notice(context)
+        for channel in self._channels(notice):
+            try:
+                await channel.async_notify(context)
+            except Exception as error:  # noqa: BLE001 - as above
+                self._tell_of(channel, error)
+
+    def _notice(self, context: Context) -> dict[str, Any]:
         notice = make_notice(self.pipeline, self.what, context)
         if self.to_log:
             self.log.error("%s", notice["text"])
-        problems = []
-        for channel in (self._to_webhook, self._to_email):
-            try:
-                channel(notice, context)
-            except Exception as error:  # noqa: BLE001 - a mail server that is down must not keep the webhook from being told
-                problems.append(f"{channel.__name__.removeprefix('_to_')}: {type(error).__name__}: {error}")
-        for problem in problems:
-            self.log.error("the notice could not be sent: %s", problem)
+        return notice
 
-    def _to_webhook(self, notice: dict[str, Any], context: Context) -> None:
+    def _channels(self, notice: dict[str, Any]) -> Iterator[BaseNotifier]:
         if self.webhook:
             from airflow.providers.http.notifications.http import HttpNotifier
 
-            HttpNotifier(http_conn_id=self.webhook, json=notice, headers={"Content-Type": "application/json"}).notify(context)
-
-    def _to_email(self, notice: dict[str, Any], context: Context) -> None:
+            yield HttpNotifier(http_conn_id=self.webhook, json=notice, headers={"Content-Type": "application/json"})
         if self.email:
             from airflow.providers.smtp.notifications.smtp import SmtpNotifier
 
-            text = f"<pre>{html.escape(notice['text'])}</pre>"
-            SmtpNotifier(to=self.email, subject=notice["subject"], html_content=text).notify(context)
+            yield SmtpNotifier(to=self.email, subject=notice["subject"], html_content=f"<pre>{html.escape(notice['text'])}</pre>")
+
+    def _tell_of(self, channel: BaseNotifier, error: Exception) -> None:
+        self.log.error("the notice could not be sent: %s: %s: %s", type(channel).__name__, type(error).__name__, error)
 
 
 def make_notice(pipeline: str, what: str, context: Context) -> dict[str, Any]:

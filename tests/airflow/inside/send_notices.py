@@ -1,14 +1,13 @@
 """Sends the notices of a task that failed and of a deadline that was missed, as Airflow would, and prints what a person would read."""
 
+import asyncio
 import json
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import structlog
 from airflow.sdk import Context
-from airflow.sdk.definitions.callback import SyncCallback
-from airflow.sdk.execution_time.callback_supervisor import execute_callback
+from airflow.sdk.definitions.callback import AsyncCallback
+from airflow.triggers.callback import CallbackTrigger
 from weir_notices import WeirNotifier, make_notice
 from weir_operator import WeirFailedForGood
 
@@ -21,10 +20,15 @@ def main() -> None:
     failed = WeirFailedForGood("run retail ended with 4: <b>held</b>", {"held": [HELD], "report": "retail/r1.html"})
     context = cast("Context", {"ti": task, "exception": failed})
     WeirNotifier(pipeline="retail", what="a task failed", **CHANNELS).notify(context)
-    callback = SyncCallback(WeirNotifier, kwargs={"pipeline": "retail", "what": "a run is not done after 1 hour", **CHANNELS})
+    callback = AsyncCallback(WeirNotifier, kwargs={"pipeline": "retail", "what": "a run is not done after 1 hour", **CHANNELS})
     missed = {**callback.kwargs, "context": {"dag_run": {"dag_run_id": "scheduled__2"}, "deadline": {"id": "1"}}}
-    done, problem = execute_callback(callback.path, missed, Path("pipelines.py"), None, structlog.get_logger())
-    print(json.dumps({"text": make_notice("retail", "a task failed", context)["text"], "deadline": [done, problem]}))
+    states = asyncio.run(pull(CallbackTrigger(callback.path, missed)))
+    print(json.dumps({"text": make_notice("retail", "a task failed", context)["text"], "deadline": states}))
+
+
+async def pull(trigger: CallbackTrigger) -> list[str]:
+    """What the triggerer hears of it."""
+    return [str(event.payload["state"]) async for event in trigger.run()]
 
 
 main()
