@@ -45,10 +45,8 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
     if layer in ("dimension", "silver"):
         for column in parts["columns"].values():
             del column["sensitive"]  # concerns what is shown of a row, not the row
-        if not column["rest"]:
-            del column["rest"]
-    if layer == "bronze":  # keys that came later leave the definitions of tables without them as they were
-        parts = {key: value for key, value in parts.items() if value not in (None, [])}
+            if not column["rest"]:
+                del column["rest"]
     if layer in ("dimension", "silver"):
         source = pipeline.sources[definition.from_]
         parts["(format of its source)"] = source.record_format
