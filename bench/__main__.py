@@ -1,9 +1,11 @@
 """`make bench`: all benchmarks, one after the other. They want a quiet machine; compare ratios, not seconds."""
 
-from bench import full_load, increment, late_row, parse, quality
+from bench import full_load, increment, kafka, late_row, parse, quality, small_files
 
 parse.main()
 increment.main()
 full_load.main()
 late_row.main()
 quality.main()
+kafka.main()
+small_files.main()
