@@ -56,7 +56,7 @@ def collect_report(project: Project, name: str, run_id: str, made_at: datetime) 
         verdict=judge_run(name, run, tables, gates, decisions, drift, balance),
         tables=tables,
         sources=collect_sources(pipeline, lake, run_id),
-        reasons=top_reasons(pipeline, lake, [table.name for table in tables if not table.name.startswith("bronze.")], run_id),
+        reasons=top_reasons(pipeline, lake, [table.name for table in tables if not table.name.startswith(("bronze.", "sink."))], run_id),
         gates=gates,
         decisions=decisions,
         drift=drift,

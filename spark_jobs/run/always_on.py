@@ -1,14 +1,15 @@
 """`weir stream`: the increments of `weir run`, one after the other in one warm session, until somebody stops it.
 
 The same tables, checkpoints and ledger as scheduled runs, and the lease only while an increment is at work: runs, releases, replays and
-upkeep come in between, and either way can follow the other at any time.
+upkeep come in between, and either way can follow the other at any time. A source that keeps nothing (a socket) is read by a query that
+stays open (live.py); a stream with one keeps the lease.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from spark_jobs.config import Project
 from spark_jobs.config.errors import ConfigError
@@ -16,10 +17,15 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import STREAM, Lease, LeaseHeld, open_lease
 from spark_jobs.run import stopping
+from spark_jobs.run.failure import first_line, keep_trace_outside
 from spark_jobs.run.health import Mood, Pulse
 from spark_jobs.run.pipeline import run_increment, run_pipeline
+from spark_jobs.run.plan import make_plan
 from spark_jobs.run.result import RunResult, Start, Status
 from spark_jobs.run.trigger import ONCE, Trigger
+
+if TYPE_CHECKING:
+    from spark_jobs.run.live import LiveQueries
 
 GAP, IDLE = 0.2, 1.0
 """Seconds in which others can take the lease after an increment, and after which a stream that found nothing looks again."""
@@ -77,6 +83,7 @@ class _Stream:
     def __init__(self, project: Project, name: str, profile: Profile, orders: Orders, pulse: Pulse, lease: Lease, session: Session) -> None:
         self.project, self.name, self.profile, self.orders, self.pulse, self.lease = project, name, profile, orders, pulse, lease
         self.session = session
+        self.live: LiveQueries | None = None
         self.reported_at: datetime | None = None
         self.wait = FIRST_WAIT
 
@@ -90,7 +97,7 @@ class _Stream:
                     break
                 stopping.pause(pause)
         finally:
-            self.session.end()
+            self._end_session(Status.OK, "the stream has ended")
         said = result.message if pause is None else f"stopped by {stopping.asked_by()} after {self.pulse.now.increments} increments"
         self.pulse.tell(mood=Mood.ENDED, message=said)
         status = result.status if pause is None else Status.OK
@@ -106,12 +113,37 @@ class _Stream:
             if was_outside:
                 self.session.forget_tables()
             self.pulse.tell(mood=Mood.WORKING)
+            self._keep_live()
             project = self.project if self._wants_report() else _without_reports(self.project)
             return run_increment(project, self.name, self.profile, self.lease, start=self.session.start)
         except ConfigError as error:
             return RunResult(self.name, Status.CONFIG_ERROR, str(error))
+        except Exception as error:  # noqa: BLE001 - of a query that stays open: it fails like an increment, and is opened again
+            log_file = keep_trace_outside(self.project.root, self.name, "the stream", error)
+            return RunResult(self.name, Status.FAILED, f"{first_line(error)}; log: {log_file}")
         finally:
-            self.lease.give_back()
+            if self.live is None:
+                self.lease.give_back()
+
+    def _keep_live(self) -> None:
+        """Open the queries that stay open, or raise what has ended one of them."""
+        pipeline = self.project.pipelines[self.name]
+        if self.live is not None:
+            self.live.check()
+        elif pipeline.live_sources:
+            from spark_jobs.run.live import LiveQueries
+
+            plan = make_plan(pipeline, self.project.conf, Lake(self.project.lake, self.name))
+            self.live = LiveQueries(self.project, self.profile, plan, self.lease, self.session.start)
+
+    def _end_session(self, status: Status, message: str) -> None:
+        live, self.live = self.live, None
+        try:
+            if live is not None:
+                live.end(status, message)
+        except Exception as error:  # noqa: BLE001 - the JVM is gone, and its queries with it
+            keep_trace_outside(self.project.root, self.name, "the stream", error)
+        self.session.end()
 
     def _wants_report(self) -> bool:
         """A page tells of a run, and takes a second: one in a while is enough."""
@@ -124,7 +156,7 @@ class _Stream:
         if result.run_id:
             self.orders.on_increment(result)
         if self.session.increments >= RENEW_AFTER:
-            self.session.end()
+            self._end_session(Status.OK, "the session is renewed")
         match result.status:
             case Status.OK | Status.NOTHING_TO_DO | Status.STOPPED:
                 return self._go_on(result, seconds)
@@ -149,7 +181,7 @@ class _Stream:
 
     def _after_failure(self, result: RunResult) -> float | None:
         """A new session next time: whatever has failed may have taken this one with it."""
-        self.session.end()
+        self._end_session(result.status, result.message)
         failures = self.pulse.now.failures + 1
         self.pulse.tell(mood=Mood.FAILING, message=result.message, failures=failures)
         if self.orders.give_up_after is not None and failures >= self.orders.give_up_after:

@@ -62,6 +62,11 @@ class RunContext:
     def lake(self) -> Lake:
         return self.order.plan.lake
 
+    @property
+    def lake_id(self) -> str:
+        """What tells this lake from one that was loaded anew in its place: the id of its ledger, shortened."""
+        return (delta_log.table_id(self.lake.ledger("definitions")) or "")[:8]
+
     def new_session(self, **settings: str) -> SparkSession:
         """A session of its own for one table: its settings and transaction ids concern no other."""
         session = self.spark.newSession()

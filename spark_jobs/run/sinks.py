@@ -87,7 +87,9 @@ def _deliver(run: RunContext, sink: AnySink, batch: Batch, images: DataFrame, co
     tally = Tally()
     key = sink_key(run.pipeline, sink) if sink.mode == "update" or sink.operation else None
     rows = net_changes(images, columns, key, tally)
-    told = Delivery(batch, sink.from_, rows, tuple(columns), tuple(key) if key is not None else None, sink.operation, is_whole, tally)
+    told = Delivery(
+        batch, sink.from_, rows, tuple(columns), tuple(key) if key is not None else None, sink.operation, is_whole, tally, run.lake_id
+    )
     counts, version = _hand_over(run, sink, told)
     return counts, Seen(version=batch.inputs.get(sink.from_, version))
 

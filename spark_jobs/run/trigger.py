@@ -48,10 +48,15 @@ def parse_trigger(text: str) -> Trigger:
 
 def check_trigger(pipeline: Pipeline, trigger: Trigger) -> None:
     """ConfigError where the pipeline cannot be run by this trigger."""
+    file = f"conf/pipelines/{pipeline.name}.yml"
+    if trigger.ends_by_itself and pipeline.live_sources:
+        source = pipeline.live_sources[0]
+        message = f"source {source!r} keeps nothing, so that a run which ends would lose what is sent after it"
+        raise ConfigError([Problem(file, 1, "--trigger", str(trigger), message, f"use --trigger {FAST}, or a pause such as '1 second'")])
     if trigger.name == CONTINUOUS:
         message = (
             "the continuous trigger has no batches: Spark then knows neither foreachBatch nor Delta as a target, so that nothing could be "
             "judged before it is published, and no sum be checked"
         )
         hint = f"use --trigger {FAST}, or a pause such as '1 second'"
-        raise ConfigError([Problem(f"conf/pipelines/{pipeline.name}.yml", 1, "--trigger", str(trigger), message, hint)])
+        raise ConfigError([Problem(file, 1, "--trigger", str(trigger), message, hint)])

@@ -57,12 +57,15 @@ class Delivery:
     operation: str | None
     is_whole: bool
     tally: Tally
+    lake_id: str
+    """Which lake it is: one that was loaded anew counts its batches from the beginning, and none of them has been delivered."""
 
     @property
     def told(self) -> SinkBatch:
         batch = self.batch
         known_as = (batch.lake.pipeline, batch.table.removeprefix("sink."), self.table, batch.generation, batch.step, batch.number)
-        return SinkBatch(f"{batch.lake.pipeline}/{batch.table}/g{batch.generation}/{batch.step}/{batch.number}", *known_as, self.is_whole)
+        name = f"{batch.lake.pipeline}/{batch.table}/{self.lake_id}/g{batch.generation}/{batch.step}/{batch.number}"
+        return SinkBatch(name, *known_as, self.is_whole)
 
     def has_nothing(self, counts: Counts) -> bool:
         """Whether the other side stays as it is: an OPTIMIZE of the table gives such a batch, and a rebuild that changed nothing."""

@@ -130,7 +130,7 @@ class _Target:
         self.sink, self.delivery, self.told = sink, delivery, delivery.told
         self.schema = _quote(schema or "public")
         self.table, self.plain = f"{self.schema}.{_quote(table)}", f"{schema or 'public'}.{table}"
-        own = hashlib.sha256(f"{self.told.pipeline}/{self.told.sink}".encode()).hexdigest()[:16]
+        own = hashlib.sha256(f"{delivery.lake_id}/{self.told.pipeline}/{self.told.sink}".encode()).hexdigest()[:16]
         self.staging, self.notes = f"{self.schema}.{_quote(f'weir_stage_{own}')}", f"{self.schema}.{_quote(NOTES)}"
         self.columns = [*delivery.columns, *([sink.operation] if sink.operation else [])]
 
@@ -139,9 +139,9 @@ class _Target:
         return list(self.delivery.key or ()) if self.sink.mode == "update" else []
 
     def make_notes(self) -> str:
-        who = "pipeline text, sink text, generation bigint, step text, batch bigint"
+        who = "lake text, pipeline text, sink text, generation bigint, step text, batch bigint"
         counted = "rows_in bigint, inserted bigint, updated bigint, deleted bigint, version bigint"
-        key = "PRIMARY KEY (pipeline, sink, generation, step, batch)"
+        key = "PRIMARY KEY (lake, pipeline, sink, generation, step, batch)"
         at = "delivered_at timestamptz DEFAULT now()"
         return f"CREATE TABLE IF NOT EXISTS {self.notes} ({who}, {counted}, target text, {at}, {key})"
 
@@ -155,7 +155,7 @@ class _Target:
 
     def note(self, counts: Counts, version: int | None) -> str:
         told = self.told
-        who = f"'{told.pipeline}', '{told.sink}', {told.generation}, '{told.step}', {told.number}"
+        who = f"'{self.delivery.lake_id}', '{told.pipeline}', '{told.sink}', {told.generation}, '{told.step}', {told.number}"
         counted = f"{counts.rows_in}, {counts.inserted}, {counts.updated}, {counts.deleted}, {'NULL' if version is None else version}"
         return f"INSERT INTO {self.notes} VALUES ({who}, {counted}, '{self.plain}')"
 
@@ -166,7 +166,7 @@ class _Target:
 
     def find_types(self) -> str:
         return (
-            "SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute "
+            "SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute "
             f"WHERE attrelid = '{self.plain}'::regclass AND attnum > 0 AND NOT attisdropped"
         )
 
@@ -212,7 +212,7 @@ class _Target:
         return self.key if self.told.table.startswith(("silver.", "dimension.")) else ("window_start", "window_end")
 
     def _is_sink(self) -> str:
-        return f"pipeline = '{self.told.pipeline}' AND sink = '{self.told.sink}'"
+        return f"lake = '{self.delivery.lake_id}' AND pipeline = '{self.told.pipeline}' AND sink = '{self.told.sink}'"
 
     def _list(self) -> str:
         return ", ".join(map(_quote, self.columns))

@@ -156,7 +156,7 @@ def test_plan_says_whether_there_is_work_without_java_and_without_a_trace(weir: 
     result = json.loads(as_json.stdout)
     assert list(result) == ["pipeline", "status", "exit_code", "message", "reasons", "sources", "tables"]
     assert (result["status"], result["exit_code"], result["reasons"]) == ("work", 0, ["bronze.orders: 1 new file, 3 bytes"])
-    assert result["sources"]["orders"] == {"new_files": 1, "new_bytes": 3, "waiting": 0}
+    assert result["sources"]["orders"] == {"new_files": 1, "new_bytes": 3, "waiting": 0, "new_messages": 0}
     assert result["tables"][1] == {"table": "silver.orders", "why": "below bronze.orders"}
     assert not (tmp_path / "lake").exists()
 

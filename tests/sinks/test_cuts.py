@@ -10,7 +10,7 @@ from pyarrow import dataset
 
 from spark_jobs.lake import failpoints
 from spark_jobs.run.result import Status
-from tests.conftest import Workshop
+from tests.conftest import ROOT, Workshop
 from tests.faults import shop as faults
 from tests.sinks import shop
 from tests.sinks.shop import ask, current, json_rows, missing, order, parquet_rows, run
@@ -90,6 +90,7 @@ def test_a_process_that_is_killed_in_the_middle_of_a_transaction_or_behind_a_pub
   pg: {from: silver.log, to: jdbc, connection: warehouse, table: public.killed, mode: append}
 """
     shop.declare(workshop, shop.LOG, sinks, database)
+    (workshop.root / ".envs").symlink_to(ROOT / ".envs")
     for number, point in enumerate(("write.before:sink.pg@commit", "write.after:sink.log@stream")):
         workshop.land(f"orders/{number}.json", order(number, 1, "Ann"))
         assert faults.run_when_free(workshop, "run", "shop", armed=f"{point}=kill")[0] == -signal.SIGKILL

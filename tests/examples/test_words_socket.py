@@ -1,0 +1,81 @@
+"""The guide's word count from a socket, by an always-on stream: its bronze query stays open while increments come and go."""
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from spark_jobs.run import stopping
+from spark_jobs.run.always_on import Orders, stream_pipeline
+from spark_jobs.run.health import Health, Pulse
+from spark_jobs.run.order import RunOrder
+from spark_jobs.run.result import RunResult, Status
+from spark_jobs.run.trigger import Trigger
+from tests.conftest import PROFILE, Workshop
+
+pytestmark = pytest.mark.spark
+
+PATIENCE = 240.0
+
+
+class Shared:
+    """The tests' session, which outlives the stream."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark, self.increments = spark, 0
+
+    @contextmanager
+    def start(self, order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Iterator[SparkSession]:
+        yield self.spark
+
+    def forget_tables(self) -> None: ...
+    def end(self) -> None: ...
+
+
+def counts(workshop: Workshop) -> dict[str, int]:
+    path = workshop.root / "lake" / "words_socket" / "gold" / "word_count"
+    return dict(workshop.rows("words_socket.gold.word_count", "word", "word_count")) if DeltaTable.is_deltatable(str(path)) else {}
+
+
+def wait_for(workshop: Workshop, expected: dict[str, int]) -> None:
+    until = time.monotonic() + PATIENCE
+    while counts(workshop) != expected:
+        assert time.monotonic() < until, f"it took too long; counted so far: {counts(workshop)}"
+        time.sleep(0.1)
+
+
+def test_words_from_a_socket_are_counted_while_they_come(examples: Workshop, spark: SparkSession) -> None:
+    results: list[RunResult] = []
+    with socket.create_server(("127.0.0.1", 0)) as server, stopping.listening({}):
+        file = examples.root / "conf" / "pipelines" / "words_socket.yml"
+        file.write_text(file.read_text(encoding="utf-8").replace("9999", str(server.getsockname()[1])), encoding="utf-8")
+
+        def stream() -> None:
+            pulse = Pulse(Health("words_socket", "", datetime.now(UTC)))
+            orders = Orders(Trigger("as-fast-as-possible"), give_up_after=1)
+            results.append(stream_pipeline(examples.project, "words_socket", PROFILE, orders, pulse, Shared(spark)))
+
+        thread = threading.Thread(target=stream)
+        thread.start()
+        server.settimeout(PATIENCE)
+        sender, _ = server.accept()
+        with sender:
+            sender.sendall(b"apache spark\napache hadoop\n")
+            wait_for(examples, {"apache": 2, "spark": 1, "hadoop": 1})
+            sender.sendall(b"spark\n")
+            wait_for(examples, {"apache": 2, "spark": 2, "hadoop": 1})
+            os.kill(os.getpid(), signal.SIGTERM)
+            thread.join(PATIENCE)
+
+    assert not thread.is_alive()
+    assert (results[0].status, results[0].message[:18]) == (Status.OK, "stopped by SIGTERM")
+    assert [line for (line,) in examples.rows("words_socket.silver.lines", "line")] == ["apache hadoop", "apache spark", "spark"]
