@@ -1,6 +1,6 @@
 """`make bench`: all benchmarks, one after the other. They want a quiet machine; compare ratios, not seconds."""
 
-from bench import full_load, increment, late_row, parse, quality, state
+from bench import full_load, increment, kafka, late_row, parse, quality, small_files, state
 
 parse.main()
 increment.main()
@@ -8,3 +8,5 @@ full_load.main()
 late_row.main()
 quality.main()
 state.main()
+kafka.main()
+small_files.main()

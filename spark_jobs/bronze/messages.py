@@ -54,18 +54,19 @@ def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Co
             text = F.arrow_udf(_avro_reader(schema, source.avro_framing), "string")(F.col("value"))  # type: ignore[attr-defined]
             problem = F.when(text.isNull(), F.lit(NOT_AVRO))
         else:
-            is_object = is_text & text.rlike(r"^\s*\{")
+            is_object = is_text & (text.startswith("{") | text.rlike(r"^\s*\{"))
             problem = F.when(~is_text, F.lit(NOT_TEXT)).when(~is_object, F.lit(NOT_AN_OBJECT))
         rest = F.substring(text, F.instr(text, "{") + 1, F.length(text))
-        body = F.concat(F.when(text.rlike(r"^\s*\{\s*\}"), F.lit("")).otherwise(F.lit(",")), rest)
+        is_empty = ~text.startswith('{"') & text.rlike(r"^\s*\{\s*\}")
+        body = F.concat(F.when(is_empty, F.lit("")).otherwise(F.lit(",")), rest)
     return [F.when(is_absent, tombstone).otherwise(body).alias("_body"), F.when(~is_absent, problem).alias("_problem")]
 
 
 def _own_fields() -> Column:
-    headers = F.transform(F.coalesce("headers", F.array().cast("array<struct<key:string,value:binary>>")), _header)
+    headers = F.when(F.size("headers") > 0, F.array_join(F.transform("headers", _header), ",")).otherwise(F.lit(""))
     at = F.date_format("timestamp", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
     place = F.concat(F.lit(',"_partition":'), F.col("partition").cast("string"), F.lit(',"_offset":'), F.col("offset").cast("string"))
-    named = F.concat(F.lit(',"_headers":{'), F.array_join(headers, ","), F.lit("}"))
+    named = F.concat(F.lit(',"_headers":{'), headers, F.lit("}"))
     return F.concat(F.lit('{"_key":'), _quoted(_text_of(F.col("key"))), named, F.lit(',"_timestamp":"'), at, F.lit('"'), place)
 
 

@@ -1,5 +1,6 @@
 """Starts and stops the one Spark session of a run."""
 
+import logging
 import os
 import signal
 import sys
@@ -28,6 +29,7 @@ class ClusterUnreachable(Exception):
 @contextmanager
 def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Path, lease: int | None = None) -> Iterator[SparkSession]:
     """A session whose JVM writes to the log file and inherits the lease's descriptor: while the JVM lives, the lease is held."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it says of a JVM that is gone is raised as well
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     conf = SparkConf(loadDefaults=False).setAppName(name).setAll(list(settings.items()))
