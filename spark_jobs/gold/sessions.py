@@ -149,11 +149,11 @@ def _groups(rows: DataFrame, gold: Gold) -> DataFrame:
 
 
 def _of(rows: DataFrame, groups: DataFrame, gold: Gold) -> DataFrame:
-    return rows.alias("new").join(F.broadcast(groups).alias("old"), on=_same(gold.group_by), how="left_semi")
+    return rows.alias("new").join(groups.alias("old"), on=_same(gold.group_by), how="left_semi")
 
 
 def _without(rows: DataFrame, groups: DataFrame, gold: Gold) -> DataFrame:
-    return rows.alias("new").join(F.broadcast(groups).alias("old"), on=_same(gold.group_by), how="left_anti")
+    return rows.alias("new").join(groups.alias("old"), on=_same(gold.group_by), how="left_anti")
 
 
 def _same(names: list[str]) -> Column:
