@@ -27,6 +27,7 @@ MAINTAIN_CODES = (
 STATE_CODES = "Exit codes: 0 shown · 2 configuration or usage · 3 no state yet · 5 another run holds the pipeline"
 ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
 PLAN_CODES = "Exit codes: 0 there is work · 1 a table cannot be read · 2 configuration or usage · 3 nothing to do"
+HISTORY_CODES = "Exit codes: 1 the server failed · 3 there is no event log yet · 130, 143 ended by Ctrl-C or SIGTERM"
 STREAM_CODES = (
     "Exit codes: 0 stopped by somebody, or ended by itself · 1 gave up · 2 configuration or usage · 5 it is streaming already; "
     "available-now and once end as `weir run` does"
@@ -341,7 +342,9 @@ def sample(
     raise typer.Exit(sample_command(orders, increment, seed, defect, landing, answers, as_json))
 
 
-@app.command(epilog="Example: weir history --port 18080\n\nExit codes: 0 ended · 1 the server failed · 3 there is no event log yet")
+@app.command(
+    epilog="Example: weir history --port 18080\n\nExit codes: 1 the server failed · 3 there is no event log yet · 130, 143 ended by Ctrl-C or SIGTERM"
+)
 def history(port: Annotated[int, typer.Option(min=1024, max=65535, help="Where it answers, on loopback.")] = 18080) -> None:
     """Show the jobs, stages and plans of runs in Spark's history server. Runs leave them with a profile that has event_log: true."""
     from spark_jobs.cli.history import history_command

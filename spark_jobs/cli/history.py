@@ -1,8 +1,6 @@
 """`weir history`: Spark's history server over the event logs of runs, on loopback, until it is stopped."""
 
 import os
-import signal
-import subprocess
 from pathlib import Path
 
 from spark_jobs.config.loading import find_root
@@ -30,13 +28,6 @@ def history_command(port: int) -> int:
     command = [str(java.command), "-Xmx512m", f"-Dlog4j2.configurationFile={root / 'conf' / 'log4j2.properties'}", f"-Dweir.log={log}"]
     command += [f"-D{name}={value}" for name, value in settings.items()]
     command += ["-cp", str(Path(ivy_jar()).parent / "*"), SERVER]
+    environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     print(f"Spark's history: http://127.0.0.1:{port} (log: {log}); Ctrl-C ends it", flush=True)
-    server = subprocess.Popen(command, env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}, stdin=subprocess.DEVNULL)
-    signal.signal(signal.SIGTERM, lambda number, frame: server.terminate())
-    try:
-        code = server.wait()
-    except KeyboardInterrupt:
-        server.terminate()
-        server.wait()
-        return 0
-    return 0 if code in (0, 128 + signal.SIGTERM) else fail(f"the history server ended with {code}; {log} has its words", 1)
+    return os.execve(java.command, command, environ)  # becomes Java: no process in between that could end alone
