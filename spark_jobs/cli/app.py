@@ -342,9 +342,7 @@ def sample(
     raise typer.Exit(sample_command(orders, increment, seed, defect, landing, answers, as_json))
 
 
-@app.command(
-    epilog="Example: weir history --port 18080\n\nExit codes: 1 the server failed · 3 there is no event log yet · 130, 143 ended by Ctrl-C or SIGTERM"
-)
+@app.command(epilog=f"Example: weir history --port 18080\n\n{HISTORY_CODES}")
 def history(port: Annotated[int, typer.Option(min=1024, max=65535, help="Where it answers, on loopback.")] = 18080) -> None:
     """Show the jobs, stages and plans of runs in Spark's history server. Runs leave them with a profile that has event_log: true."""
     from spark_jobs.cli.history import history_command
