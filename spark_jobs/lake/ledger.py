@@ -106,6 +106,8 @@ class Ledger:
     _batches: dict[BatchId, dict[str, Any]] | None = None
     _intents: dict[BatchId, Intent] | None = None
     _lock: Lock = field(default_factory=Lock)
+    _loading: Lock = field(default_factory=Lock)
+    """Two tables that begin at once must not each load what is known: what one of them has noted since would be forgotten."""
 
     def write_run(self, **row: Any) -> None:
         self.append("runs", [{"pipeline": self.lake.pipeline, **row}])
@@ -221,15 +223,17 @@ class Ledger:
         return found
 
     def _known_batches(self) -> dict[BatchId, dict[str, Any]]:
-        if self._batches is None:
-            self._batches = {batch_id_of(row): row for row in self.rows("batches")}
-        return self._batches
+        with self._loading:
+            if self._batches is None:
+                self._batches = {batch_id_of(row): row for row in self.rows("batches")}
+            return self._batches
 
     def _known_intents(self) -> dict[BatchId, Intent]:
-        if self._intents is None:
-            rows = sorted(self.rows("intents"), key=lambda row: row["begun_at"])
-            self._intents = {batch_id_of(row): Intent(row["begun_at"], json.loads(row["inputs"])) for row in rows}
-        return self._intents
+        with self._loading:
+            if self._intents is None:
+                rows = sorted(self.rows("intents"), key=lambda row: row["begun_at"])
+                self._intents = {batch_id_of(row): Intent(row["begun_at"], json.loads(row["inputs"])) for row in rows}
+            return self._intents
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         path = self.lake.ledger(name)

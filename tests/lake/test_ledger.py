@@ -1,5 +1,7 @@
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -92,3 +94,25 @@ def test_the_ledger_stays_small_however_many_runs_it_holds(tmp_path: Path, monke
         Ledger(lake).write_batch("run", ("silver.orders", "stream", 1, number), AT, 3, COUNTS, Seen())
     assert len(Ledger(lake).rows("batches")) == 12
     assert len(DeltaTable(lake.ledger("batches")).file_uris()) < 6
+
+
+def test_what_one_table_notes_while_another_loads_the_ledger_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = Ledger(Lake(str(tmp_path), "shop"))
+    is_loading, first, second = threading.Event(), ("sink.a", "begin", 1, 0), ("sink.b", "begin", 1, 0)
+    read = ledger.rows
+
+    def read_slowly(name: str, columns: list[str] | None = None) -> list[dict[str, Any]]:
+        found = read(name, columns)
+        if name == "intents" and not is_loading.is_set():
+            is_loading.set()
+            noting.join(1)  # with the lock it cannot go on before this one has loaded
+        return found
+
+    monkeypatch.setattr(ledger, "rows", read_slowly)
+    noting = threading.Thread(target=lambda: is_loading.wait() and ledger.begin_batch("run", second, {}))
+    noting.start()
+    ledger.begin_batch("run", first, {})
+    noting.join()
+
+    assert ledger.intent(first) is not None
+    assert ledger.intent(second) is not None
