@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 from bench.measure import OUT, ROOT
 
 EXAMPLES = ROOT / "docs" / "examples"
-FILES, WARM_UP, VIEWS = 40, 5, 100
+FILES, WARM_UP, VIEWS = 30, 5, 100
 PATIENCE = 300.0
 
 
