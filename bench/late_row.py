@@ -36,21 +36,21 @@ gold:
 PROFILE = """
 master: local[*]
 driver_memory: 2g
-spark: {spark.eventLog.enabled: true, spark.eventLog.dir: "%s", spark.eventLog.compress: false}
+event_log: true
+spark: {spark.eventLog.compress: false}
 """
+EVENTS = "logs/spark-events"
 
 
 def main() -> None:
     home = OUT / "late_row"
     shutil.rmtree(home, ignore_errors=True)
-    write_project(home, {"conf/pipelines/meters.yml": PIPELINE, "conf/profiles/local.yml": PROFILE % (home / "events")})
-    (home / "events").mkdir()
+    write_project(home, {"conf/pipelines/meters.yml": PIPELINE, "conf/profiles/local.yml": PROFILE})
     _write_readings(home / "landing" / "readings")
     print(f"one late row in a table of {ROWS:,}", flush=True)
     print(f"  load           {run_project(home, 'meters')}", flush=True)
     before = {table: len(DeltaTable(home / "lake/meters" / table).file_uris()) for table in ("silver/readings", "gold/per_hour")}
-    shutil.rmtree(home / "events")
-    (home / "events").mkdir()
+    shutil.rmtree(home / EVENTS)
     late_at = START + timedelta(days=1, hours=10, minutes=10)
     (home / "landing/readings/late.json").write_text(_line(ROWS + 1, late_at), encoding="utf-8")
     print(f"  the late row   {run_project(home, 'meters')}", flush=True)
@@ -77,7 +77,7 @@ def _files_read(home: Path) -> dict[str, tuple[int, int]]:
     """Per table: how many scans of it the run made, and the most files that one of them read."""
     scans: dict[int, str] = {}
     read: dict[str, list[int]] = defaultdict(list)
-    for log in (home / "events").rglob("events_*"):
+    for log in (home / EVENTS).rglob("events_*"):
         for line in log.read_text(encoding="utf-8").splitlines():
             event = json.loads(line)
             if "sparkPlanInfo" in event:

@@ -167,6 +167,20 @@ class Workshop:
         yield self.spark
 
 
+class SharedSession:
+    """The tests' session for an always-on stream, which it outlives."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark, self.increments = spark, 0
+
+    @contextmanager
+    def start(self, order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Iterator[SparkSession]:
+        yield self.spark
+
+    def forget_tables(self) -> None: ...
+    def end(self) -> None: ...
+
+
 @pytest.fixture
 def idle_workshop(tmp_path: Path) -> Workshop:
     """A project without a Spark session: a run that needs one fails."""

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
@@ -10,11 +11,15 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.text import plain, plain_lines
+from spark_jobs.operations.metrics import samples_of
+from spark_jobs.operations.status import status_of
+from spark_jobs.operations.telemetry import exporter
 from spark_jobs.run import stopping
 from spark_jobs.run.pipeline import run_pipeline
 from spark_jobs.run.plan import LAYERS
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.run.stopping import say_stopped
+from spark_jobs.run.trigger import AVAILABLE_NOW, Trigger, check_trigger
 
 
 def run_command(
@@ -22,9 +27,12 @@ def run_command(
 ) -> int:
     def run() -> RunResult:
         project = load_checked(name)
-        refuse_live(project.pipelines[name])
+        check_trigger(project.pipelines[name], Trigger(AVAILABLE_NOW))
         chosen, wanted = known_profile(project, profile), _known_layer(project.pipelines[name], layer)
-        return run_pipeline(project, name, chosen, select, wanted, files_per_batch=files_per_batch)
+        with exporter(name) as export:
+            result = run_pipeline(project, name, chosen, select, wanted, files_per_batch=files_per_batch)
+            export(lambda: samples_of(status_of(project, name, datetime.now(UTC))))
+        return result
 
     result = until_stopped(name, run)
     print_result(result, as_json)
@@ -47,13 +55,6 @@ def known_profile(project: Project, profile: str | None) -> Profile:
     if name not in project.profiles:
         raise _unknown("conf/profiles", "profile", name, project.profiles)
     return project.profiles[name]
-
-
-def refuse_live(pipeline: Pipeline) -> None:
-    for source in pipeline.live_sources:
-        message = f"source {source!r} keeps nothing, so that a run which ends would lose what is sent after it"
-        file = f"conf/pipelines/{pipeline.name}.yml"
-        raise ConfigError([Problem(file, 1, f"sources.{source}", source, message, f"run `weir stream {pipeline.name}`")])
 
 
 def _known_layer(pipeline: Pipeline, layer: str | None) -> str | None:

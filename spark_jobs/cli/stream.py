@@ -20,7 +20,7 @@ from spark_jobs.operations.telemetry import exporter
 from spark_jobs.run.always_on import Orders, stream_pipeline
 from spark_jobs.run.health import Health, Pulse
 from spark_jobs.run.result import RunResult, Status
-from spark_jobs.run.trigger import Trigger, UnknownTrigger, check_trigger, parse_trigger
+from spark_jobs.run.trigger import AVAILABLE_NOW, ONCE, Trigger, UnknownTrigger, check_trigger, parse_trigger
 
 T = TypeVar("T")
 
@@ -51,13 +51,13 @@ def stream_command(
 
             def tell(result: RunResult) -> None:
                 print(plain(f"{name}: {result.status.value}: {result.message} in {result.seconds:.1f} s"), file=sys.stderr, flush=True)
-                export(samples_of(status_of(project, name, datetime.now(UTC))))
+                export(lambda: samples_of(status_of(project, name, datetime.now(UTC))))
 
             print(f"{name}: streaming, {wanted}; Ctrl-C or SIGTERM ends it after the batch at work", file=sys.stderr, flush=True)
             return stream_pipeline(project, name, known_profile(project, profile), Orders(wanted, give_up_after, tell), pulse)
 
     result = until_stopped(name, run)
-    if result.status is Status.STOPPED:  # before its first increment
+    if result.status is Status.STOPPED and trigger.strip() not in (AVAILABLE_NOW, ONCE):  # before its first increment
         result = replace(result, status=Status.OK)
     print_result(result, as_json)
     return result.exit_code

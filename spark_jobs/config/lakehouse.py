@@ -11,7 +11,8 @@ MASTER = r"^(local(\[(\*|\d+)(,\s*\d+)?\])?|yarn|spark://.+|k8s://.+)$"
 # Settings that would take away a guarantee or that Weir sets from other keys: part of the name, and why.
 REFUSED_SETTINGS = {
     "spark.master": "write it as master: in the profile",
-    "spark.eventlog.": "write it as event_log: in the profile",
+    "spark.eventlog.enabled": "write it as event_log: in the profile",
+    "spark.eventlog.dir": "write it as event_log: in the profile; logs are in logs/spark-events",
     "spark.driver.memory": "write it as driver_memory: in the profile",
     "spark.authenticate.secret": "it would stand on a command line; put it into spark-defaults.conf of the folder SPARK_CONF_DIR",
     "spark.submit.pyfiles": "python tables are read from conf/",

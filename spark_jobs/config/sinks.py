@@ -3,18 +3,14 @@
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from spark_jobs.config.model import Model
-from spark_jobs.config.names import ColumnName, Name, RelativePath, shorten
+from spark_jobs.config.names import ColumnName, Name, Names, RelativePath, shorten
 
 Mode = Literal["append", "update", "complete"]
 SystemColumns = ("_valid_from", "_valid_to")
 """Of a dimension with its history: they belong to what a row says."""
-
-
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
 
 
 def check_target(value: str) -> str:
@@ -38,7 +34,6 @@ def check_servers(value: str) -> str:
     return value
 
 
-Columns = Annotated[list[ColumnName], BeforeValidator(_as_list, json_schema_input_type=ColumnName | list[ColumnName])]
 Target = Annotated[str, AfterValidator(check_target)]
 Topic = Annotated[str, AfterValidator(check_topic)]
 Servers = Annotated[str, AfterValidator(check_servers)]
@@ -60,7 +55,7 @@ class FileSink(Model):
     format: Literal["parquet", "csv", "json"] = Field(description="parquet; csv with a header line; json: one object a line")
     path: RelativePath = Field(description="folder below the exports root; it belongs to this sink")
     mode: Mode = Field("append", description="append: new rows; complete: the whole table each time")
-    columns: Columns | None = COLUMNS
+    columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
     compact_after: int = Field(20, ge=2, le=10_000, description="when so many batches have come, their files are put into one")
     formulas: Literal["keep", "neutralise"] = Field(
@@ -76,8 +71,8 @@ class KafkaSink(Model):
     servers: Servers = Field(description="brokers to begin with, as in localhost:9092")
     topic: Topic = Field(description="its messages are this sink's")
     mode: Mode = Field("update", description="update: the newest state by key; append: new rows, or every change with operation")
-    key: Columns | None = KEY
-    columns: Columns | None = COLUMNS
+    key: Names | None = KEY
+    columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
     options: dict[str, str] = Field(default_factory=dict, description="further settings of the producer, without secrets")
     connection: Name | None = Field(None, description="entry of the connections file with the settings that are secret")
@@ -91,8 +86,8 @@ class JdbcSink(Model):
     connection: Name = Field(description="entry of the connections file: url, user, password_file")
     table: Target = Field(description="the table, as in public.orders; it belongs to this sink, which makes it where it is not there")
     mode: Mode = Field("update", description="update: upserts and deletes by key; append: new rows; complete: the whole table each time")
-    key: Columns | None = KEY
-    columns: Columns | None = COLUMNS
+    key: Names | None = KEY
+    columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
 
 
@@ -104,8 +99,8 @@ class PythonSink(Model):
     function: Function = Field(description="file below conf/hooks and function, as in hooks/push.py:send")
     per: Literal["row", "batch"] = Field("batch", description="batch: called with a DataFrame; row: with each row, on the executors")
     mode: Mode = Field("update", description="update: changes by key; append: new rows; complete: the whole table each time")
-    key: Columns | None = KEY
-    columns: Columns | None = COLUMNS
+    key: Names | None = KEY
+    columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
 
 
@@ -116,8 +111,8 @@ class ConsoleSink(Model):
     to: Literal["console"]
     rows: int = Field(20, ge=1, le=1000, description="how many rows of a batch are shown")
     mode: Mode = Field("update", description="update: changes by key; append: new rows; complete: the whole table each time")
-    key: Columns | None = KEY
-    columns: Columns | None = COLUMNS
+    key: Names | None = KEY
+    columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
 
 
@@ -128,8 +123,8 @@ class MemorySink(Model):
     to: Literal["memory"]
     rows: int = Field(10_000, ge=1, le=1_000_000, description="how many rows the view has at most; more fail the sink")
     mode: Mode = Field("complete", description="complete: the whole table; append and update: the changes that came in this session")
-    key: Columns | None = KEY
-    columns: Columns | None = COLUMNS
+    key: Names | None = KEY
+    columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
 
 

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.model import Model
-from spark_jobs.config.names import Duration, Name, RelativePath, shorten
+from spark_jobs.config.names import Duration, Name, RelativePath, as_list, shorten
 from spark_jobs.config.sinks import Servers, Topic
 
 RecordFormat = Literal["json", "csv", "parquet", "text", "avro", "orc", "xml"]
@@ -26,11 +26,7 @@ def _known_format(value: object) -> object:
     return value
 
 
-def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-Paths = Annotated[list[str], BeforeValidator(_as_list, json_schema_input_type=str | list[str])]
+Paths = Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=str | list[str])]
 
 
 class FileSource(Model):

@@ -2,12 +2,10 @@
 
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import count_rows, has_version
-from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger import AFTER, Ledger
 
 BEGIN, COMPLETE = "begin", "complete"
 """Steps of a sink, beside its stream: the first batch of a generation, and one that delivers the whole table."""
-AFTER, ANEW = "after", "anew"
-"""Among the inputs of a batch that begins: the version that was delivered before, None where nothing was. Of a definition: deliver all."""
 
 
 def delivered_rows(ledger: Ledger, sink: str, generation: int) -> tuple[int, int | None]:

@@ -19,6 +19,8 @@ STREAM = "weir stream"
 """What the holder is called that gives the lease back after each increment."""
 PATIENCE_SECONDS, LOOK_SECONDS = 300.0, 0.05
 """How long others wait for such a gap, and how often they look."""
+GLANCE_SECONDS = 0.2
+"""Whoever asks who holds a lease (holder_of) has its lock for an instant, which is not to be taken for a holder."""
 
 
 class LeaseHeld(Exception):
@@ -51,15 +53,16 @@ class Lease:
     what: str
 
     def take(self, patience: float = PATIENCE_SECONDS) -> bool:
-        """Hold it, or raise LeaseHeld: at once, or after this many seconds where a stream has it. True: another process held it last."""
-        until = time.monotonic() + patience
+        """Hold it, or raise LeaseHeld: soon, or after this many seconds where a stream has it. True: another process held it last."""
+        started = time.monotonic()
         while True:
             try:
                 fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 holder = _read_holder(self.descriptor)
-                if holder.get("what") != STREAM or _has_ended(holder) or time.monotonic() > until:
+                gives_it_back = holder.get("what") == STREAM and not _has_ended(holder)
+                if time.monotonic() - started >= max(GLANCE_SECONDS, patience if gives_it_back else 0.0):
                     raise LeaseHeld(self.pipeline, holder) from None
                 time.sleep(LOOK_SECONDS)
         last = _read_holder(self.descriptor)

@@ -74,6 +74,10 @@ SCHEMAS = {
 }  # fmt: skip
 
 BatchId = tuple[str, str, int, int]
+AFTER = "after"
+"""Among the inputs of a batch of changes: the version after which they begin; None for a batch of all that is there."""
+ANEW = "anew"
+"""Of a definition, where it says what its table starts after: the table begins anew, or a sink delivers everything."""
 LIVE, SWAPPING = "live", "swapping"
 """Of a definition: its generation is what readers see; or it is built and about to take the place of the one before."""
 

@@ -43,6 +43,10 @@ class Running:
         except StreamingQueryException as error:
             raise self.explain(self.causes[0] if self.causes else error) from None
         reach("checkpoint.after", self.table)
+        return self.tell()
+
+    def tell(self) -> list[dict[str, Any]]:
+        """Say how the batches went that are done."""
         said = [json.loads(progress.json) for progress in self.query.recentProgress]
         self.on_end(said)
         return said

@@ -93,6 +93,8 @@ class _Stream:
                 began = time.monotonic()
                 result = self._look()
                 pause = self._weigh(result, time.monotonic() - began)
+                if self.live is None:
+                    self.lease.give_back()  # last: a session that has failed has ended by now, and writes no more
                 if stopping.asked_by() or pause is None:
                     break
                 stopping.pause(pause)
@@ -121,9 +123,6 @@ class _Stream:
         except Exception as error:  # noqa: BLE001 - of a query that stays open: it fails like an increment, and is opened again
             log_file = keep_trace_outside(self.project.root, self.name, "the stream", error)
             return RunResult(self.name, Status.FAILED, f"{first_line(error)}; log: {log_file}")
-        finally:
-            if self.live is None:
-                self.lease.give_back()
 
     def _keep_live(self) -> None:
         """Open the queries that stay open, or raise what has ended one of them."""

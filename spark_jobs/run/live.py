@@ -5,6 +5,7 @@ they stay open from the first increment to the last.
 """
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -16,7 +17,8 @@ from spark_jobs.lake.streams import Running
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.run.bronze import start_bronze
 from spark_jobs.run.context import RunContext
-from spark_jobs.run.order import RunOrder, new_order, note_run
+from spark_jobs.run.failure import first_line
+from spark_jobs.run.order import new_order, note_run
 from spark_jobs.run.plan import Plan, check_definitions, note_definitions
 from spark_jobs.run.result import Start, Status
 from spark_jobs.session.settings import PER_BATCH
@@ -32,18 +34,23 @@ class LiveQueries:
         check_definitions(plan)
         order = new_order(project, profile, plan, lease)
         known, _ = note_definitions(plan, order.run_id)
-        self.order = RunOrder(project, profile, known, order.ledger, order.run_id, lease, order.log_file)
+        self.order = replace(order, plan=known)
+        self.batch_progress: list[dict[str, Any]] = []
+        self.queries: list[Running] = []
         note_run(self.order, "started")
-        with start(self.order, {}) as spark:  # the session of the stream: it stays
-            self.queries = self._open(spark)
+        try:
+            with start(self.order, {}) as spark:  # the session of the stream: it stays
+                self._open(spark)
+        except Exception as error:
+            self.end(Status.FAILED, first_line(error))
+            raise
 
-    def _open(self, spark: SparkSession) -> list[Running]:
-        settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
-        told: list[dict[str, Any]] = []
-        context = RunContext(
-            self.order, spark, settings, lambda batch, counts: None, told.extend, lambda line: None, Verdicts(self.order.ledger)
-        )
-        return [start_bronze(context, name, AS_FAST_AS_POSSIBLE) for name in self.order.plan.pipeline.live_sources]
+    def _open(self, spark: SparkSession) -> None:
+        settings, ledger = {name: str(spark.conf.get(name)) for name in PER_BATCH}, self.order.ledger
+        told = self.batch_progress.extend
+        context = RunContext(self.order, spark, settings, lambda batch, counts: None, told, lambda line: None, Verdicts(ledger))
+        for name in self.order.plan.pipeline.live_sources:
+            self.queries.append(start_bronze(context, name, AS_FAST_AS_POSSIBLE))
 
     def check(self) -> None:
         """Raise what has ended a query, if one has ended."""
@@ -57,4 +64,7 @@ class LiveQueries:
             while running.query.isActive and running.query.status["isTriggerActive"] and running.query.status["isDataAvailable"]:
                 time.sleep(LOOK_SECONDS)
             running.query.stop()
+            running.tell()
+        if self.batch_progress:
+            self.order.ledger.append("progress", self.batch_progress)
         note_run(self.order, "ended", status, message)

@@ -18,7 +18,7 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
-from spark_jobs.lake.ledger import SWAPPING, Ledger
+from spark_jobs.lake.ledger import AFTER, SWAPPING, Ledger
 from spark_jobs.lake.needs import Need, first_in_need
 from spark_jobs.lake.upkeep import (
     Files,
@@ -33,7 +33,7 @@ from spark_jobs.lake.upkeep import (
 )
 from spark_jobs.run import housekeeping
 from spark_jobs.run.failure import first_line, keep_trace_outside
-from spark_jobs.run.plan import AFTER, Plan, make_plan
+from spark_jobs.run.plan import Plan, make_plan
 from spark_jobs.run.result import EXIT_CODES, Status
 
 AT_LEAST = 2

@@ -26,8 +26,6 @@ ARRIVALS, DEFINITION, WATERMARK, IDENTITIES = "arrivals", "definition", "waterma
 tables of other pipelines these are."""
 BYTES_PER_MESSAGE = 300
 """About, to tell a small run from a big load."""
-AFTER = "after"
-"""Among the inputs of a batch of changes: the version after which they begin; None for a batch of all that is there."""
 ERRANDS = ("replay", "discard")
 LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",), "sink": ("sink",)}
 """What the layers of the command line and the DAGs stand for."""

@@ -18,11 +18,10 @@ from spark_jobs.config import Project
 from spark_jobs.config.definition import definition_parts
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.lakehouse import Profile
-from spark_jobs.lake.delivered import ANEW
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
-from spark_jobs.lake.ledger import SWAPPING, Definition
+from spark_jobs.lake.ledger import ANEW, SWAPPING, Definition
 from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run

@@ -16,7 +16,8 @@ from spark_jobs.config.sink_tables import delivered_columns, sink_key
 from spark_jobs.config.sinks import AnySink, ConsoleSink, FileSink, JdbcSink, KafkaSink, MemorySink, PythonSink
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delivered import AFTER, BEGIN, COMPLETE
+from spark_jobs.lake.delivered import BEGIN, COMPLETE
+from spark_jobs.lake.ledger import AFTER
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
 from spark_jobs.run.context import Done, RunContext

@@ -52,7 +52,8 @@ def check_trigger(pipeline: Pipeline, trigger: Trigger) -> None:
     if trigger.ends_by_itself and pipeline.live_sources:
         source = pipeline.live_sources[0]
         message = f"source {source!r} keeps nothing, so that a run which ends would lose what is sent after it"
-        raise ConfigError([Problem(file, 1, "--trigger", str(trigger), message, f"use --trigger {FAST}, or a pause such as '1 second'")])
+        hint = f"run `weir stream {pipeline.name}`, with --trigger {FAST} or a pause such as '1 second'"
+        raise ConfigError([Problem(file, 1, f"sources.{source}", str(trigger), message, hint)])
     if trigger.name == CONTINUOUS:
         message = (
             "the continuous trigger has no batches: Spark then knows neither foreachBatch nor Delta as a target, so that nothing could be "

@@ -3,8 +3,8 @@
 from typing import Any
 
 from spark_jobs.config.sources import FileSource
-from spark_jobs.lake.delivered import ANEW
 from spark_jobs.lake.delta_log import count_rows
+from spark_jobs.lake.ledger import ANEW
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.landing.look import Look
 from spark_jobs.run.plan import ARRIVALS, DEFINITION, WATERMARK, Plan

@@ -17,10 +17,11 @@ from spark_jobs.gold.late import LATE_DDL
 from spark_jobs.gold.process import WAS, WATERMARK, WindowTable
 from spark_jobs.lake import delta_log, tables
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.ledger import AFTER
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
 from spark_jobs.run.context import RunContext
-from spark_jobs.run.plan import AFTER, IDENTITIES
+from spark_jobs.run.plan import IDENTITIES
 
 CLOSE, CHANGES = "close", "changes"
 

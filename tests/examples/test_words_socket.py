@@ -5,40 +5,24 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.ledger import Ledger
 from spark_jobs.run import stopping
 from spark_jobs.run.always_on import Orders, stream_pipeline
 from spark_jobs.run.health import Health, Pulse
-from spark_jobs.run.order import RunOrder
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.run.trigger import Trigger
-from tests.conftest import PROFILE, Workshop
+from tests.conftest import PROFILE, SharedSession, Workshop
 
 pytestmark = pytest.mark.spark
 
 PATIENCE = 240.0
-
-
-class Shared:
-    """The tests' session, which outlives the stream."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark, self.increments = spark, 0
-
-    @contextmanager
-    def start(self, order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Iterator[SparkSession]:
-        yield self.spark
-
-    def forget_tables(self) -> None: ...
-    def end(self) -> None: ...
 
 
 def counts(workshop: Workshop) -> dict[str, int]:
@@ -62,7 +46,7 @@ def test_words_from_a_socket_are_counted_while_they_come(examples: Workshop, spa
         def stream() -> None:
             pulse = Pulse(Health("words_socket", "", datetime.now(UTC)))
             orders = Orders(Trigger("as-fast-as-possible"), give_up_after=1)
-            results.append(stream_pipeline(examples.project, "words_socket", PROFILE, orders, pulse, Shared(spark)))
+            results.append(stream_pipeline(examples.project, "words_socket", PROFILE, orders, pulse, SharedSession(spark)))
 
         thread = threading.Thread(target=stream)
         thread.start()
@@ -78,4 +62,6 @@ def test_words_from_a_socket_are_counted_while_they_come(examples: Workshop, spa
 
     assert not thread.is_alive()
     assert (results[0].status, results[0].message[:18]) == (Status.OK, "stopped by SIGTERM")
+    progress = Ledger(Lake(examples.project.lake, "words_socket")).rows("progress")
+    assert sum(row["rows"] for row in progress if row["table"] == "bronze.lines") == 3
     assert [line for (line,) in examples.rows("words_socket.silver.lines", "line")] == ["apache hadoop", "apache spark", "spark"]

@@ -1,11 +1,13 @@
+import fcntl
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
-from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
+from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease, holder_of
 
 HOLD = """
 import sys
@@ -78,3 +80,16 @@ def test_a_child_that_inherited_the_lease_keeps_it_when_its_parent_is_gone(tmp_p
     parent.stdout.read()  # ends when the child has ended
     with hold_lease(path, "shop", "weir run"):
         assert os.path.exists(path)
+
+
+def test_somebody_who_only_asks_who_holds_a_lease_is_not_taken_for_its_holder(tmp_path: Path) -> None:
+    path = tmp_path / "lease"
+    with hold_lease(str(path), "shop", "weir run"):
+        pass
+    asking = os.open(path, os.O_RDONLY)
+    fcntl.flock(asking, fcntl.LOCK_SH)  # as holder_of does, for an instant
+    threading.Timer(0.05, os.close, [asking]).start()
+
+    with hold_lease(str(path), "shop", "weir run"):
+        assert holder_of(str(path)) is not None
+    assert holder_of(str(path)) is None

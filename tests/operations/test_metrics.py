@@ -12,7 +12,7 @@ import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from spark_jobs.lake.counts import Counts
-from spark_jobs.operations.metrics import prometheus_text, samples_of
+from spark_jobs.operations.metrics import Sample, prometheus_text, samples_of
 from spark_jobs.operations.status import PipelineStatus, TableStatus
 from spark_jobs.operations.telemetry import exporter
 
@@ -83,7 +83,7 @@ def test_the_same_figures_reach_a_collector_of_opentelemetry(monkeypatch: pytest
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
         with exporter("shop") as export:
-            export(samples_of(SHOP))
+            export(lambda: samples_of(SHOP))
 
     resource = got[0].resource_metrics[0]
     metrics = {metric.name: metric for metric in resource.scope_metrics[0].metrics}
@@ -95,6 +95,22 @@ def test_the_same_figures_reach_a_collector_of_opentelemetry(monkeypatch: pytest
     assert len(metrics["weir_rows"].gauge.data_points) == 10
 
 
-def test_nothing_is_sent_where_no_collector_is_named() -> None:
+def test_where_no_collector_is_named_nobody_looks_for_figures() -> None:
     with exporter("shop", {}) as export:
-        export(samples_of(SHOP))
+        export(lambda: pytest.fail("they are not sent anywhere"))
+
+
+def test_neither_a_collector_that_is_not_there_nor_figures_that_cannot_be_had_fail_a_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
+
+    def broken() -> Iterator[Sample]:
+        raise OSError("the disk is gone")
+
+    with exporter("shop") as export:
+        export(lambda: samples_of(SHOP))
+        export(broken)
+
+    assert "warning: figures could not be sent: OSError" in capsys.readouterr().err

@@ -29,7 +29,7 @@ from spark_jobs.run.health import Health, Mood, Pulse
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.run.trigger import Trigger, parse_trigger
-from tests.conftest import PROFILE, ROOT, Workshop, weir_environ
+from tests.conftest import PROFILE, ROOT, SharedSession, Workshop, weir_environ
 
 PAGE_VIEWS = (ROOT / "docs" / "examples" / "conf" / "pipelines" / "page_views.yml").read_text(encoding="utf-8")
 PATIENCE = 240.0
@@ -198,20 +198,6 @@ def test_health_is_lost_by_failing_and_by_silence_but_not_by_what_rules_hold() -
     assert not Health("page_views", "", now, Mood.FAILING, changed_at=now).is_well(now, patience)
 
 
-class Shared:
-    """The tests' session, which outlives the stream."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self.spark, self.increments = spark, 0
-
-    @contextmanager
-    def start(self, order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Iterator[SparkSession]:
-        yield self.spark
-
-    def forget_tables(self) -> None: ...
-    def end(self) -> None: ...
-
-
 def test_scheduled_runs_and_a_stream_follow_one_another_and_lose_and_double_nothing(workshop: Workshop, spark: SparkSession) -> None:
     workshop.write("conf/pipelines/page_views.yml", PAGE_VIEWS)
     land(workshop, 1)
@@ -222,7 +208,7 @@ def test_scheduled_runs_and_a_stream_follow_one_another_and_lose_and_double_noth
 
     def stream() -> None:
         orders = Orders(Trigger("as-fast-as-possible"))
-        results.append(stream_pipeline(workshop.project, "page_views", PROFILE, orders, pulse, Shared(spark)))
+        results.append(stream_pipeline(workshop.project, "page_views", PROFILE, orders, pulse, SharedSession(spark)))
 
     with stopping.listening({}):
         thread = threading.Thread(target=stream)
