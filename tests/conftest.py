@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -94,14 +95,23 @@ def browser() -> Iterator["Browser"]:
 
 
 @pytest.fixture(scope="session")
-def database() -> Iterator[str]:
-    """host:port/name of an empty PostgreSQL database in which everybody on this machine is `weir`."""
+def database_server() -> Iterator[str]:
+    """host:port of a PostgreSQL in which everybody on this machine is `weir`."""
     try:
         find_binaries()
     except PostgresMissing as missing:
         pytest.skip(f"skipped, because {missing}")
     with postgres() as url:
-        yield url.partition("@")[2]
+        yield url.partition("@")[2].partition("/")[0]
+
+
+@pytest.fixture(scope="module")
+def database(database_server: str, request: pytest.FixtureRequest) -> str:
+    """host:port/name of a database of this module's own: what another one leaves behind, a cut batch for instance, is not in it."""
+    host, _, port = database_server.partition(":")
+    name = request.module.__name__.rpartition(".")[2]
+    subprocess.run([find_binaries() / "createdb", "--host", host, "--port", port, "--username", "weir", name], check=True)
+    return f"{database_server}/{name}"
 
 
 @dataclass(frozen=True)

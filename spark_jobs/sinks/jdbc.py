@@ -71,7 +71,12 @@ def deliver_jdbc(delivery: Delivery, sink: JdbcSink, connection: Connection) -> 
             superseded = came - inserted - updated - deleted
             return Counts(came, inserted, updated, deleted, superseded, grown=inserted - deleted), version
         rows = _staged_rows(delivery, sink)
-        database.stage(rows, target.staging)
+        try:
+            database.stage(rows, target.staging)
+        except Exception:
+            with suppress(DatabaseFailed):  # why it failed is said; the next batch would replace what is left of this one
+                session.do("dropping the staging table", f"DROP TABLE IF EXISTS {target.staging}")
+            raise
         arrived = session.ask("counting the staged rows", f"SELECT count(*) FROM {target.staging}")[0][0]
         counts = delivery.counts(arrived)
         delivery.refuse_deletes(counts)

@@ -37,3 +37,6 @@ def test_a_character_that_postgres_cannot_hold_is_named_by_its_column(workshop: 
 
     assert refused.status is Status.FAILED
     assert "NulInText: sink.pg: a value of name has the character NUL" in refused.message
+    assert ask(database, "SELECT tablename FROM pg_tables WHERE tablename LIKE 'weir_stage%'") == [], (
+        "a batch that was not staged to its end is gone"
+    )
