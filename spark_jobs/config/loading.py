@@ -42,6 +42,15 @@ class Project:
     reports: Path
     exports: Path
 
+    @property
+    def roots(self) -> tuple[str, str]:
+        return self.landing, self.lake
+
+    @property
+    def components(self) -> frozenset[str]:
+        """The jars that the storage of the roots needs."""
+        return frozenset({"s3"} if any(root.startswith("s3a://") for root in self.roots) else ())
+
     def file_of(self, pipeline: str) -> Path:
         return pipeline_file(self.root, pipeline)
 

@@ -10,6 +10,7 @@ from typing import Any
 from deltalake import DeltaTable, Schema
 
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.storage import exists, is_remote
 
 COMMITS_TO_SEARCH = 100
 CHANGES = "delta.enableChangeDataFeed"
@@ -66,9 +67,7 @@ def _note(commit: dict[str, Any]) -> dict[str, Any]:
 
 def has_version(path: str, version: int) -> bool:
     """Whether the log still tells of this version."""
-    if "://" in path:
-        return True
-    return Path(path, "_delta_log", f"{version:020}.json").is_file()
+    return exists(f"{path}/_delta_log/{version:020}.json")
 
 
 def keep_changes(path: str) -> None:
@@ -142,7 +141,7 @@ def _write_first_checksum(path: str) -> None:
     """Delta's own summary of a version, beside it in the log. Without one, Spark's first write to the table starts two jobs to find it;
     on other storage than a file system it does.
     """
-    if "://" in path:
+    if is_remote(path):
         return
     version = Path(path) / "_delta_log" / f"{0:020}"
     actions = {name: action for line in version.with_suffix(".json").read_text().splitlines() for name, action in json.loads(line).items()}
