@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from spark_jobs import __version__
+from spark_jobs.cli.elsewhere import RunsElsewhere, hand_on
 from spark_jobs.cli.quarantine import quarantine
 from spark_jobs.config.text import plain_lines
 
@@ -59,6 +60,8 @@ def main() -> None:
         app()
     except SystemExit as ending:
         code = ending.code
+    except RunsElsewhere as elsewhere:
+        code = hand_on(elsewhere, sys.argv[1:])
     else:
         code = 0
     if isinstance(code, str):
@@ -359,6 +362,14 @@ def setup(
     from spark_jobs.cli.setup import setup_command
 
     raise typer.Exit(setup_command(jars_only, components))
+
+
+@app.command(epilog="Example: weir pack\n\nExit codes: 0 made, or there already · 1 the jars are missing")
+def pack(as_json: Json = False) -> None:
+    """Put Python packages, Spark and the jars into one archive, for the hosts of a YARN cluster: .envs/environment.tar."""
+    from spark_jobs.cli.pack import pack_command
+
+    raise typer.Exit(pack_command(as_json))
 
 
 def fail(message: str, code: int) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from spark_jobs.config.checks_expectations import check_expectations
 from spark_jobs.config.checks_gold import check_gold
 from spark_jobs.config.checks_others import check_between, is_unloaded, tables_of_others
+from spark_jobs.config.checks_profile import check_profile
 from spark_jobs.config.checks_silver import check_dimension, check_silver
 from spark_jobs.config.checks_sinks import check_places, check_sinks
 from spark_jobs.config.checks_sources import check_sources
@@ -24,7 +25,7 @@ from spark_jobs.config.rule_files import PipelineRules
 
 def check_project(project: Project) -> list[Problem]:
     """Every problem of a loaded project, by file and line."""
-    problems = _check_roots(project)
+    problems = _check_roots(project) + check_profile(project, project.lakehouse.profile)
     for pipeline in project.pipelines.values():
         problems += check_pipeline(pipeline, project.conf, project.rules[pipeline.name], project.pipelines)
     between = [*check_between(project.pipelines, project.conf), *check_places(project.pipelines, project.conf)]
