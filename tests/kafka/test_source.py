@@ -9,7 +9,6 @@ from confluent_kafka import Producer, TopicPartition
 from spark_jobs.lake.failpoints import Failpoint
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.landing.broker import client_settings
 from spark_jobs.run import messages
 from tests.conftest import Workshop
 from tests.kafka.broker import Broker
@@ -114,16 +113,3 @@ def test_a_broker_that_does_not_answer_is_named(idle_workshop: Workshop, monkeyp
 
     assert result.exit_code == 1
     assert "topic 'orders' cannot be read at 127.0.0.1:9" in result.message
-
-
-def test_settings_of_javas_client_are_those_of_the_other() -> None:
-    login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="a\\"b";'
-    java = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.jaas.config": login, "ssl.truststore.location": "ca.pem"}
-
-    assert client_settings(java) == {
-        "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "PLAIN",
-        "ssl.ca.location": "ca.pem",
-        "sasl.username": "ann",
-        "sasl.password": 'a"b',
-    }
