@@ -69,7 +69,7 @@ def _heading(status: PipelineStatus) -> Text:
         said += f"{status.writer['what']} at work since {status.writer['since']} (process {status.writer['pid']}); "
     if status.last_run:
         said += f"last run {age(status.last_run['at'], status.at)}: {status.last_run['status']}"
-    else:
+    elif not status.stream:
         said += f"it has not run yet; `weir run {status.pipeline}` starts it"
     return Text(plain(said), style="bold")
 
