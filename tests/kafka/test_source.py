@@ -39,6 +39,10 @@ def ids(workshop: Workshop, table: str = "silver") -> list[int]:
     return sorted(json.loads(record)["id"] for (record,) in workshop.rows("shop.bronze.orders", "record"))
 
 
+def of_bronze(ledger: Ledger) -> list[dict[str, Any]]:
+    return [row for row in ledger.rows("progress") if row["table"] == "bronze.orders"]
+
+
 @pytest.mark.spark
 def test_nothing_is_lost_or_doubled_by_a_broker_that_is_killed_and_a_run_that_is_cut(
     workshop: Workshop, kafka: Broker, monkeypatch: pytest.MonkeyPatch
@@ -70,8 +74,10 @@ def test_nothing_is_lost_or_doubled_by_a_broker_that_is_killed_and_a_run_that_is
 
     assert (cut.exit_code, result.exit_code) == (1, 0), (cut.message, result.message)
     assert ids(workshop, "bronze") == ids(workshop) == list(range(12))
-    batches = Ledger(Lake(str(workshop.root / "lake"), "shop")).batches("bronze.orders", 1)
-    assert [row["rows_in"] for row in batches] == [4, 4, 2, 2]
+    ledger = Ledger(Lake(str(workshop.root / "lake"), "shop"))
+    assert [row["rows_in"] for row in ledger.batches("bronze.orders", 1)] == [4, 4, 2, 2]
+    told = sorted(tuple(row[name] for name in ("batch", "backlog_messages", "max_partition_lag")) for row in of_bronze(ledger))
+    assert told == [(0, 6, 6), (1, 2, 2), (2, None, None), (3, 0, 0)], "Spark does not look again for a batch that was begun before"
     assert workshop.plan("shop").status == "nothing_to_do"
 
 
