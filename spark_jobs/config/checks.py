@@ -8,6 +8,7 @@ from pathlib import Path
 from spark_jobs.config.checks_expectations import check_expectations
 from spark_jobs.config.checks_gold import check_gold
 from spark_jobs.config.checks_others import check_between, is_unloaded, tables_of_others
+from spark_jobs.config.checks_relays import check_relays
 from spark_jobs.config.checks_roots import check_roots
 from spark_jobs.config.checks_silver import check_dimension, check_silver
 from spark_jobs.config.checks_sinks import check_places, check_sinks
@@ -48,6 +49,7 @@ def check_pipeline(pipeline: Pipeline, conf: Path, rules: PipelineRules, pipelin
     others = tables_of_others(pipeline, (pipeline.upstream if pipelines is None else pipelines).values())
     report = Report(pipeline_file(conf.parent, pipeline.name), conf.parent)
     check_sources(pipeline, report)
+    check_relays(pipeline, report)
     for name, dimension in pipeline.dimensions.items():
         check_dimension(pipeline, name, dimension, report)
     for name, silver in pipeline.silver.items():

@@ -56,7 +56,7 @@ SCHEMAS = {
         [*_BATCH, ("at", _TIME), ("rows", pa.int64()), ("seconds", pa.float64()), ("input_rate", pa.float64()),
          ("processed_rate", pa.float64()), ("lag_seconds", pa.float64()), ("backlog_files", pa.int64()), ("backlog_bytes", pa.int64()),
          ("watermark", _TIME), ("state_rows", pa.int64()), ("state_bytes", pa.int64()), ("dropped_by_watermark", pa.int64()),
-         ("durations", pa.string()), ("offsets", pa.string())]
+         ("durations", pa.string()), ("offsets", pa.string()), ("backlog_messages", pa.int64()), ("max_partition_lag", pa.int64())]
     ),
     "rules": pa.schema([("rules", pa.string()), ("table", pa.string()), ("noted_at", _TIME), ("definition", pa.string())]),
     "expectations": pa.schema(

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from spark_jobs.bronze.ingest import BRONZE_DDL
 from spark_jobs.cli.app import app
 from spark_jobs.cli.check import every_problem
-from spark_jobs.config import connections, gold, sinks, sources
+from spark_jobs.config import connections, gold, relays, sinks, sources
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
@@ -58,6 +58,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Python sink": sinks.PythonSink,
     "Console sink": sinks.ConsoleSink,
     "Memory sink": sinks.MemorySink,
+    "Relay": relays.Relay,
+    "Target of a relay": relays.RelayTarget,
     "Connections": connections.Entry,
 }
 RULE_SECTIONS: dict[str, type[BaseModel]] = {
