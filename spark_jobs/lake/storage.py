@@ -170,7 +170,8 @@ def locate(place: str, patience: float = OUTAGE_SECONDS) -> tuple["ObjectStore",
 def _open_store(bucket: str, patience: float) -> "ObjectStore":
     from obstore.store import from_url
 
-    return from_url(bucket, retry_config={"retry_timeout": timedelta(seconds=patience), "max_retries": 30})
+    backoff: Any = {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=2), "base": 2}
+    return from_url(bucket, retry_config={"retry_timeout": timedelta(seconds=patience), "max_retries": 100, "backoff": backoff})
 
 
 @contextmanager
