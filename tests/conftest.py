@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from tests.kafka.broker import Broker
+    from tests.s3.server import S3Server
 
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = Profile.model_validate({"master": "local[2]", "parallel_tables": 2})
@@ -83,6 +84,24 @@ def kafka() -> Iterator["Broker"]:
 
 
 @pytest.fixture(scope="session")
+def s3_server() -> Iterator["S3Server"]:
+    from tests.s3.server import PROGRAM, s3_server
+
+    if not PROGRAM.is_file():
+        pytest.skip("skipped, because there is no S3 server: `make test` builds it, and needs Go or the network for that")
+    with s3_server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_server: "S3Server", monkeypatch: pytest.MonkeyPatch) -> "S3Server":
+    """An S3 server, shared, that this process finds."""
+    for name, value in s3_server.environ.items():
+        monkeypatch.setenv(name, value)
+    return s3_server
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
     from playwright.sync_api import sync_playwright  # half a second, for few tests
 
@@ -120,6 +139,8 @@ class Workshop:
 
     root: Path
     spark: SparkSession | None
+    lake: str | None = None
+    """Where the tables are, if not in the project's folder."""
 
     @property
     def landing(self) -> Path:
@@ -163,7 +184,7 @@ class Workshop:
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
         """The rows of a table, as a reader outside Spark sees them, in a fixed order."""
         pipeline, layer, name = table.split(".", 2)
-        found = DeltaTable(self.root / "lake" / pipeline / layer / name).to_pyarrow_table(columns=list(columns) or None)
+        found = DeltaTable(f"{self.lake or self.root / 'lake'}/{pipeline}/{layer}/{name}").to_pyarrow_table(columns=list(columns) or None)
         return sorted((tuple(row.values()) for row in found.to_pylist()), key=repr)
 
     def versions(self) -> dict[str, int]:

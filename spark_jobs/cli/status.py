@@ -69,7 +69,7 @@ def _heading(status: PipelineStatus) -> Text:
         said += f"{status.writer['what']} at work since {status.writer['since']} (process {status.writer['pid']}); "
     if status.last_run:
         said += f"last run {age(status.last_run['at'], status.at)}: {status.last_run['status']}"
-    else:
+    elif not status.stream:
         said += f"it has not run yet; `weir run {status.pipeline}` starts it"
     return Text(plain(said), style="bold")
 
@@ -88,6 +88,7 @@ def _table(status: PipelineStatus) -> Table:
 def _figures(row: TableStatus, at: datetime) -> tuple[str, ...]:
     """In the order of HEADINGS; what is not known is a dot."""
     backlog = f"{row.backlog_files:,} files, {decimal(row.backlog_bytes or 0)}" if row.backlog_files else "·"
+    backlog = f"{row.backlog_messages:,} messages" if row.backlog_messages else backlog
     state = f"{row.state_rows:,} rows, {decimal(row.state_bytes or 0)}" if row.state_rows is not None else "·"
     return (
         "·" if row.version is None else str(row.version),

@@ -40,7 +40,9 @@ class Entry(Model):
     password_file: str | None = Field(
         None, min_length=1, description="a file with the password and nothing else, readable by its owner alone"
     )
-    settings_file: str | None = Field(None, min_length=1, description="kafka: a file of key=value lines for the producer")
+    settings_file: str | None = Field(
+        None, min_length=1, description="kafka: a file of key=value lines for its client, readable by its owner alone"
+    )
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,14 @@ def read_connection(root: Path, name: str, environ: Mapping[str, str] = os.envir
     return Connection(name, entry.url, entry.user, password.rstrip("\n") if password else None, _settings(settings or ""))
 
 
+def mend_login(connection: str | None) -> str:
+    """What to do about a broker that does not let somebody in."""
+    if connection is None:
+        return "name a `connection` whose settings_file lets Weir in (docs/pipeline-file.md, Connections)"
+    where = f"the settings_file of the connection {connection!r}"
+    return f"correct {where} (user and password in sasl.jaas.config, certificates in PEM files), or what the user may do at the broker"
+
+
 def _read_entries(path: Path, shown: str) -> dict[str, Entry]:
     if not path.is_file():
         return {}
@@ -94,5 +104,6 @@ def _read_secret(folder: Path, file: str | None, shown: str, name: str) -> str |
 
 
 def _settings(text: str) -> dict[str, str]:
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    """Lines of key=value; one that ends in a backslash goes on in the next."""
+    lines = [line.strip() for line in re.sub(r"\\\n[ \t]*", "", text).splitlines() if line.strip() and not line.lstrip().startswith("#")]
     return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}

@@ -12,6 +12,7 @@ from spark_jobs.config.cron import Cron
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.model import Model
 from spark_jobs.config.names import ColumnName, Duration, Name, Names, OtherTable, as_list, name_at_home, other_pipeline
+from spark_jobs.config.relays import Relay
 from spark_jobs.config.sinks import COMPONENTS, Sink
 from spark_jobs.config.sources import Source, StreamSource
 from spark_jobs.config.types import SparkType
@@ -168,11 +169,12 @@ class Pipeline(Model):
     silver: dict[Name, Silver] = Field(default_factory=dict)
     gold: dict[Name, Gold] = Field(default_factory=dict)
     sinks: dict[Name, Sink] = Field(default_factory=dict)
+    relays: dict[Name, Relay] = Field(default_factory=dict, description="in a file of their own: topics to topics, outside the tables")
     _upstream: dict[str, "Pipeline"] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _has_a_table(self) -> "Pipeline":
-        if not self.sources and not self.gold:
+        if not self.sources and not self.gold and not self.relays:
             raise ValueError("the pipeline has no table; add sources, or gold tables that read those of other pipelines")
         return self
 
@@ -184,7 +186,8 @@ class Pipeline(Model):
     def components(self) -> set[str]:
         """What it needs beside Delta, as `weir setup --with` calls it."""
         of_sinks = {COMPONENTS[sink.to] for sink in self.sinks.values() if sink.to in COMPONENTS}
-        return of_sinks | {source.format for source in self.sources.values() if source.format == "kafka"}
+        of_relays = {"kafka"} if self.relays else set()
+        return of_sinks | of_relays | {source.format for source in self.sources.values() if source.format == "kafka"}
 
     @property
     def live_sources(self) -> list[str]:

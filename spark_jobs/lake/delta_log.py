@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from deltalake import DeltaTable, Schema
+from deltalake import Schema
 
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.delta_table import DeltaTable, options_of
 from spark_jobs.lake.storage import exists, is_remote
 
 COMMITS_TO_SEARCH = 100
@@ -128,7 +129,7 @@ def create_table(path: str, schema_json: str, properties: dict[str, str]) -> Non
     """Create an empty table without a Spark job. One that is there gets the columns that it lacks, as it may be of an earlier version."""
     schema = Schema.from_json(schema_json)
     if not DeltaTable.is_deltatable(path):
-        DeltaTable.create(path, schema=schema, configuration=dict(properties))
+        DeltaTable.create(path, schema=schema, configuration=dict(properties), storage_options=options_of(path))
         _write_first_checksum(path)
         return
     table = DeltaTable(path)

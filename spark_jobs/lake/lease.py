@@ -39,11 +39,13 @@ class LeaseHeld(Exception):
 
 
 class LeaseLost(Exception):
-    """The lock's file was removed or replaced under its holder: another process may write by now, so this one must not."""
+    """Another process may write by now, so this one must not."""
 
-    def __init__(self, pipeline: str, path: str) -> None:
+    def __init__(
+        self, pipeline: str, path: str, why: str = "was removed while this run held it; leave that file alone, and run again"
+    ) -> None:
         self.pipeline, self.path = pipeline, path
-        super().__init__(f"pipeline {pipeline}: the lease {path} was removed while this run held it; leave that file alone, and run again")
+        super().__init__(f"pipeline {pipeline}: the lease {path} {why}")
 
 
 class Lease(ABC):

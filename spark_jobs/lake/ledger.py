@@ -18,9 +18,10 @@ from threading import Lock
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable, Schema, write_deltalake
+from deltalake import Schema, write_deltalake
 
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.delta_table import DeltaTable, options_of
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.seen import Seen
@@ -55,7 +56,7 @@ SCHEMAS = {
         [*_BATCH, ("at", _TIME), ("rows", pa.int64()), ("seconds", pa.float64()), ("input_rate", pa.float64()),
          ("processed_rate", pa.float64()), ("lag_seconds", pa.float64()), ("backlog_files", pa.int64()), ("backlog_bytes", pa.int64()),
          ("watermark", _TIME), ("state_rows", pa.int64()), ("state_bytes", pa.int64()), ("dropped_by_watermark", pa.int64()),
-         ("durations", pa.string()), ("offsets", pa.string())]
+         ("durations", pa.string()), ("offsets", pa.string()), ("backlog_messages", pa.int64()), ("max_partition_lag", pa.int64())]
     ),
     "rules": pa.schema([("rules", pa.string()), ("table", pa.string()), ("noted_at", _TIME), ("definition", pa.string())]),
     "expectations": pa.schema(
@@ -250,7 +251,7 @@ class Ledger:
                 _add_columns(table, new.schema)
                 write_deltalake(table, new, mode="append")
             else:
-                write_deltalake(path, new, mode="append")
+                write_deltalake(path, new, mode="append", storage_options=options_of(path))
                 table = DeltaTable(path)
             if table.version() % COMMITS_PER_COMPACTION == COMMITS_PER_COMPACTION - 1:
                 table.optimize.compact()

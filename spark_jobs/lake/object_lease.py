@@ -68,7 +68,9 @@ class ObjectLease(Lease):
 
     def check(self) -> None:
         if time.monotonic() >= self._until - MARGIN_SECONDS:
-            raise LeaseLost(self.pipeline, self.path)
+            seconds = TERM_SECONDS - MARGIN_SECONDS
+            why = f"was not renewed for {seconds:.0f} seconds, or another process has it; run again when the store answers"
+            raise LeaseLost(self.pipeline, self.path, why)
 
     def _renew(self, ending: threading.Event) -> None:
         while not ending.wait(RENEW_SECONDS):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from deltalake import DeltaTable
+from spark_jobs.lake.delta_table import DeltaTable
 
 NOT_YET = "1970-01-01T00:00:00.000Z"
 """What Spark says of a watermark before the first row."""
@@ -21,6 +21,7 @@ def progress_row(run_id: str, table: str, generation: int, said: Mapping[str, An
     operators: list[Mapping[str, Any]] = list(said.get("stateOperators", ()))
     durations: Mapping[str, int] = said["durationMs"]
     watermark = said.get("eventTime", {}).get("watermark", NOT_YET)
+    behind = [messages for source in sources for messages in _messages_behind(source)]
     return {
         "run_id": run_id,
         "table": table,
@@ -41,6 +42,8 @@ def progress_row(run_id: str, table: str, generation: int, said: Mapping[str, An
         "dropped_by_watermark": sum(operator["numRowsDroppedByWatermark"] for operator in operators) if operators else None,
         "durations": json.dumps(durations, sort_keys=True),
         "offsets": json.dumps([{"from": source.get("startOffset"), "to": source.get("endOffset")} for source in sources]),
+        "backlog_messages": sum(behind) if behind else None,
+        "max_partition_lag": max(behind, default=None),
     }
 
 
@@ -89,6 +92,15 @@ def _done_version(row: Mapping[str, Any]) -> int:
     if end is None:
         return -1
     return int(end["reservoirVersion"]) - (1 if end["index"] < 0 else 0)
+
+
+def _messages_behind(source: Mapping[str, Any]) -> list[int]:
+    """Of a topic, for each partition: how many offsets there were after the last one of the batch, when the query looked."""
+    end, latest = source.get("endOffset"), source.get("latestOffset")
+    if "maxOffsetsBehindLatest" not in (source.get("metrics") or {}) or not isinstance(end, dict) or not isinstance(latest, dict):
+        return []
+    places = [(topic, partition, offset) for topic, partitions in latest.items() for partition, offset in partitions.items()]
+    return [offset - end.get(topic, {}).get(partition, offset) for topic, partition, offset in places]
 
 
 def _sum(sources: list[Mapping[str, Any]], metric: str) -> int | None:

@@ -4,6 +4,7 @@ Objects are reached through object_store, as the tables are by delta-rs: the sam
 is an OSError, as on a disk.
 """
 
+import errno
 import io
 import os
 import shutil
@@ -108,6 +109,14 @@ def objects_below(folder: str) -> dict[str, Object]:
     return {item["path"].removeprefix(f"{key}/"): _object_of(item) for page in pages for item in page}
 
 
+def first_below(folder: str) -> list[str]:
+    """Some objects below a folder of a store, the first by name, by their paths from there; none where there is none."""
+    store, key = locate(folder)
+    with telling(folder):
+        page: Any = next(iter(_obstore().list(store, f"{key}/", chunk_size=50)), [])
+    return [item["path"].removeprefix(f"{key}/") for item in page]
+
+
 def files_below(folder: str) -> set[str]:
     """The paths, from the folder, of all files below it."""
     if is_remote(folder):
@@ -156,7 +165,7 @@ class StoredFile(io.RawIOBase):
             return 0
         store, key = locate(self.place)
         with telling(self.place):
-            options: Any = {"range": (self._position, end), "if_match": self._opened.tag}
+            options: Any = {"range": (self._position, end), **({"if_match": self._opened.tag} if self._opened.tag else {})}
             found = _obstore().get(store, key, options=options).bytes()
         buffer[: len(found)] = found
         self._position += len(found)
@@ -174,7 +183,8 @@ def locate(place: str, patience: float = OUTAGE_SECONDS) -> tuple["ObjectStore",
 def _open_store(bucket: str, patience: float) -> "ObjectStore":
     from obstore.store import from_url
 
-    return from_url(bucket, retry_config={"retry_timeout": timedelta(seconds=patience), "max_retries": 30})
+    backoff: Any = {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=2), "base": 2}
+    return from_url(bucket, retry_config={"retry_timeout": timedelta(seconds=patience), "max_retries": 100, "backoff": backoff})
 
 
 @contextmanager
@@ -184,9 +194,9 @@ def telling(place: str) -> Iterator[None]:
 
     try:
         yield
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, "there is no such object", place) from None
     except BaseError as error:
-        if isinstance(error, FileNotFoundError):
-            raise
         if isinstance(error, PreconditionError | AlreadyExistsError):
             raise ObjectChanged(f"{place} is another object by now") from error
         raise StorageFailed(f"{place}: {str(error).splitlines()[0][:300]}") from error

@@ -37,10 +37,11 @@ class Running:
     """Hears what Spark said of each batch."""
 
     def wait(self) -> list[dict[str, Any]]:
-        """Until the query ends; gives what Spark says of each batch, or raises what ended it."""
+        """Until the query ends; gives what Spark says of each batch that is done, or raises what ended it."""
         try:
             self.query.awaitTermination()
         except StreamingQueryException as error:
+            self.tell()
             raise self.explain(self.causes[0] if self.causes else error) from None
         reach("checkpoint.after", self.table)
         return self.tell()

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from deltalake import DeltaTable
-
+from spark_jobs.lake.delta_table import DeltaTable
 from spark_jobs.lake.storage import files_below, is_remote
 
 SMALL_BYTES, TARGET_BYTES = 1024 * 1024, 16 * 1024 * 1024

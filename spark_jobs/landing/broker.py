@@ -5,28 +5,27 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from spark_jobs.config.connections import mend_login
 from spark_jobs.config.sources import KafkaSource
 
 TIMEOUT_SECONDS = 10
-SAME = ("security.protocol", "sasl.mechanism", "ssl.endpoint.identification.algorithm", "client.id")
-RENAMED = {
-    "ssl.truststore.location": "ssl.ca.location",
-    "ssl.keystore.location": "ssl.keystore.location",
-    "ssl.key.password": "ssl.key.password",
-}
-"""Settings of Java's client that this one knows, and by which name. Trust stores are PEM files, which both can read."""
+SAME = (
+    "security.protocol", "sasl.mechanism", "ssl.endpoint.identification.algorithm", "ssl.key.password", "ssl.keystore.password",
+    "client.id",
+)  # fmt: skip
 CREDENTIAL = r'{}\s*=\s*"((?:[^"\\]|\\.)*)"'
+REFUSED = ("_AUTHENTICATION", "_SSL", "SASL_AUTHENTICATION_FAILED", "UNSUPPORTED_SASL_MECHANISM", "TOPIC_AUTHORIZATION_FAILED")
+START = "start the broker, or correct `servers` and `topic`, and run again"
+NAME_ONE = "; a broker that asks for TLS or a login needs a `connection` (docs/sources.md)"
+"""Where none is named: such a broker says nothing that a client could read."""
 
 
 class BrokerUnreachable(Exception):
     """No broker answers, or none that knows the topic: the servers, the topic and what was said."""
 
-    def __init__(self, source: KafkaSource, said: str) -> None:
+    def __init__(self, source: KafkaSource, said: str, way_out: str = START) -> None:
         self.servers, self.topic, self.said = source.servers, source.topic, said
-        super().__init__(
-            f"topic {source.topic!r} cannot be read at {source.servers}: {said}; "
-            "start the broker, or correct `servers` and `topic`, and run again"
-        )
+        super().__init__(f"topic {source.topic!r} cannot be read at {source.servers}: {said}; {way_out}")
 
 
 def read_ends(source: KafkaSource, settings: Mapping[str, str]) -> dict[int, tuple[int, int]]:
@@ -37,8 +36,13 @@ def read_ends(source: KafkaSource, settings: Mapping[str, str]) -> dict[int, tup
     quiet = logging.getLogger("weir.kafka")
     quiet.addHandler(logging.NullHandler())
     quiet.propagate = False
+    heard: list[Any] = []
+    known_settings = {**client_settings(settings), "bootstrap.servers": source.servers, "error_cb": heard.append}
     try:
-        client = AdminClient({**client_settings(settings), "bootstrap.servers": source.servers}, logger=quiet)
+        client = AdminClient(known_settings, logger=quiet)
+    except KafkaException as error:  # a file that is not there, or no PEM
+        raise BrokerUnreachable(source, _say(error.args[0]), f"{mend_login(source.connection)}, and run again") from None
+    try:
         known = client.list_topics(timeout=TIMEOUT_SECONDS).topics
         if source.topic not in known:
             raise BrokerUnreachable(source, "there is no such topic")
@@ -50,21 +54,28 @@ def read_ends(source: KafkaSource, settings: Mapping[str, str]) -> dict[int, tup
             )
             found.append({place.partition: answer.result().offset for place, answer in asked.items()})
     except KafkaException as error:
-        raise BrokerUnreachable(source, _say(error)) from error
+        client.poll(0)  # hands over what was heard
+        refused = next((said for said in [*heard, error.args[0]] if said.name() in REFUSED), None)
+        if refused is not None:
+            raise BrokerUnreachable(source, _say(refused), f"{mend_login(source.connection)}, and run again") from None
+        raise BrokerUnreachable(source, _say(error.args[0]), START if source.connection else f"{START}{NAME_ONE}") from None
     return {partition: (found[0][partition], end) for partition, end in sorted(found[1].items())}
 
 
 def client_settings(java: Mapping[str, str]) -> dict[str, Any]:
-    """The settings of Java's client, which Spark takes, as librdkafka calls them."""
+    """The settings of Java's client, which Spark takes, as librdkafka calls them. Keys and certificates are PEM files, which both read."""
     known: dict[str, Any] = {name: java[name] for name in SAME if name in java}
-    known |= {name: java[of_java] for of_java, name in RENAMED.items() if of_java in java}
+    if "ssl.truststore.location" in java:
+        known["ssl.ca.location"] = java["ssl.truststore.location"]
+    if "ssl.keystore.location" in java:
+        names = ("ssl.certificate.location", "ssl.key.location") if java.get("ssl.keystore.type") == "PEM" else ("ssl.keystore.location",)
+        known |= dict.fromkeys(names, java["ssl.keystore.location"])
     for name in ("username", "password"):
         if found := re.search(CREDENTIAL.format(name), java.get("sasl.jaas.config", "")):
             known[f"sasl.{name}"] = re.sub(r"\\(.)", r"\1", found[1])
     return known
 
 
-def _say(error: Exception) -> str:
-    reason = error.args[0] if error.args else error
-    said = reason.str() if hasattr(reason, "str") else str(reason)
-    return str(said).splitlines()[0][:200]
+def _say(error: Any) -> str:
+    """Without the time that it took, and whatever follows the first line."""
+    return re.sub(r" \(after .*| \(_\w+\)$", "", str(error.str()).splitlines()[0])[:200]

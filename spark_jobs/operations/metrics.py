@@ -47,6 +47,8 @@ def _samples_of_table(labels: dict[str, str], table: TableStatus, at: datetime) 
         "weir_batch_lag_seconds": ("How long the oldest input of the last batch had waited when it was published.", table.lag_seconds),
         "weir_backlog_files": ("Files left to read after the last batch.", table.backlog_files),
         "weir_backlog_bytes": ("Bytes left to read after the last batch.", table.backlog_bytes),
+        "weir_backlog_messages": ("Messages of a topic left to read after the last batch.", table.backlog_messages),
+        "weir_max_partition_lag_messages": ("Of them those of the partition that is furthest behind.", table.max_partition_lag),
         "weir_watermark_timestamp_seconds": ("The watermark of the last batch.", table.watermark.timestamp() if table.watermark else None),
         "weir_state_rows": ("Rows in the state store.", table.state_rows),
         "weir_state_bytes": ("Memory of the state store.", table.state_bytes),

@@ -15,6 +15,11 @@ from spark_jobs.lake.lease import holder_of
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.run.plan import Plan, make_plan
 
+PROGRESS = (
+    "lag_seconds", "backlog_files", "backlog_bytes", "backlog_messages", "max_partition_lag", "watermark", "state_rows", "state_bytes",
+)  # fmt: skip
+"""What is taken from a table's newest row of the ledger's progress, as it is called there."""
+
 
 @dataclass(frozen=True)
 class TableStatus:
@@ -30,6 +35,8 @@ class TableStatus:
     lag_seconds: float | None
     backlog_files: int | None
     backlog_bytes: int | None
+    backlog_messages: int | None
+    max_partition_lag: int | None
     watermark: datetime | None
     state_rows: int | None
     state_bytes: int | None
@@ -91,7 +98,7 @@ def _table(plan: Plan, table: str, consumed: dict[str, Any] | None, progress: di
         seconds=seconds,
         rows_per_second=counts.rows_in / seconds if counts and seconds else None,
         totals=sum((Counts.of_row(row) for row in batches if not row["step"].startswith("reenrich")), Counts()),
-        **{key: said.get(key) for key in ("lag_seconds", "backlog_files", "backlog_bytes", "watermark", "state_rows", "state_bytes")},
+        **{key: said.get(key) for key in PROGRESS},
     )
 
 

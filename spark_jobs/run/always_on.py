@@ -2,7 +2,7 @@
 
 The same tables, checkpoints and ledger as scheduled runs, and the lease only while an increment is at work: runs, releases, replays and
 upkeep come in between, and either way can follow the other at any time. A source that keeps nothing (a socket) is read by a query that
-stays open (live.py); a stream with one keeps the lease.
+stays open (live.py), and so are relays (relays.py), which have no increments; a stream with one keeps the lease.
 """
 
 import time
@@ -26,6 +26,7 @@ from spark_jobs.run.trigger import ONCE, Trigger
 
 if TYPE_CHECKING:
     from spark_jobs.run.live import LiveQueries
+    from spark_jobs.run.relays import Relays
 
 GAP, IDLE = 0.2, 1.0
 """Seconds in which others can take the lease after an increment, and after which a stream that found nothing looks again."""
@@ -83,7 +84,7 @@ class _Stream:
     def __init__(self, project: Project, name: str, profile: Profile, orders: Orders, pulse: Pulse, lease: Lease, session: Session) -> None:
         self.project, self.name, self.profile, self.orders, self.pulse, self.lease = project, name, profile, orders, pulse, lease
         self.session = session
-        self.live: LiveQueries | None = None
+        self.live: LiveQueries | Relays | None = None
         self.reported_at: datetime | None = None
         self.wait = FIRST_WAIT
 
@@ -116,6 +117,8 @@ class _Stream:
                 self.session.forget_tables()
             self.pulse.tell(mood=Mood.WORKING)
             self._keep_live()
+            if relays := self.project.pipelines[self.name].relays:
+                return RunResult(self.name, Status.NOTHING_TO_DO, f"relays are open: {', '.join(relays)}")
             project = self.project if self._wants_report() else _without_reports(self.project)
             return run_increment(project, self.name, self.profile, self.lease, start=self.session.start)
         except ConfigError as error:
@@ -129,6 +132,11 @@ class _Stream:
         pipeline = self.project.pipelines[self.name]
         if self.live is not None:
             self.live.check()
+        elif pipeline.relays:
+            from spark_jobs.run.relays import Relays
+
+            plan = make_plan(pipeline, self.project.conf, Lake(self.project.lake, self.name))
+            self.live = Relays(self.project, self.profile, plan, self.lease, self.session.start, self.orders.trigger.every)
         elif pipeline.live_sources:
             from spark_jobs.run.live import LiveQueries
 
@@ -176,7 +184,7 @@ class _Stream:
         known = self.pulse.now
         last = datetime.now(UTC) if worked else known.last_increment_at
         self.pulse.tell(mood=Mood.WAITING, message=result.message, failures=0, increments=known.increments + worked, last_increment_at=last)
-        return max(GAP if worked else IDLE, self.orders.trigger.every.total_seconds() - seconds)
+        return max(GAP if worked else IDLE, self.orders.trigger.pause.total_seconds() - seconds)
 
     def _after_failure(self, result: RunResult) -> float | None:
         """A new session next time: whatever has failed may have taken this one with it."""

@@ -59,7 +59,7 @@ def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mappi
         tell_drift(run, name, arrivals, batch)
         return delta_log.count_chunks(path, chunks), Seen()
 
-    rows = _read(run.new_session(), run.order.project, source)
+    rows = read_stream(run.new_session(), run.order.project, source)
     running = run.start(rows, table, {}, ingest, trigger=trigger, anew_from=first)
     return replace(running, explain=partial(_explain, table, source.place(run.order.project.landing)))
 
@@ -89,7 +89,8 @@ def tell_drift(run: RunContext, name: str, arrivals: list[dict[str, Any]], batch
         run.warn(str(drift))
 
 
-def _read(spark: SparkSession, project: Project, source: AnySource) -> DataFrame:
+def read_stream(spark: SparkSession, project: Project, source: AnySource) -> DataFrame:
+    """Spark's own source, from its earliest message on."""
     match source:
         case KafkaSource():
             options = {f"kafka.{name}": value for name, value in broker_settings(project, source).items()}

@@ -97,6 +97,7 @@ def driver_settings(
     )  # fmt: skip
     environ = {name: os.environ[name] for name in PASSED_ON if os.environ.get(name)}
     environ |= {SUBMITTED: ticket, "WEIR_LAKE": project.lake, "WEIR_LANDING": project.landing, "WEIR_EXPORTS": str(project.exports)}
+    environ |= {"WEIR_PROFILE": project.lakehouse.profile}
     prefix = "spark.yarn.appMasterEnv." if profile.is_yarn else "spark.kubernetes.driverEnv."
     settings |= {f"{prefix}{name}": value for name, value in environ.items()}
     if more_jars and profile.is_kubernetes:

@@ -29,6 +29,11 @@ class Trigger:
     def ends_by_itself(self) -> bool:
         return self.name in (AVAILABLE_NOW, ONCE)
 
+    @property
+    def pause(self) -> timedelta:
+        """Between looks; of `continuous`, where queries stay open, there is nothing to wait for."""
+        return timedelta() if self.name == CONTINUOUS else self.every
+
     def __str__(self) -> str:
         seconds = self.every.total_seconds()
         return f"{self.name} ({seconds:g} s)" if seconds else self.name
@@ -54,10 +59,15 @@ def check_trigger(pipeline: Pipeline, trigger: Trigger) -> None:
         message = f"source {source!r} keeps nothing, so that a run which ends would lose what is sent after it"
         hint = f"run `weir stream {pipeline.name}`, with --trigger {FAST} or a pause such as '1 second'"
         raise ConfigError([Problem(file, 1, f"sources.{source}", str(trigger), message, hint)])
-    if trigger.name == CONTINUOUS:
+    if pipeline.relays and trigger.name != CONTINUOUS:
+        message = "the pipeline has relays, which only Spark's continuous processing runs: there is no increment, and nothing that ends"
+        raise ConfigError(
+            [Problem(file, 1, "relays", str(trigger), message, f"run `weir stream {pipeline.name} --trigger 'continuous 1 second'`")]
+        )
+    if trigger.name == CONTINUOUS and not pipeline.relays:
         message = (
             "the continuous trigger has no batches: Spark then knows neither foreachBatch nor Delta as a target, so that nothing could be "
             "judged before it is published, and no sum be checked"
         )
-        hint = f"use --trigger {FAST}, or a pause such as '1 second'"
+        hint = f"use --trigger {FAST}, or a pause such as '1 second'; topics can be joined without tables by `relays` (docs/always-on.md)"
         raise ConfigError([Problem(file, 1, "--trigger", str(trigger), message, hint)])

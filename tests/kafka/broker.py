@@ -1,10 +1,13 @@
 """A Kafka broker for tests: one node, KRaft, plain Java on a free port of the loopback address, its log in a temporary folder.
 
+On a second port it talks TLS, asks for a client's certificate, and lets only `ann` in, with her password.
+
 Its jars come from Maven through the Ivy that pyspark brings, once, into .envs/kafka, and are held to jars.sha256.
 """
 
 import hashlib
 import os
+import secrets
 import shutil
 import subprocess
 import tempfile
@@ -19,10 +22,12 @@ from spark_jobs.session.install import Installation
 from spark_jobs.session.jars import ivy_jar
 from tests.airflow.postgres import free_port
 from tests.conftest import ROOT
+from tests.kafka.certificates import Authority
 
 VERSION = "4.1.0"
 JARS, SUMS = ROOT / ".envs" / "kafka" / VERSION, Path(__file__).with_name("jars.sha256")
 START_SECONDS = 120
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 MEMORY = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -31,14 +36,22 @@ class Broker:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.port = folder, free_port()
-        self.servers = f"127.0.0.1:{self.port}"
+        self.servers, self.secured_servers = f"127.0.0.1:{self.port}", f"127.0.0.1:{free_port()}"
+        self.authority, self.password = Authority(folder), secrets.token_hex(12)
         self.process: subprocess.Popen[bytes] | None = None
         controller = free_port()
         settings = {
             "process.roles": "broker,controller", "node.id": 1, "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "listeners": f"PLAINTEXT://{self.servers},CONTROLLER://127.0.0.1:{controller}", "controller.listener.names": "CONTROLLER",
-            "advertised.listeners": f"PLAINTEXT://{self.servers}", "log.dirs": folder / "log", "auto.create.topics.enable": "false",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT", "offsets.topic.replication.factor": 1,
+            "listeners": f"PLAINTEXT://{self.servers},SECURED://{self.secured_servers},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"PLAINTEXT://{self.servers},SECURED://{self.secured_servers}",
+            "controller.listener.names": "CONTROLLER", "log.dirs": folder / "log", "auto.create.topics.enable": "false",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SECURED:SASL_SSL,CONTROLLER:PLAINTEXT",
+            "listener.name.secured.ssl.keystore.type": "PEM",
+            "listener.name.secured.ssl.keystore.location": self.authority.issue("broker", folder),
+            "listener.name.secured.ssl.truststore.type": "PEM", "listener.name.secured.ssl.truststore.location": self.authority.certificate,
+            "listener.name.secured.ssl.client.auth": "required", "listener.name.secured.sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.secured.plain.sasl.jaas.config": f'{PLAIN} required user_ann="{self.password}";',
+            "offsets.topic.replication.factor": 1,
             "transaction.state.log.replication.factor": 1, "transaction.state.log.min.isr": 1, "offsets.topic.num.partitions": 1,
             "transaction.state.log.num.partitions": 1, "group.initial.rebalance.delay.ms": 0, "log.retention.check.interval.ms": 500,
             "log.segment.delete.delay.ms": 0, "log.initial.task.delay.ms": 100,
@@ -61,6 +74,20 @@ class Broker:
             (self.process.kill if at_once else self.process.terminate)()
             self.process.wait(60)
             self.process = None
+
+    def client_settings(self, password: str, key: Path) -> str:
+        """What lets a client of Java in at the secured port, as its settings file says it."""
+        return f"""# as Kafka's own pages write it, over several lines
+security.protocol=SASL_SSL
+sasl.mechanism=PLAIN
+sasl.jaas.config={PLAIN} required \\
+    username="ann" \\
+    password="{password}";
+ssl.truststore.type=PEM
+ssl.truststore.location={self.authority.certificate}
+ssl.keystore.type=PEM
+ssl.keystore.location={key}
+"""
 
     def admin(self) -> AdminClient:
         return AdminClient({"bootstrap.servers": self.servers, "log_level": 0})

@@ -9,7 +9,6 @@ from confluent_kafka import Producer, TopicPartition
 from spark_jobs.lake.failpoints import Failpoint
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.landing.broker import client_settings
 from spark_jobs.run import messages
 from tests.conftest import Workshop
 from tests.kafka.broker import Broker
@@ -38,6 +37,10 @@ def ids(workshop: Workshop, table: str = "silver") -> list[int]:
     if table == "silver":
         return sorted(number for (number,) in workshop.rows("shop.silver.orders", "id"))
     return sorted(json.loads(record)["id"] for (record,) in workshop.rows("shop.bronze.orders", "record"))
+
+
+def of_bronze(ledger: Ledger) -> list[dict[str, Any]]:
+    return [row for row in ledger.rows("progress") if row["table"] == "bronze.orders"]
 
 
 @pytest.mark.spark
@@ -71,8 +74,10 @@ def test_nothing_is_lost_or_doubled_by_a_broker_that_is_killed_and_a_run_that_is
 
     assert (cut.exit_code, result.exit_code) == (1, 0), (cut.message, result.message)
     assert ids(workshop, "bronze") == ids(workshop) == list(range(12))
-    batches = Ledger(Lake(str(workshop.root / "lake"), "shop")).batches("bronze.orders", 1)
-    assert [row["rows_in"] for row in batches] == [4, 4, 2, 2]
+    ledger = Ledger(Lake(str(workshop.root / "lake"), "shop"))
+    assert [row["rows_in"] for row in ledger.batches("bronze.orders", 1)] == [4, 4, 2, 2]
+    told = sorted(tuple(row[name] for name in ("batch", "backlog_messages", "max_partition_lag")) for row in of_bronze(ledger))
+    assert told == [(0, 6, 6), (1, 2, 2), (2, None, None), (3, 0, 0)], "Spark does not look again for a batch that was begun before"
     assert workshop.plan("shop").status == "nothing_to_do"
 
 
@@ -114,16 +119,3 @@ def test_a_broker_that_does_not_answer_is_named(idle_workshop: Workshop, monkeyp
 
     assert result.exit_code == 1
     assert "topic 'orders' cannot be read at 127.0.0.1:9" in result.message
-
-
-def test_settings_of_javas_client_are_those_of_the_other() -> None:
-    login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="a\\"b";'
-    java = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.jaas.config": login, "ssl.truststore.location": "ca.pem"}
-
-    assert client_settings(java) == {
-        "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "PLAIN",
-        "ssl.ca.location": "ca.pem",
-        "sasl.username": "ann",
-        "sasl.password": 'a"b',
-    }

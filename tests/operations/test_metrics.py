@@ -29,6 +29,8 @@ ORDERS = TableStatus(
     lag_seconds=4.25,
     backlog_files=3,
     backlog_bytes=4096,
+    backlog_messages=12,
+    max_partition_lag=8,
     watermark=None,
     state_rows=None,
     state_bytes=None,
@@ -44,6 +46,8 @@ def test_figures_are_prometheus_text_with_what_they_mean() -> None:
     assert 'weir_rows{pipeline="shop",table="silver.orders",class="quarantined"} 10\n' in text
     assert 'weir_batch_age_seconds{pipeline="shop",table="silver.orders"} 90\n' in text
     assert 'weir_last_run_ok{pipeline="shop"} 1\n' in text
+    assert 'weir_backlog_messages{pipeline="shop",table="silver.orders"} 12\n' in text
+    assert 'weir_max_partition_lag_messages{pipeline="shop",table="silver.orders"} 8\n' in text
     assert all(re.fullmatch(r'# (HELP|TYPE) \w+ .+|\w+\{(\w+="[\w.]+",?)+\} -?[\d.e+]+', line) for line in text.splitlines())
 
 

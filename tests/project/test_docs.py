@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from spark_jobs.bronze.ingest import BRONZE_DDL
 from spark_jobs.cli.app import app
 from spark_jobs.cli.check import every_problem
-from spark_jobs.config import connections, gold, sinks, sources
+from spark_jobs.config import connections, gold, relays, sinks, sources
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
@@ -59,6 +59,8 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Python sink": sinks.PythonSink,
     "Console sink": sinks.ConsoleSink,
     "Memory sink": sinks.MemorySink,
+    "Relay": relays.Relay,
+    "Target of a relay": relays.RelayTarget,
     "Connections": connections.Entry,
 }
 RULE_SECTIONS: dict[str, type[BaseModel]] = {
@@ -210,7 +212,8 @@ def test_every_exit_code_and_command_is_listed() -> None:
 def test_every_key_of_a_profile_is_explained() -> None:
     page = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
 
-    assert re.findall(r"^\| `(\w+)` \|", page.partition("## Keys of a profile")[2], re.MULTILINE) == list(Profile.model_fields)
+    keys = re.findall(r"^\| (`[^|]+`) \|", page.partition("## Keys of a profile")[2].partition("\n## ")[0], re.MULTILINE)
+    assert re.findall(r"\w+", " ".join(keys)) == list(Profile.model_fields)
 
 
 def test_every_error_has_an_entry_in_the_runbook() -> None:
