@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = Profile.model_validate({"master": "local[2]", "parallel_tables": 2})
 
-LONGEST_FIRST = ("end_to_end", "faults", "verify", "run", "session", "airflow", "service")
+LONGEST_FIRST = ("end_to_end", "faults", "verify", "engines", "run", "airflow", "service")
 """Of two processes that take the files in this order, none is left alone with a long one at the end."""
 
 

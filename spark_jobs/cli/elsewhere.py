@@ -4,6 +4,7 @@ import sys
 
 from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.text import plain_lines
 from spark_jobs.run import stopping
 
 
@@ -14,10 +15,16 @@ class RunsElsewhere(BaseException):
         self.project, self.profile = project, profile
 
 
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def hand_on(elsewhere: RunsElsewhere, arguments: list[str]) -> int:
     """Print what the driver has printed, make the reports that it could not leave here, and end as it did."""
     from spark_jobs.cli.app import fail
+    from spark_jobs.cli.whoami import whoami
     from spark_jobs.report.write import write_report
+    from spark_jobs.run.failure import first_line
     from spark_jobs.run.submit import DriverLost, submit
     from spark_jobs.session.install import NotInstalled
     from spark_jobs.session.java import JavaMissing
@@ -26,13 +33,16 @@ def hand_on(elsewhere: RunsElsewhere, arguments: list[str]) -> int:
     [pipeline] = project.pipelines
     with stopping.listening():
         try:
-            result = submit(project, pipeline, elsewhere.profile, arguments, lambda line: print(line, file=sys.stderr, flush=True))
+            result = submit(project, pipeline, elsewhere.profile, arguments, whoami(), _say)
         except (DriverLost, JavaMissing, NotInstalled) as error:
             return fail(str(error), 1)
         except KeyboardInterrupt:
             return fail(stopping.say_stopped(str(stopping.asked_by())), 6)
-    sys.stderr.write(result.stderr)
-    sys.stdout.write(result.stdout)
+    sys.stderr.write(plain_lines(result.stderr))
+    sys.stdout.write(plain_lines(result.stdout))
     for run_id in result.runs if project.lakehouse.keep_reports else ():
-        write_report(project, pipeline, run_id)
+        try:
+            write_report(project, pipeline, run_id)
+        except Exception as error:  # noqa: BLE001 - the run has ended as it has; `weir report` makes the page again
+            print(f"warning: the report could not be written: {first_line(error)}; `weir report {pipeline}` tries again", file=sys.stderr)
     return result.exit_code

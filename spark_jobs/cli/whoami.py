@@ -6,12 +6,15 @@ import socket
 
 from spark_jobs.config.errors import ConfigError, Problem
 from spark_jobs.config.text import one_line
+from spark_jobs.session.hosts import TYPED_BY, is_driver_in_cluster
 
 LONGEST_NAME = 200
 
 
 def whoami() -> str:
-    """user@host; the user's number where it has no name, as in many containers."""
+    """user@host; the user's number where it has no name, as in many containers. A driver in a cluster does what another typed elsewhere."""
+    if is_driver_in_cluster():
+        return known_as(os.environ[TYPED_BY])
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.storage import read_bytes, remove, write_bytes
 from spark_jobs.run import stopping
 from spark_jobs.run.origin import ORIGIN
-from spark_jobs.session.hosts import DRIVER, SUBMITTED, Hosts, hosts_of
+from spark_jobs.session.hosts import DRIVER, SUBMITTED, TYPED_BY, Hosts, hosts_of
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings, storage_settings
 
@@ -53,7 +53,7 @@ class Submitted:
     runs: list[str]
 
 
-def submit(project: Project, pipeline: str, profile: Profile, arguments: list[str], say: Callable[[str], None]) -> Submitted:
+def submit(project: Project, pipeline: str, profile: Profile, arguments: list[str], typed_by: str, say: Callable[[str], None]) -> Submitted:
     """Run this command of `weir` in the cluster. DriverLost where it leaves no result."""
     installed = Installation(project.root)
     installed.check()
@@ -64,7 +64,8 @@ def submit(project: Project, pipeline: str, profile: Profile, arguments: list[st
         assert hosts is not None
         properties = Path(scratch, "spark.properties")
         properties.touch(mode=0o600)
-        properties.write_text(_properties(driver_settings(project, pipeline, profile, installed, hosts, ticket)), encoding="utf-8")
+        settings = driver_settings(project, pipeline, profile, installed, hosts, {SUBMITTED: ticket, TYPED_BY: typed_by})
+        properties.write_text("".join(f"{name} {_escape(value)}\n" for name, value in settings.items()), encoding="utf-8")
         command = [_spark_submit(), "--deploy-mode", "cluster", "--properties-file", str(properties)]
         environ = {**os.environ, "JAVA_HOME": str(installed.java().home), "PYSPARK_DRIVER_PYTHON": sys.executable}
         if profile.is_yarn:
@@ -86,7 +87,7 @@ def main_file(hosts: Hosts) -> str:
 
 
 def driver_settings(
-    project: Project, pipeline: str, profile: Profile, installed: Installation, hosts: Hosts, ticket: str
+    project: Project, pipeline: str, profile: Profile, installed: Installation, hosts: Hosts, about: Mapping[str, str]
 ) -> dict[str, str]:
     """How much there is to do is known only to the driver, when the JVMs have long been started: theirs are good for much and little."""
     more_jars = installed.component_jars(project.pipelines[pipeline].components | project.components)
@@ -96,8 +97,8 @@ def driver_settings(
         more_jars=more_jars, storage=storage_settings(project.roots), hosts=hosts,
     )  # fmt: skip
     environ = {name: os.environ[name] for name in PASSED_ON if os.environ.get(name)}
-    environ |= {SUBMITTED: ticket, "WEIR_LAKE": project.lake, "WEIR_LANDING": project.landing, "WEIR_EXPORTS": str(project.exports)}
-    environ |= {"WEIR_PROFILE": project.lakehouse.profile}
+    environ |= {"WEIR_LAKE": project.lake, "WEIR_LANDING": project.landing, "WEIR_EXPORTS": str(project.exports)}
+    environ |= {"WEIR_PROFILE": project.lakehouse.profile, **about}
     prefix = "spark.yarn.appMasterEnv." if profile.is_yarn else "spark.kubernetes.driverEnv."
     settings |= {f"{prefix}{name}": value for name, value in environ.items()}
     if more_jars and profile.is_kubernetes:
@@ -106,10 +107,6 @@ def driver_settings(
     if profile.is_yarn:
         settings |= {"spark.yarn.maxAppAttempts": "1", "spark.yarn.am.waitTime": "1h"}
     return {"spark.app.name": f"weir {pipeline}", **settings}
-
-
-def _properties(settings: dict[str, str]) -> str:
-    return "".join(f"{name} {_escape(value)}\n" for name, value in settings.items())
 
 
 def _escape(value: str) -> str:

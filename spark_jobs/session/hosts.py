@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spark_jobs.config.lakehouse import Profile
-from spark_jobs.session.install import Installation
+from spark_jobs.session.install import Installation, NotInstalled
 from spark_jobs.session.pack import COMMAND, JARS, SPARK_JARS, known_environment
 
 SUBMITTED = "WEIR_SUBMITTED"
 """Set for a driver inside a cluster: where it puts its result (cli/driver.py)."""
+TYPED_BY = "WEIR_TYPED_BY"
+"""Set for such a driver as well: who typed the command that it does."""
 SHIPPED_FOLDERS = ("conf", "expectations")
 """What of a project is shipped. Neither secrets/ nor .env nor a landed file is below them."""
 GATEWAY = "/weir-environment"
@@ -43,6 +45,8 @@ def hosts_of(profile: Profile, installed: Installation, root: Path) -> Iterator[
     if profile.is_local or is_driver_in_cluster():
         yield None
     elif profile.is_yarn:
+        if not (os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")):
+            raise NotInstalled("HADOOP_CONF_DIR is not set: it names the folder with core-site.xml and yarn-site.xml of the cluster")
         environment = profile.environment or known_environment(installed).as_uri()
         with tempfile.TemporaryDirectory(prefix="weir-ship-") as scratch:
             project = Path(scratch, "project.zip")

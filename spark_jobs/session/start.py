@@ -25,7 +25,8 @@ class ClusterUnreachable(Exception):
 
     def __init__(self, master: str, log_file: Path) -> None:
         self.master, self.log_file = master, log_file
-        todo = "see that it is up, and that spark-defaults.conf in SPARK_CONF_DIR has the cluster's secret"
+        secret = "that spark-defaults.conf in SPARK_CONF_DIR has the cluster's secret"
+        todo = f"see that it is up, and {secret if master.startswith('spark://') else 'that its hosts have what docs/engines.md names'}"
         super().__init__(f"Spark could not be started on {master}: {todo}; {log_file} has Spark's own words")
 
 

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.config.loading import load_project
 from spark_jobs.run.submit import driver_settings, main_file
-from spark_jobs.session.hosts import hosts_of
+from spark_jobs.session.hosts import SUBMITTED, hosts_of
 from spark_jobs.session.install import Installation
 from tests.conftest import ROOT
 
@@ -41,7 +41,7 @@ def pods(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[
         profile, installed = project.profiles["kubernetes"], Installation(ROOT)
         with hosts_of(profile, installed, ROOT) as hosts:
             assert hosts is not None
-            settings = driver_settings(project, "retail", profile, installed, hosts, TICKET)
+            settings = driver_settings(project, "retail", profile, installed, hosts, {SUBMITTED: TICKET})
             main = main_file(hosts)
     mounted = tmp_path_factory.mktemp("mounted") / "spark_secret"  # in the driver's pod, which makes those of executors
     mounted.write_text(SPARK_SECRET, encoding="utf-8")

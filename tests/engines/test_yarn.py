@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -95,6 +96,8 @@ def test_a_driver_in_the_cluster_is_stopped_and_ends_like_one_here(
 
 def assert_shipped_without_secrets(cluster: Yarn) -> None:
     """Nothing that stood beside the project is in what YARN has unpacked, nor in what containers have printed."""
+    with tarfile.open(cluster.folder / "files" / "environment.tar") as environment:
+        assert {name.partition("/")[0] for name in environment.getnames()} == {"bin", "packages", "jars"}
     shipped = [path for path in cluster.folder.glob("local/usercache/*/filecache/*/project.zip/**/*") if path.is_file()]
     assert shipped
     assert [path for path in shipped if path.name in (".env", "connections.yml")] == []
