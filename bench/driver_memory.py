@@ -62,8 +62,8 @@ def compare_drivers(sizes: Sequence[int] = SIZES) -> None:
 def _run(rows: int) -> tuple[DriverMemory, Measured]:
     home, driver = HOME / str(rows), DriverMemory()
     readings_project(home, rows, *FAILING)
-    with standalone_cluster(home, workers=1, cores=2, memory="3g") as master:
-        (home / "conf/profiles/local.yml").write_text(PROFILE % (master, DRIVER_MEMORY), encoding="utf-8")
+    with standalone_cluster(home, workers=1, cores=2, memory="3g") as cluster:
+        (home / "conf/profiles/local.yml").write_text(PROFILE % (cluster.address, DRIVER_MEMORY), encoding="utf-8")
         return driver, run_project(home, "meters", watch=driver.watch, **ENVIRON)
 
 

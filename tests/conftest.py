@@ -32,9 +32,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from tests.kafka.broker import Broker
+    from tests.s3.server import S3Server
 
 ROOT = Path(__file__).resolve().parents[1]
-PROFILE = Profile(master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, event_log=False, spark={})
+PROFILE = Profile(
+    master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, landing=None, lake=None, event_log=False, spark={}
+)
 
 LONGEST_FIRST = ("end_to_end", "faults", "verify", "run", "session", "airflow", "service")
 """Of two processes that take the files in this order, none is left alone with a long one at the end."""
@@ -83,6 +86,24 @@ def kafka() -> Iterator["Broker"]:
 
 
 @pytest.fixture(scope="session")
+def s3_server() -> Iterator["S3Server"]:
+    from tests.s3.server import PROGRAM, s3_server
+
+    if not PROGRAM.is_file():
+        pytest.skip("skipped, because there is no S3 server: `make test` builds it, and needs Go or the network for that")
+    with s3_server() as server:
+        yield server
+
+
+@pytest.fixture
+def s3(s3_server: "S3Server", monkeypatch: pytest.MonkeyPatch) -> "S3Server":
+    """An S3 server, shared, that this process finds."""
+    for name, value in s3_server.environ.items():
+        monkeypatch.setenv(name, value)
+    return s3_server
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
     from playwright.sync_api import sync_playwright  # half a second, for few tests
 
@@ -120,6 +141,8 @@ class Workshop:
 
     root: Path
     spark: SparkSession | None
+    lake: str | None = None
+    """Where the tables are, if not in the project's folder."""
 
     @property
     def landing(self) -> Path:
@@ -163,7 +186,7 @@ class Workshop:
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
         """The rows of a table, as a reader outside Spark sees them, in a fixed order."""
         pipeline, layer, name = table.split(".", 2)
-        found = DeltaTable(self.root / "lake" / pipeline / layer / name).to_pyarrow_table(columns=list(columns) or None)
+        found = DeltaTable(f"{self.lake or self.root / 'lake'}/{pipeline}/{layer}/{name}").to_pyarrow_table(columns=list(columns) or None)
         return sorted((tuple(row.values()) for row in found.to_pylist()), key=repr)
 
     def versions(self) -> dict[str, int]:

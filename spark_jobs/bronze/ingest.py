@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from spark_jobs.bronze.arrived import make_arrived
 from spark_jobs.bronze.records import read_records
 from spark_jobs.config.sources import FileSource
+from spark_jobs.lake.failpoints import reach
 
 BRONZE_DDL = (
     "record string, _file string, _file_id string, _line bigint, _file_modified_at timestamp, "
@@ -35,10 +36,14 @@ def read_chunk(arrivals: DataFrame, files: Sequence[Mapping[str, Any]], source: 
                 for records in read_records(make_arrived(file, landing), source):
                     yield _bronze_rows(file, records)
 
+    def read_in_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        reach("read.before", source.path)
+        yield from read(batches)
+
     if sum(file["size"] - (file["start_byte"] or 0) for file in files) <= READ_BY_DRIVER:
         return spark.createDataFrame(pa.Table.from_batches(read([pa.Table.from_pylist(list(files))]), schema=_BRONZE)).coalesce(1)
     tasks = min(len(files), spark.sparkContext.defaultParallelism * TASKS_PER_CORE)
-    return arrivals.select(*ARRIVAL_COLUMNS, *READING_COLUMNS).repartition(tasks).mapInArrow(read, BRONZE_DDL)
+    return arrivals.select(*ARRIVAL_COLUMNS, *READING_COLUMNS).repartition(tasks).mapInArrow(read_in_task, BRONZE_DDL)
 
 
 _BRONZE = pa.schema(

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from spark_jobs.bronze.objects import as_text
 from spark_jobs.config.sources import KafkaSource
 
+MOST_BYTES = 2**31 - 1
 CONFLUENT_HEADER = 5
 """A magic byte 0 and the four bytes of the schema's number."""
 NOT_AN_OBJECT, NOT_TEXT, NOT_AVRO = (
@@ -57,8 +58,10 @@ def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Co
             is_object = is_text & (text.startswith("{") | text.rlike(r"^\s*\{"))
             problem = F.when(~is_text, F.lit(NOT_TEXT)).when(~is_object, F.lit(NOT_AN_OBJECT))
         rest = F.substring(text, F.instr(text, "{") + 1, F.length(text))
-        is_empty = ~text.startswith('{"') & text.rlike(r"^\s*\{\s*\}")
-        body = F.concat(F.when(is_empty, F.lit("")).otherwise(F.lit(",")), rest)
+        body = F.concat(F.when(text.rlike(r"^\s*\{\s*\}"), F.lit("")).otherwise(F.lit(",")), rest)
+        if schema is None:  # nearly always the first field follows at once: bytes are cut off sooner than characters
+            after_brace = F.substring(F.col("value"), 2, MOST_BYTES).cast("string")
+            body = F.when(text.startswith('{"'), F.concat(F.lit(","), after_brace)).otherwise(body)
     return [F.when(is_absent, tombstone).otherwise(body).alias("_body"), F.when(~is_absent, problem).alias("_problem")]
 
 

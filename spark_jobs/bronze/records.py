@@ -21,6 +21,7 @@ from spark_jobs.bronze.objects import read_objects
 from spark_jobs.bronze.sheets import check_sheet, read_sheet
 from spark_jobs.bronze.xml import read_xml
 from spark_jobs.config.sources import FileSource
+from spark_jobs.lake.storage import StorageFailed
 from spark_jobs.landing.content import open_landed
 
 UNREADABLE = (OSError, EOFError, zlib.error, csv.Error, UnreadableFile, pa.ArrowException)
@@ -33,6 +34,8 @@ def read_records(file: ArrivedFile, source: FileSource) -> Iterator[pa.RecordBat
             opened = stack.enter_context(open_landed(file.path))
             check_unchanged(opened, file, source.format)
             _read_through(opened, file, source)
+        except StorageFailed:  # it says nothing of the file: the batch is done again
+            raise
         except UNREADABLE as error:
             yield make_batch([(0, None, f"{type(error).__name__}: {_first_line(error)}")])
             return

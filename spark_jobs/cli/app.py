@@ -9,8 +9,10 @@ from typing import Annotated, Literal
 import typer
 
 from spark_jobs import __version__
+from spark_jobs.cli.profile import ProfileName
 from spark_jobs.cli.quarantine import quarantine
 from spark_jobs.config.text import plain_lines
+from spark_jobs.lake.storage import StorageFailed
 
 EXIT_CODES = (
     "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by quality · "
@@ -45,7 +47,6 @@ app.add_typer(quarantine, name="quarantine")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
-ProfileName = Annotated[str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml.")]
 HeldTable = Annotated[str, typer.Argument(help="The table that is held, as in silver.orders.", metavar="TABLE")]
 DecisionReason = Annotated[str, typer.Option("--reason", help="Why, for those who read it later.")]
 DecidedBy = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who decided, instead of the user of this command.")]
@@ -59,6 +60,8 @@ def main() -> None:
         app()
     except SystemExit as ending:
         code = ending.code
+    except StorageFailed as failed:
+        code = fail(f"{failed}; see that the store answers, and that the environment has its address and keys, then try again", 1)
     else:
         code = 0
     if isinstance(code, str):
@@ -352,7 +355,7 @@ def history(port: Annotated[int, typer.Option(min=1024, max=65535, help="Where i
 
 @app.command(epilog="Example: weir setup --with kafka --with postgres")
 def setup(
-    components: Annotated[list[str], typer.Option("--with", help="Also the jars of a component: kafka or postgres. May be repeated.")] = [],  # noqa: B006
+    components: Annotated[list[str], typer.Option("--with", help="Also the jars of kafka, postgres or s3. May be repeated.")] = [],  # noqa: B006
     jars_only: Annotated[bool, typer.Option("--jars-only", help="Without that archive, of which runs on a cluster have no use.")] = False,
 ) -> None:
     """Fetch the jars and prepare the archive that makes Spark start faster. Once per machine; `make` calls it."""

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from spark_jobs.cli.profile import ProfileName
+
 MOST = 10_000
 CODES = "Exit codes: 0 ok, also where nothing is quarantined · 2 configuration or usage"
 RUN_CODES = (
@@ -19,7 +21,6 @@ PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.
 TableName = Annotated[str, typer.Argument(help="A dimension or silver table, as in silver.orders.", metavar="TABLE")]
 AnyTable = Annotated[str, typer.Argument(help="A dimension or silver table; or a bronze table, for its files.", metavar="TABLE")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would become of the rows, and change nothing.")]
-Profile = Annotated[str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml.")]
 Rules = Annotated[list[str] | None, typer.Option("--rule", help="Only what this rule set aside; `type` means `type bigint`, too.")]
 Files = Annotated[list[str] | None, typer.Option("--file", help="Only of this file, or of files that match this glob. Again for more.")]
 Since = Annotated[str | None, typer.Option(help="Only first seen on this day (UTC) or later, as in 2026-03-31.", metavar="DATE")]
@@ -74,7 +75,7 @@ def replay(
     since: Since = None,
     until: Until = None,
     dry_run: DryRun = False,
-    profile: Profile = None,
+    profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
     """Take open rows through today's definition and rules: those that pass are published, the others stay with their new reasons.
@@ -96,7 +97,7 @@ def discard(
     since: Since = None,
     until: Until = None,
     dry_run: DryRun = False,
-    profile: Profile = None,
+    profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
     """Give open rows up: they stay in quarantine and count as quarantined, but nobody is reminded of them.

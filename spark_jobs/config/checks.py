@@ -9,15 +9,16 @@ from spark_jobs.config.checks_expectations import check_expectations
 from spark_jobs.config.checks_gold import check_gold
 from spark_jobs.config.checks_others import check_between, is_unloaded, tables_of_others
 from spark_jobs.config.checks_relays import check_relays
+from spark_jobs.config.checks_roots import check_roots
 from spark_jobs.config.checks_silver import check_dimension, check_silver
 from spark_jobs.config.checks_sinks import check_places, check_sinks
 from spark_jobs.config.checks_sources import check_sources
 from spark_jobs.config.checks_sql import Columns, check_sql_table
 from spark_jobs.config.columns import aggregate_columns, dimension_columns, silver_columns
-from spark_jobs.config.errors import Problem, did_you_mean, set_aside_repeats
+from spark_jobs.config.errors import Problem, set_aside_repeats
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import gold_inputs
-from spark_jobs.config.loading import LAKEHOUSE, Project, pipeline_file, survey_project
+from spark_jobs.config.loading import Project, pipeline_file, survey_project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.report import Report
 from spark_jobs.config.rule_files import PipelineRules
@@ -25,7 +26,7 @@ from spark_jobs.config.rule_files import PipelineRules
 
 def check_project(project: Project) -> list[Problem]:
     """Every problem of a loaded project, by file and line."""
-    problems = _check_roots(project)
+    problems = check_roots(project)
     for pipeline in project.pipelines.values():
         problems += check_pipeline(pipeline, project.conf, project.rules[pipeline.name], project.pipelines)
     between = [*check_between(project.pipelines, project.conf), *check_places(project.pipelines, project.conf)]
@@ -58,18 +59,6 @@ def check_pipeline(pipeline: Pipeline, conf: Path, rules: PipelineRules, pipelin
     check_sinks(pipeline, conf, report)
     tables = _check_sql_tables(pipeline, others, conf, report)
     return report.problems + check_expectations(pipeline, rules, tables, conf)
-
-
-def _check_roots(project: Project) -> list[Problem]:
-    report = Report(project.root / LAKEHOUSE, project.root)
-    if not (project.conf / "profiles" / f"{project.lakehouse.profile}.yml").is_file():
-        hint = did_you_mean(project.lakehouse.profile, project.profiles)
-        report.add(("profile",), project.lakehouse.profile, f"there is no profile {project.lakehouse.profile!r} in conf/profiles", hint)
-    landing, lake = f"{project.landing}/", f"{project.lake}/"
-    if landing.startswith(lake) or lake.startswith(landing):
-        message = f"the lake ({project.lake}) and the landing zone ({project.landing}) contain one another"
-        report.add(("lake",), project.lake, message, "give each a folder of its own (also in WEIR_LAKE and WEIR_LANDING)")
-    return report.problems
 
 
 def _check_sql_tables(pipeline: Pipeline, others: Mapping[str, Columns | None], conf: Path, report: Report) -> dict[str, Columns | None]:

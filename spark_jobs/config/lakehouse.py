@@ -68,7 +68,7 @@ class Strict(BaseModel):
 
 
 class Lakehouse(Strict):
-    """The two roots, the profile that runs use unless told otherwise, and where reports are written."""
+    """The two roots, the profile that commands use unless told otherwise, and where reports are written."""
 
     landing: str = Field(min_length=1, description="root of the landing folders: a path (relative to the project) or a URI")
     lake: str = Field(min_length=1, description="root of the tables: a path (relative to the project) or a URI")
@@ -89,5 +89,7 @@ class Profile(Strict):
     driver_memory: str = Field("2g", pattern=r"^[1-9]\d{0,5}[mg]$", description="memory of the driver, as in 2g or 1500m")
     big_load_from_mb: int = Field(64, ge=0, le=1_000_000, description="runs with more new bytes than this take the big-load settings")
     parallel_tables: int = Field(3, ge=1, le=16, description="tables of a run that work at the same time")
+    landing: str | None = Field(None, min_length=1, description="another landing root than that of conf/lakehouse.yml")
+    lake: str | None = Field(None, min_length=1, description="another root of the tables than that of conf/lakehouse.yml")
     event_log: bool = Field(False, description="keep Spark's event log in logs/spark-events; `weir history` shows it")
     spark: dict[SettingName, Setting] = Field(default_factory=dict, description="further Spark settings, which win over Weir's")

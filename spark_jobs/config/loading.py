@@ -42,6 +42,15 @@ class Project:
     reports: Path
     exports: Path
 
+    @property
+    def roots(self) -> tuple[str, str]:
+        return self.landing, self.lake
+
+    @property
+    def components(self) -> frozenset[str]:
+        """The jars that the storage of the roots needs."""
+        return frozenset({"s3"} if any(root.startswith("s3a://") for root in self.roots) else ())
+
     def file_of(self, pipeline: str) -> Path:
         return pipeline_file(self.root, pipeline)
 
@@ -81,8 +90,9 @@ def survey_project(
         return None, problems
     if environ.get("WEIR_PROFILE"):
         lakehouse = lakehouse.model_copy(update={"profile": environ["WEIR_PROFILE"]})
-    landing = resolve_location(root, environ.get("WEIR_LANDING") or lakehouse.landing)
-    lake = resolve_location(root, environ.get("WEIR_LAKE") or lakehouse.lake)
+    profile = profiles.get(lakehouse.profile)
+    landing = resolve_location(root, environ.get("WEIR_LANDING") or (profile and profile.landing) or lakehouse.landing)
+    lake = resolve_location(root, environ.get("WEIR_LAKE") or (profile and profile.lake) or lakehouse.lake)
     reports = reports_folder(root, lakehouse, environ)
     exports = Path(resolve_location(root, environ.get("WEIR_EXPORTS") or lakehouse.exports))
     return Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines, rules, reports, exports), problems

@@ -7,8 +7,9 @@ Of its files Spark reads `metadata`, the last two of `offsets` and the last of `
 import json
 import struct
 import zlib
-from pathlib import Path
 from typing import Any
+
+from spark_jobs.lake.storage import names_in, read_bytes, read_text
 
 CHECKSUM_HEADER = struct.Struct(">4si")
 """Hadoop's checksum files: a mark, the bytes per checksum, then a CRC-32 for every such block."""
@@ -27,7 +28,7 @@ class CheckpointLost(Exception):
 class CheckpointDamaged(Exception):
     """A file of a checkpoint cannot be read."""
 
-    def __init__(self, table: str, file: Path, why: str) -> None:
+    def __init__(self, table: str, file: str, why: str) -> None:
         self.table, self.file = table, file
         super().__init__(f"{table}: {file} of its checkpoint is damaged ({why}); restore the checkpoint from a backup, {_or(table)}")
 
@@ -40,10 +41,7 @@ def _or(table: str) -> str:
 
 def check_checkpoint(table: str, checkpoint: str, last_done: int | None) -> None:
     """CheckpointLost or CheckpointDamaged unless the checkpoint is whole and has come as far as the ledger says."""
-    folder = Path(checkpoint)
-    if "://" in checkpoint:
-        return  # on other storage than a file system Spark's own errors must do
-    begun, committed = _numbers(folder / "offsets"), _numbers(folder / "commits")
+    begun, committed = _numbers(f"{checkpoint}/offsets"), _numbers(f"{checkpoint}/commits")
     known = "no batch of it" if last_done is None else f"batch {last_done}"
     if last_done is not None and not begun:
         raise CheckpointLost(table, checkpoint, f"is gone, but the ledger knows {known}")
@@ -52,21 +50,20 @@ def check_checkpoint(table: str, checkpoint: str, last_done: int | None) -> None
     if not begun:
         return
     if committed and max(committed) > max(begun):
-        raise CheckpointDamaged(table, folder / "offsets" / str(max(committed)), "it is missing")
+        raise CheckpointDamaged(table, f"{checkpoint}/offsets/{max(committed)}", "it is missing")
     if last_done is not None and max(begun) < last_done:
         raise CheckpointLost(table, checkpoint, f"ends at batch {max(begun)}, but the ledger knows {known}")
-    _check_json(table, folder / "metadata", first=0)
+    _check_json(table, f"{checkpoint}/metadata", first=0)
     for number in range(max(0, max(begun) - 1), max(begun) + 1):
-        _check_json(table, folder / "offsets" / str(number), first=1)
+        _check_json(table, f"{checkpoint}/offsets/{number}", first=1)
     if committed:
-        _check_json(table, folder / "commits" / str(max(committed)), first=1)
+        _check_json(table, f"{checkpoint}/commits/{max(committed)}", first=1)
 
 
 def last_commit(checkpoint: str) -> str | None:
-    """What Spark has written of the last batch that ended; None where none has. On a file system only."""
-    folder = Path(checkpoint) / "commits"
-    committed = _numbers(folder)
-    return (folder / str(max(committed))).read_text(encoding="utf-8") if committed else None
+    """What Spark has written of the last batch that ended; None where none has."""
+    committed = _numbers(f"{checkpoint}/commits")
+    return read_text(f"{checkpoint}/commits/{max(committed)}") if committed else None
 
 
 def next_watermark(commit: str | None) -> int:
@@ -76,25 +73,26 @@ def next_watermark(commit: str | None) -> int:
 
 def read_offset(checkpoint: str, number: int) -> Any:
     """What a batch ends before, as its one source wrote it; None for the batch before the first."""
-    file = Path(checkpoint, "offsets", str(number))
-    return json.loads(file.read_text(encoding="utf-8").splitlines()[2]) if number >= 0 else None
+    return json.loads(read_text(f"{checkpoint}/offsets/{number}").splitlines()[2]) if number >= 0 else None
 
 
 def read_first_offset(checkpoint: str) -> Any:
     """Where the first batch begins, for a source that writes it down."""
-    file = Path(checkpoint, "sources", "0", "0")
-    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    try:
+        text = read_text(f"{checkpoint}/sources/0/0")
+    except FileNotFoundError:
+        return None
     return json.loads(text[text.index("{") :]) if "{" in text else None
 
 
-def _numbers(folder: Path) -> list[int]:
-    return [int(path.name) for path in folder.iterdir() if path.name.isdigit()] if folder.is_dir() else []
+def _numbers(folder: str) -> list[int]:
+    return [int(name) for name in names_in(folder) if name.isdigit()]
 
 
-def _check_json(table: str, file: Path, first: int) -> None:
+def _check_json(table: str, file: str, first: int) -> None:
     """Spark's logs are lines of JSON below a line with their version."""
     try:
-        content = file.read_bytes()
+        content = read_bytes(file)
         lines = content.decode().splitlines()
         if len(lines) <= first or (first and not lines[0].startswith("v")):
             raise CheckpointDamaged(table, file, "it is cut")
@@ -105,15 +103,17 @@ def _check_json(table: str, file: Path, first: int) -> None:
         raise CheckpointDamaged(table, file, "it is missing") from None
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise CheckpointDamaged(table, file, "it is not what Spark writes") from None
-    if not _fits_checksum(content, file.with_name(f".{file.name}.crc")):
+    folder, _, name = file.rpartition("/")
+    if not _fits_checksum(content, f"{folder}/.{name}.crc"):
         raise CheckpointDamaged(table, file, "its checksum is of another content")
 
 
-def _fits_checksum(content: bytes, checksums: Path) -> bool:
+def _fits_checksum(content: bytes, checksums: str) -> bool:
     """Spark refuses a file that its checksum does not fit, and takes one that has none."""
-    if not checksums.exists():
+    try:
+        found = read_bytes(checksums)
+    except FileNotFoundError:
         return True
-    found = checksums.read_bytes()
     mark, block = CHECKSUM_HEADER.unpack_from(found) if len(found) >= CHECKSUM_HEADER.size else (b"", 0)
     if mark != b"crc\0" or block <= 0:
         return False

@@ -7,9 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from deltalake import DeltaTable, Schema
+from deltalake import Schema
 
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.delta_table import DeltaTable, options_of
+from spark_jobs.lake.storage import exists, is_remote
 
 COMMITS_TO_SEARCH = 100
 CHANGES = "delta.enableChangeDataFeed"
@@ -66,9 +68,7 @@ def _note(commit: dict[str, Any]) -> dict[str, Any]:
 
 def has_version(path: str, version: int) -> bool:
     """Whether the log still tells of this version."""
-    if "://" in path:
-        return True
-    return Path(path, "_delta_log", f"{version:020}.json").is_file()
+    return exists(f"{path}/_delta_log/{version:020}.json")
 
 
 def keep_changes(path: str) -> None:
@@ -129,7 +129,7 @@ def create_table(path: str, schema_json: str, properties: dict[str, str]) -> Non
     """Create an empty table without a Spark job. One that is there gets the columns that it lacks, as it may be of an earlier version."""
     schema = Schema.from_json(schema_json)
     if not DeltaTable.is_deltatable(path):
-        DeltaTable.create(path, schema=schema, configuration=dict(properties))
+        DeltaTable.create(path, schema=schema, configuration=dict(properties), storage_options=options_of(path))
         _write_first_checksum(path)
         return
     table = DeltaTable(path)
@@ -142,7 +142,7 @@ def _write_first_checksum(path: str) -> None:
     """Delta's own summary of a version, beside it in the log. Without one, Spark's first write to the table starts two jobs to find it;
     on other storage than a file system it does.
     """
-    if "://" in path:
+    if is_remote(path):
         return
     version = Path(path) / "_delta_log" / f"{0:020}"
     actions = {name: action for line in version.with_suffix(".json").read_text().splitlines() for name, action in json.loads(line).items()}

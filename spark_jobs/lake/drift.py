@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
+from deltalake import write_deltalake
 
+from spark_jobs.lake.delta_table import DeltaTable, options_of
 from spark_jobs.lake.scan import scan_pieces
 
 RECORDS_AT_ONCE = 8_192
@@ -44,4 +45,4 @@ def known_drift(path: str, source: str) -> set[tuple[str, str]]:
 
 
 def record_drift(path: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    write_deltalake(path, pa.Table.from_pylist([dict(row) for row in rows], schema=DRIFT), mode="append")
+    write_deltalake(path, pa.Table.from_pylist([dict(row) for row in rows], schema=DRIFT), mode="append", storage_options=options_of(path))

@@ -20,6 +20,7 @@ GO = "WEIR_FAILPOINTS_GO"
 """Names a file: a stalled process goes on once it is there."""
 POINTS = (
     "arrivals.before", "arrivals.after",  # the files that landed become rows of the arrivals table
+    "read.before",  # a task of an executor reads landed files; its table is the source's path
     "intent.before", "intent.after",  # the versions that a batch reads are written down
     "gate.before", "gate.after",  # the verdict on what the batch is about to publish is written down
     "write.before", "write.after",  # one write of one table, its side tables included

@@ -1,7 +1,7 @@
-"""One writer per pipeline: a lock of the operating system, which a killed process cannot leave behind.
+"""One writer per pipeline. On a disk: a lock of the operating system, which a killed process cannot leave behind; the JVM inherits its
+descriptor, so that a JVM that outlives its parent keeps the lease until it ends. On an object store: see object_lease.py.
 
-The JVM inherits the lock's file descriptor, so that a JVM that outlives its parent keeps the lease until it ends. An always-on stream gives
-the lease back between its increments, so whoever finds it held by one waits for the next gap.
+An always-on stream gives the lease back between its increments, so whoever finds it held by one waits for the next gap.
 """
 
 import fcntl
@@ -9,11 +9,14 @@ import json
 import os
 import socket
 import time
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from spark_jobs.lake.storage import is_remote
 
 STREAM = "weir stream"
 """What the holder is called that gives the lease back after each increment."""
@@ -30,30 +33,50 @@ class LeaseHeld(Exception):
         self.pipeline, self.holder = pipeline, holder
         who = f"process {holder['pid']} on {holder['host']} since {holder['since']} ({holder['what']})" if holder else "another process"
         todo = (
-            "its JVM is ending, try again in a moment" if _has_ended(holder) else "wait for it to end, or stop that process, then run again"
+            "its JVM is ending, try again in a moment" if has_ended(holder) else "wait for it to end, or stop that process, then run again"
         )
         super().__init__(f"pipeline {pipeline} is held by {who}; {todo}")
 
 
 class LeaseLost(Exception):
-    """The lock's file was removed or replaced under its holder: another process may write by now, so this one must not."""
+    """Another process may write by now, so this one must not."""
 
-    def __init__(self, pipeline: str, path: str) -> None:
+    def __init__(
+        self, pipeline: str, path: str, why: str = "was removed while this run held it; leave that file alone, and run again"
+    ) -> None:
         self.pipeline, self.path = pipeline, path
-        super().__init__(f"pipeline {pipeline}: the lease {path} was removed while this run held it; leave that file alone, and run again")
+        super().__init__(f"pipeline {pipeline}: the lease {path} {why}")
 
 
-@dataclass(frozen=True)
-class Lease:
-    """The lock of a pipeline, and what it is taken for. The JVM inherits its descriptor."""
+class Lease(ABC):
+    """What keeps a second writer out of a pipeline, and what it is taken for."""
 
+    pipeline: str
+    what: str
+    descriptor: int | None
+    """Of what the JVM inherits, and holds the lease by."""
+
+    @abstractmethod
+    def take(self, patience: float = PATIENCE_SECONDS) -> bool:
+        """Hold it, or raise LeaseHeld: soon, or after this many seconds where a stream has it. True: another process held it last."""
+
+    @abstractmethod
+    def give_back(self) -> None:
+        """Let others have it until it is taken again, for the JVM that inherited it as well."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """LeaseLost where it is no longer held: asked before every write."""
+
+
+@dataclass
+class FileLease(Lease):
     pipeline: str
     path: str
     descriptor: int
     what: str
 
     def take(self, patience: float = PATIENCE_SECONDS) -> bool:
-        """Hold it, or raise LeaseHeld: soon, or after this many seconds where a stream has it. True: another process held it last."""
         started = time.monotonic()
         while True:
             try:
@@ -61,20 +84,19 @@ class Lease:
                 break
             except BlockingIOError:
                 holder = _read_holder(self.descriptor)
-                gives_it_back = holder.get("what") == STREAM and not _has_ended(holder)
+                gives_it_back = holder.get("what") == STREAM and not has_ended(holder)
                 if time.monotonic() - started >= max(GLANCE_SECONDS, patience if gives_it_back else 0.0):
                     raise LeaseHeld(self.pipeline, holder) from None
                 time.sleep(LOOK_SECONDS)
         last = _read_holder(self.descriptor)
         _write_holder(self.descriptor, self.what)
-        return (last.get("host"), last.get("pid")) != (socket.gethostname(), str(os.getpid()))
+        return not is_this_process(last)
 
     def give_back(self) -> None:
-        """Let others have it until it is taken again, for the JVM that inherited it as well."""
         fcntl.flock(self.descriptor, fcntl.LOCK_UN)
 
     def check(self) -> None:
-        """LeaseLost where the file at the path is no longer the one that is locked: asked before every write."""
+        """The file at the path is still the one that is locked."""
         held = os.fstat(self.descriptor)
         try:
             found = os.stat(self.path)
@@ -87,10 +109,19 @@ class Lease:
 @contextmanager
 def open_lease(path: str, pipeline: str, what: str) -> Iterator[Lease]:
     """A lease that is still to be taken."""
+    if is_remote(path):
+        from spark_jobs.lake.object_lease import ObjectLease
+
+        remote = ObjectLease(pipeline, path, what)
+        try:
+            yield remote
+        finally:
+            remote.give_back()
+        return
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        yield Lease(pipeline, path, descriptor, what)
+        yield FileLease(pipeline, path, descriptor, what)
     finally:
         os.close(descriptor)
 
@@ -105,6 +136,10 @@ def hold_lease(path: str, pipeline: str, what: str) -> Iterator[Lease]:
 
 def holder_of(path: str) -> dict[str, str] | None:
     """Who holds a lease now, taking nothing; None where nobody does."""
+    if is_remote(path):
+        from spark_jobs.lake.object_lease import object_holder
+
+        return object_holder(path)
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -119,7 +154,11 @@ def holder_of(path: str) -> dict[str, str] | None:
         os.close(descriptor)
 
 
-def _has_ended(holder: dict[str, str]) -> bool:
+def is_this_process(holder: Mapping[str, str]) -> bool:
+    return (holder.get("host"), holder.get("pid")) == (socket.gethostname(), str(os.getpid()))
+
+
+def has_ended(holder: dict[str, str]) -> bool:
     """Whether the process is gone, on this host: then what holds the lock is a JVM that it started, which ends by itself."""
     if holder.get("host") != socket.gethostname() or not holder["pid"].isdigit():
         return False
@@ -133,15 +172,22 @@ def _has_ended(holder: dict[str, str]) -> bool:
 
 
 def _write_holder(descriptor: int, what: str) -> None:
-    since = datetime.now(UTC).isoformat(timespec="seconds")
-    holder = {"host": socket.gethostname(), "pid": str(os.getpid()), "since": since, "what": what}
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+    os.pwrite(descriptor, json.dumps(describe_holder(what)).encode(), 0)
 
 
 def _read_holder(descriptor: int) -> dict[str, str]:
+    return read_holder(os.pread(descriptor, 4096, 0))
+
+
+def describe_holder(what: str) -> dict[str, str]:
+    since = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"host": socket.gethostname(), "pid": str(os.getpid()), "since": since, "what": what}
+
+
+def read_holder(content: bytes) -> dict[str, str]:
     try:
-        holder = json.loads(os.pread(descriptor, 4096, 0))
+        holder = json.loads(content)
     except json.JSONDecodeError:  # the holder is just writing it
         return {}
     return {name: str(holder.get(name, "?")) for name in ("host", "pid", "since", "what")}

@@ -19,9 +19,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable, Schema, write_deltalake
+from deltalake import Schema, write_deltalake
 
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.delta_table import DeltaTable, options_of
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.known_rows import KnownRows, greatest, newest_per_table, total
 from spark_jobs.lake.layout import Lake
@@ -288,7 +289,7 @@ class Ledger:
                 _add_columns(table, new.schema)
                 write_deltalake(table, new, mode="append")
             else:
-                write_deltalake(path, new, mode="append")
+                write_deltalake(path, new, mode="append", storage_options=options_of(path))
                 table = DeltaTable(path)
             if table.version() % COMMITS_PER_COMPACTION == COMMITS_PER_COMPACTION - 1:
                 table.optimize.compact()

@@ -6,9 +6,10 @@ Found in the commits of the table's log since the version up to which the reader
 import json
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+
+from spark_jobs.lake.storage import read_text
 
 
 @dataclass(frozen=True)
@@ -26,19 +27,20 @@ def first_in_need(path: str, version: int, expired: Collection[str], needs: Coll
 
 
 def _loses(path: str, version: int, expired: set[str], need: Need) -> bool:
-    """A log that cannot be read, because it is on other storage or a part of it is gone, proves nothing: then nothing may be deleted."""
-    if "://" in path:
-        return True
+    """A log of which a part is gone proves nothing: then nothing may be deleted."""
     for number in range(need.since + 1, version + 1):
-        commit = Path(path, "_delta_log", f"{number:020}.json")
-        if not commit.is_file() or not expired.isdisjoint(_needed(commit, is_whole=need.is_whole)):
+        try:
+            commit = read_text(f"{path}/_delta_log/{number:020}.json")
+        except FileNotFoundError:
+            return True
+        if not expired.isdisjoint(_needed(commit, is_whole=need.is_whole)):
             return True
     return False
 
 
-def _needed(commit: Path, *, is_whole: bool) -> Iterator[str]:
+def _needed(commit: str, *, is_whole: bool) -> Iterator[str]:
     """The files in which the rows of a commit are found; with `is_whole` also those that left the table with it."""
-    for line in commit.read_text(encoding="utf-8").splitlines():
+    for line in commit.splitlines():
         for kind, action in json.loads(line).items():
             if kind == "cdc" or (kind in ("add", "remove") and (_changes(action) or (is_whole and kind == "remove"))):
                 yield unquote(action["path"])

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from deltalake import DeltaTable
+from spark_jobs.lake.delta_table import DeltaTable
 
 NOT_YET = "1970-01-01T00:00:00.000Z"
 """What Spark says of a watermark before the first row."""

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable
+
+from spark_jobs.lake.delta_table import DeltaTable
 
 ROWS_PER_READ = 8_192
 Wanted = Mapping[str, Collection[Any]]

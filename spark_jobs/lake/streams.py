@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from spark_jobs.lake.checkpoints import check_checkpoint, last_commit, next_watermark
+from spark_jobs.lake.checkpoints import check_checkpoint
 from spark_jobs.lake.failpoints import reach
 
 MOST_FILES = 2**31 - 1
@@ -80,19 +80,6 @@ def read_changes_of_others(spark: SparkSession, path: str, files: int, size: int
 def read_changes(spark: SparkSession, path: str, starting_version: int) -> DataFrame:
     """Inserts, updates (old and new image) and deletes from this version on."""
     return spark.readStream.format("delta").option("readChangeFeed", "true").option("startingVersion", starting_version).load(path)
-
-
-def come_to(spark: SparkSession, checkpoint: str) -> int:
-    """How far a query has come: the watermark of its next batch, in milliseconds."""
-    if "://" not in checkpoint:
-        return next_watermark(last_commit(checkpoint))
-    try:
-        commits = spark.read.text(f"{checkpoint}/commits", wholetext=True).select("value", "_metadata.file_name").collect()
-    except AnalysisException as error:
-        if error.getCondition() != "PATH_NOT_FOUND":
-            raise
-        return 0
-    return next_watermark(max(commits, key=lambda row: int(row["file_name"]))["value"] if commits else None)
 
 
 def start_stream(

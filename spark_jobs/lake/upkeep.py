@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from deltalake import DeltaTable
+from spark_jobs.lake.delta_table import DeltaTable
+from spark_jobs.lake.storage import files_below, is_remote
 
 SMALL_BYTES, TARGET_BYTES = 1024 * 1024, 16 * 1024 * 1024
 """As in the compaction of a run's batches (session/settings.py): files of a load, each a span of event time, are about so big."""
@@ -71,15 +72,15 @@ def expired_files(path: str, table: str) -> list[str]:
     delta-rs also lists files that the log still tells of and an earlier VACUUM has deleted.
     """
     check_retention(path, table)
-    listed = DeltaTable(path).vacuum(dry_run=True, full=True)
-    return [name for name in listed if "://" in path or Path(path, name).exists()]
+    listed, there = DeltaTable(path).vacuum(dry_run=True, full=True), files_below(path)
+    return [name for name in listed if name in there]
 
 
 def delete_expired(path: str, table: str) -> None:
     """VACUUM, by the table's property. Spark's checksums go with their files."""
     check_retention(path, table)
     deleted = DeltaTable(path).vacuum(dry_run=False, full=True)
-    if "://" not in path:
+    if not is_remote(path):
         for name in deleted:
             file = Path(path, name)
             file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
@@ -90,7 +91,7 @@ def _forget_checksum(path: str) -> None:
     """A commit by delta-rs may bring a checkpoint with it, and what names the last one changes: Spark's checksum of that would not fit, and
     Spark would do without it. A checksum that is not there is not looked at.
     """
-    if "://" not in path:
+    if not is_remote(path):
         Path(path, "_delta_log", "._last_checkpoint.crc").unlink(missing_ok=True)
 
 

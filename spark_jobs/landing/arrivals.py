@@ -10,8 +10,9 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable, Schema, write_deltalake
+from deltalake import Schema, write_deltalake
 
+from spark_jobs.lake.delta_table import DeltaTable, options_of
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.landing.feed import Feed
 
@@ -47,12 +48,14 @@ def append_chunk(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
     """Append the rows as one chunk, and give its number."""
     table = feed.arrivals
     if not DeltaTable.is_deltatable(table):
-        DeltaTable.create(table, schema=Schema.from_arrow(ARRIVALS), configuration={"delta.appendOnly": "true"})
+        DeltaTable.create(
+            table, schema=Schema.from_arrow(ARRIVALS), configuration={"delta.appendOnly": "true"}, storage_options=options_of(table)
+        )
     chunk = DeltaTable(table).version() + 1
     filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in rows]
     reach("arrivals.before", feed.table)
     feed.guard()
-    write_deltalake(table, pa.Table.from_pylist(filled, schema=ARRIVALS), mode="append")
+    write_deltalake(table, pa.Table.from_pylist(filled, schema=ARRIVALS), mode="append", storage_options=options_of(table))
     reach("arrivals.after", feed.table)
     return chunk
 

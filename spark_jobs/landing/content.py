@@ -7,8 +7,8 @@ import os
 import stat
 from dataclasses import dataclass
 from io import BufferedReader
-from pathlib import Path
 
+from spark_jobs.lake.storage import StoredFile, describe, is_remote, open_object
 from spark_jobs.landing.folder import LandedFile, file_time
 from spark_jobs.landing.packing import is_packed
 
@@ -45,16 +45,21 @@ class Content:
     start: Start | None = None
 
 
-def open_landed(path: str | Path) -> BufferedReader:
+def open_landed(path: str) -> BufferedReader:
     """The file, never waiting: what has become a link or a pipe since it was listed is an OSError."""
+    if is_remote(path):
+        return open_object(path)
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "not a regular file", str(path))
+        raise OSError(errno.EINVAL, "not a regular file", path)
     return os.fdopen(descriptor, "rb")
 
 
 def stat_open(file: BufferedReader, path: str) -> LandedFile:
+    if isinstance(file.raw, StoredFile):
+        now = describe(file.raw.place)
+        return LandedFile(path, now.size, now.modified_at)
     found = os.fstat(file.fileno())
     return LandedFile(path, found.st_size, file_time(found.st_mtime_ns))
 
@@ -66,7 +71,7 @@ def is_plain_lines(file_format: str, path: str) -> bool:
 
 def read_content(landing: str, file: LandedFile, file_format: str, earlier: Earlier | None) -> Content | None:
     """The file's content, or None where the file is not the listed one any more."""
-    with open_landed(Path(landing, file.path)) as opened:
+    with open_landed(f"{landing}/{file.path}") as opened:
         if earlier is None or earlier.size >= file.size:
             content = Content(hashlib.file_digest(opened, "sha256").hexdigest())
         else:
@@ -76,7 +81,7 @@ def read_content(landing: str, file: LandedFile, file_format: str, earlier: Earl
 
 def peek_content(landing: str, file: LandedFile) -> Content | None:
     """A stand-in for the content of a file that can be read and is the listed one still: nothing else says the same."""
-    with open_landed(Path(landing, file.path)) as opened:
+    with open_landed(f"{landing}/{file.path}") as opened:
         return Content(f"not read: {file.path}") if stat_open(opened, file.path) == file else None
 
 

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from spark_jobs.lake.storage import is_remote, objects_below
+
 LINK = "it is a symbolic link; land the file itself"
 SPECIAL = "it is a pipe, a socket or a device; land a regular file"
 NOT_UTF8 = "its name is not UTF-8 text; land it under another name"
@@ -36,6 +38,8 @@ class Listing:
 
 def list_folder(landing: str, folder: str, pattern: str) -> Listing:
     """Everything below the folder that belongs to the source: by its name, or because it hides what its own name cannot tell."""
+    if is_remote(landing):
+        return _list_objects(landing, folder, pattern)
     listing, folders = Listing(), [folder]
     while folders:
         parent = folders.pop()
@@ -52,6 +56,13 @@ def list_folder(landing: str, folder: str, pattern: str) -> Listing:
     listing.refused.sort(key=lambda refused: refused[0].path)
     listing.waiting.sort()
     return listing
+
+
+def _list_objects(landing: str, folder: str, pattern: str) -> Listing:
+    """An object is a whole file, or not there yet. A key that ends in a slash stands for a folder."""
+    found = objects_below(f"{landing}/{folder}")
+    names = sorted(name for name in found if not name.endswith("/") and fnmatchcase(name.rpartition("/")[2], pattern))
+    return Listing([LandedFile(f"{folder}/{name}", found[name].size, found[name].modified_at) for name in names])
 
 
 def scan(folder: Path) -> list[os.DirEntry[str]]:

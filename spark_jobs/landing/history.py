@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from deltalake import DeltaTable
-
+from spark_jobs.lake.delta_table import DeltaTable
 from spark_jobs.landing.arrivals import DISCARDED, TAKEN, Row
 from spark_jobs.landing.content import Earlier
 from spark_jobs.landing.folder import LandedFile

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from deltalake import DeltaTable
-
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.names import shorten
+from spark_jobs.lake.delta_table import DeltaTable
 from spark_jobs.landing.arrivals import DISCARDED, REFUSED, REPEATED, TAKEN, Row, append_chunks, newest_decisions, read_arrivals
 from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.history import file_ids

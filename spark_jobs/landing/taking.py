@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -9,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.names import shorten
+from spark_jobs.lake.storage import describe, is_remote
 from spark_jobs.landing.arrivals import TAKEN, Row, append_chunks, files_not_taken, read_arrivals
 from spark_jobs.landing.content import Content, read_content
 from spark_jobs.landing.feed import Feed
@@ -54,14 +56,32 @@ def take_file(feed: Feed, path: str, arrived_at: datetime, by: str, consumed: in
 
 
 def _find_file(feed: Feed, path: str) -> LandedFile:
-    """The regular file at this path below the source's folder; a link on the way may lead anywhere."""
+    """The regular file at this path below the source's folder."""
     folder, below = PurePosixPath(feed.files.path), PurePosixPath(path)
     if below.as_posix() != path or ".." in below.parts or folder not in below.parents:
         raise NotTakeable(path, f"it is not a path below the folder {feed.files.path!r} of {feed.name}", _hint(feed, path))
     if not _is_utf8(path):
         raise NotTakeable(path, NOT_UTF8)
+    file = _find_object(feed, path) if is_remote(feed.landing) else _find_on_disk(feed, path, below.parts[len(folder.parts) :])
+    if not fnmatchcase(below.name, feed.files.pattern):
+        raise NotTakeable(path, f"its name does not match the pattern {feed.files.pattern!r} of {feed.name}")
+    return file
+
+
+def _find_object(feed: Feed, path: str) -> LandedFile:
+    try:
+        found = describe(f"{feed.landing}/{path}")
+    except FileNotFoundError:
+        raise NotTakeable(path, f"there is no such file in {feed.landing}", _hint(feed, path)) from None
+    except OSError as error:
+        raise NotTakeable(path, f"it cannot be looked at: {say(error)}") from error
+    return LandedFile(path, found.size, found.modified_at)
+
+
+def _find_on_disk(feed: Feed, path: str, parts: Sequence[str]) -> LandedFile:
+    """A link on the way may lead anywhere."""
     walked = Path(feed.landing, feed.files.path)
-    for part in below.parts[len(folder.parts) :]:
+    for part in parts:
         walked = walked / part
         try:
             found = os.lstat(walked)
@@ -73,8 +93,6 @@ def _find_file(feed: Feed, path: str) -> LandedFile:
             raise NotTakeable(path, LINK)
     if not stat.S_ISREG(found.st_mode):
         raise NotTakeable(path, "it is a folder; name one file" if stat.S_ISDIR(found.st_mode) else SPECIAL)
-    if not fnmatchcase(below.name, feed.files.pattern):
-        raise NotTakeable(path, f"its name does not match the pattern {feed.files.pattern!r} of {feed.name}")
     return LandedFile(path, found.st_size, file_time(found.st_mtime_ns))
 
 

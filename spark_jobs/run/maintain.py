@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from spark_jobs.config import Project
@@ -20,6 +19,7 @@ from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import AFTER, SWAPPING, Ledger
 from spark_jobs.lake.needs import Need, first_in_need
+from spark_jobs.lake.storage import exists, names_in, remove
 from spark_jobs.lake.upkeep import (
     Files,
     RetentionTooShort,
@@ -82,7 +82,7 @@ class Maintenance:
 def maintain_pipeline(project: Project, name: str, is_dry: bool = False) -> Maintenance:
     """Look after all tables of a pipeline; with `is_dry` only say what there is to do."""
     started, lake = time.monotonic(), Lake(project.lake, name)
-    if not Path(lake.lease()).exists() and "://" not in project.lake:
+    if not exists(lake.lease()):
         return Maintenance(name, Status.NOTHING_TO_DO, "there are no tables yet")
     try:
         with hold_lease(lake.lease(), name, "weir maintain") as lease:
@@ -131,8 +131,9 @@ class _Upkeep:
         for source in self.plan.pipeline.sources:
             if table_version(self.plan.lake.arrivals(source)) is not None:
                 yield self._look_after(f"arrivals.{source}", self.plan.lake.arrivals(source))
-        for folder in sorted(Path(self.plan.lake.ledgers).glob("*/_delta_log")):
-            yield self._look_after(f"ledger.{folder.parent.name}", str(folder.parent))
+        for name in names_in(self.plan.lake.ledgers):
+            if table_version(self.plan.lake.ledger(name)) is not None:
+                yield self._look_after(f"ledger.{name}", self.plan.lake.ledger(name))
 
     def beside_the_tables(self) -> dict[str, int]:
         """What else is old, by kind."""
@@ -145,8 +146,8 @@ class _Upkeep:
         }
         if not self.is_dry:
             self.lease.check()
-            for paths in found.values():
-                housekeeping.remove(paths)
+            for place in (place for places in found.values() for place in places):
+                remove(place)
             if found["reports"]:
                 housekeeping.list_reports_again(self.project, name)
         return {what: len(paths) for what, paths in found.items()}

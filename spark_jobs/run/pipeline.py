@@ -13,6 +13,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
+from spark_jobs.lake.storage import StorageFailed
 from spark_jobs.landing.arrivals import Row
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
@@ -47,12 +48,14 @@ def run_pipeline(
     `errand` is what else to do with rows in quarantine, `files_per_batch` what new chunks are cut to instead of what the sources say.
     """
     lake = Lake(project.lake, name)
-    make_plan(project.pipelines[name], project.conf, lake, select, layer)  # what is asked for is there: said even while another run is on
     try:
+        make_plan(project.pipelines[name], project.conf, lake, select, layer)  # what is asked for is there: said beside another run as well
         with hold_lease(lake.lease(), name, "weir run") as lease:
             return run_increment(project, name, profile, lease, select, layer, start, errand, files_per_batch)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
+    except StorageFailed as failed:
+        return RunResult(name, Status.FAILED, _go_on(str(failed)))
 
 
 def run_increment(

@@ -7,11 +7,9 @@ Native stateful tables are not built beside: their query must follow the silver 
 place, from all that silver holds, and their first batch replaces what readers see.
 """
 
-import shutil
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.config import Project
@@ -22,6 +20,7 @@ from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import ANEW, SWAPPING, Definition
+from spark_jobs.lake.storage import remove
 from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
@@ -238,4 +237,4 @@ def _describe(found: "TableCheck") -> str:
 
 
 def _discard_stage(lake: Lake) -> None:
-    shutil.rmtree(Path(lake.stage), ignore_errors=True)
+    remove(lake.stage)

@@ -11,7 +11,7 @@ from spark_jobs.run import stopping
 from spark_jobs.run.order import RunOrder
 from spark_jobs.session.archive import RECORD
 from spark_jobs.session.install import Installation
-from spark_jobs.session.settings import Workload, spark_settings
+from spark_jobs.session.settings import Workload, spark_settings, storage_settings
 from spark_jobs.session.start import spark_session
 
 MEGABYTE = 1024 * 1024
@@ -33,7 +33,7 @@ def start_session(order: RunOrder, consumed: dict[str, dict[str, Any]]) -> Itera
 def session_for(order: RunOrder, workload: Workload) -> Iterator[SparkSession]:
     installed = Installation(order.project.root)
     installed.check()
-    more_jars = installed.component_jars(order.plan.pipeline.components)
+    more_jars = installed.component_jars(order.plan.pipeline.components | order.project.components)
     stopping.begin_work()
     stopping.check()
     settings = spark_settings(
@@ -46,6 +46,7 @@ def session_for(order: RunOrder, workload: Workload) -> Iterator[SparkSession]:
         order.log_file,
         os.environ.get(RECORD),
         more_jars,
+        storage_settings(order.project.roots),
     )
     name, lease = f"weir {order.plan.pipeline.name} {order.run_id}", order.lease.descriptor
     with spark_session(name, settings, installed.java(), order.log_file, lease) as spark:

@@ -16,6 +16,7 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.gold.functions import load_hook
 from spark_jobs.gold.native import EMITTED, FILTERED, LATE, NATIVE_LATE_DDL, ON_TIME, NativeInput, NativeTable, build_query
 from spark_jobs.lake import delta_log, streams, tables
+from spark_jobs.lake.checkpoints import last_commit, next_watermark
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.seen import Seen
@@ -49,7 +50,7 @@ def run_native(run: RunContext, name: str, gold: Gold) -> None:
     checkpoint = run.lake.checkpoint(table.name, generation)
     spark = run.new_session(**_settings(gold))
     rows = {known.table: streams.read_all_rows(spark, run.lake.table(known.table)) for known in table.inputs}
-    query = build_query(table, rows, streams.come_to(spark, checkpoint))
+    query = build_query(table, rows, next_watermark(last_commit(checkpoint)))
     _create(run, table, query)
 
     def handle(frame: DataFrame, number: int) -> None:

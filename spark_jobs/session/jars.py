@@ -8,7 +8,7 @@ import hashlib
 import importlib.util
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,29 +32,22 @@ class Jar:
         return f"{self.organisation}:{self.artifact}:{self.version}"
 
 
-DELTA_JARS = (
-    Jar("io.delta", "delta-spark_4.2_2.13", "4.4.0", "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead"),
-    Jar("io.delta", "delta-storage", "4.4.0", "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc"),
-    Jar("io.delta", "delta-kernel-api", "4.4.0", "ee9b5a14ac3b7efdff4d61a58478fe8eb0e5a3fbca43889dca7290795fe79a11"),
-)
-COMPONENTS: dict[str, tuple[Jar, ...]] = {
-    "kafka": (
-        Jar("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0", "64539c45e5d39f7ddb747312c239f38f5208d08c1a0ddf7d70beb2fbd9373705"),
-        # Delegation tokens of Kerberos. Of 4.2.0 none was published; the classes that the source asks for are the same in 4.0.0.
-        Jar(
-            "org.apache.spark",
-            "spark-token-provider-kafka-0-10_2.13",
-            "4.0.0",
-            "f2be3b76f9e6cbe63379d4e4e0dc14f59dbf056ae2ad16ff15ac108004c86767",
-        ),
-        Jar("org.apache.kafka", "kafka-clients", "3.9.2", "014b4ef36884478a932641818b080c36a8f8e2e92dc771e800c9d2694f4f83d8"),
-        Jar("org.apache.commons", "commons-pool2", "2.13.1", "f77a5060d6936a9144023584232f9de3f2248f1abfe156e9d31795f18770674f"),
-    ),
-    "postgres": (Jar("org.postgresql", "postgresql", "42.7.10", "cab1cd67cfa25c25de4348e532298028288a877ba01c77d1619fe45416193387"),),
-}
-"""What a pipeline may need beside Delta, in the versions that Spark 4.2 is built with. Each has a folder of its own, since the archive of
-classes fits only the class path that it was recorded with.
+def _read_pins() -> dict[str, tuple[Jar, ...]]:
+    """The jars of each component, as jars.txt lists them."""
+    pinned: dict[str, list[Jar]] = {}
+    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            component, name, sha256 = line.split()
+            organisation, artifact, version = name.split(":")
+            pinned.setdefault(component, []).append(Jar(organisation, artifact, version, sha256))
+    return {component: tuple(jars) for component, jars in pinned.items()}
+
+
+COMPONENTS = _read_pins()
+"""What a pipeline or a lake may need beside Delta. Each has a folder of its own, since the archive of classes fits only the class path that
+it was recorded with.
 """
+DELTA_JARS = COMPONENTS.pop("delta")
 
 
 class JarMismatch(Exception):
@@ -92,11 +85,13 @@ def fetch_jars(folder: Path, java: Java, say: Callable[[str], None], components:
     wanted = dict(zip(jar_paths(folder), DELTA_JARS, strict=True))
     for component in components:
         wanted |= dict(zip(component_paths(folder, component), COMPONENTS[component], strict=True))
-    for path, jar in wanted.items():
+    missing = {path: jar for path, jar in wanted.items() if not path.exists()}
+    for path, jar in missing.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            say(f"fetching {jar.name}")
-            _fetch(jar, path.parent, java)
+        say(f"fetching {jar.name}")
+    if missing:
+        _fetch(missing, folder, java)
+    for path, jar in wanted.items():
         verify_jar(path, jar.sha256)
     return list(wanted)
 
@@ -110,12 +105,13 @@ def verify_jar(path: Path, expected: str) -> None:
         raise JarMismatch(path, expected, actual)
 
 
-def _fetch(jar: Jar, folder: Path, java: Java) -> None:
-    """Into a folder of its own first: a half-written jar never stands under its final name."""
+def _fetch(jars: Mapping[Path, Jar], folder: Path, java: Java) -> None:
+    """All by one call. Into a folder of its own first: a half-written jar never stands under its final name."""
     with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as scratch:
-        fetched = Path(scratch, jar.name)
-        command = [str(java.command), "-jar", str(ivy_jar()), "-notransitive", "-confs", "default", "-types", "jar"]
-        command += ["-dependency", jar.organisation, jar.artifact, jar.version, "-retrieve", f"{scratch}/[artifact]-[revision].[ext]"]
+        order = Path(scratch, "ivy.xml")
+        order.write_text(_order(jars.values()), encoding="utf-8")
+        command = [str(java.command), "-jar", str(ivy_jar()), "-ivy", str(order), "-confs", "default", "-types", "jar"]
+        command += ["-retrieve", f"{scratch}/[artifact]-[revision].[ext]"]
         try:
             answer = subprocess.run(
                 command,
@@ -127,11 +123,21 @@ def _fetch(jar: Jar, folder: Path, java: Java) -> None:
                 check=False,
             )
         except subprocess.TimeoutExpired as timeout:
-            raise JarUnavailable(jar, folder, f"no answer within {TIMEOUT_SECONDS} seconds") from timeout
-        if not fetched.exists():
-            raise JarUnavailable(jar, folder, answer.stdout)
-        verify_jar(fetched, jar.sha256)
-        fetched.replace(folder / jar.name)
+            raise JarUnavailable(next(iter(jars.values())), folder, f"no answer within {TIMEOUT_SECONDS} seconds") from timeout
+        for path, jar in jars.items():
+            fetched = Path(scratch, jar.name)
+            if not fetched.exists():
+                raise JarUnavailable(jar, path.parent, answer.stdout)
+            verify_jar(fetched, jar.sha256)
+            fetched.replace(path)
+
+
+def _order(jars: Iterable[Jar]) -> str:
+    """What Ivy is to fetch: each jar alone, whatever it says that it needs."""
+    lines = [f'<dependency org="{jar.organisation}" name="{jar.artifact}" rev="{jar.version}" transitive="false"/>' for jar in jars]
+    about = '<info organisation="weir" module="jars"/>'
+    about += '<configurations defaultconfmapping="default->master"><conf name="default"/></configurations>'
+    return f'<ivy-module version="2.0">{about}<dependencies>{"".join(lines)}</dependencies></ivy-module>'
 
 
 def ivy_jar() -> Path:

@@ -4,7 +4,8 @@ Small runs are all start-up, planning and commits: no code generation, the quick
 An always-on stream does small runs, and lives long enough for Java's better compiler.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -45,6 +46,11 @@ LOCAL = {
     # better at, keeping a second writer out, the lease does.
     "spark.sql.streaming.checkpointFileManagerClass": f"{CHECKPOINTING}.FileSystemBasedCheckpointFileManager",
 }
+S3 = {
+    # Hadoop's new default reads ahead, for few large objects.
+    "spark.hadoop.fs.s3a.input.stream.type": "classic",
+    "spark.sql.streaming.checkpointFileManagerClass": LOCAL["spark.sql.streaming.checkpointFileManagerClass"],
+}
 SMALL = {
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
@@ -76,9 +82,10 @@ def spark_settings(
     log_file: Path,
     record: str | None = None,
     more_jars: Sequence[Path] = (),
+    storage: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The settings of one run; those of the profile win. `more_jars` are for what the pipeline needs beside Delta: Spark ships them to
-    the executors by itself.
+    the executors by itself; `storage` are the settings of where the lake and the landing zone are.
     """
     small = workload is not Workload.BIG
     jvm = [*JVM[workload], f"-Dlog4j2.configurationFile={log4j}", f"-Dweir.log={log_file}", "-Duser.timezone=UTC"]
@@ -91,6 +98,7 @@ def spark_settings(
         **ALWAYS,
         **(LOCAL if profile.master.startswith("local") else _executors(small, jars, log4j)),
         **(SMALL if small else {**BIG, "spark.sql.shuffle.partitions": str(cores)}),
+        **(storage or {}),
         "spark.master": profile.master,
         "spark.driver.memory": profile.driver_memory,
         "spark.driver.extraClassPath": f"{jars}/*",
@@ -101,6 +109,19 @@ def spark_settings(
     if more_jars:
         settings["spark.jars"] = ",".join(str(jar) for jar in more_jars)
     return settings | {name: str(value) for name, value in profile.spark.items()}
+
+
+def storage_settings(roots: Sequence[str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """S3A reads its keys from the environment, or has those of the machine's role; where the store is, it is told here."""
+    if not any(root.startswith("s3a://") for root in roots):
+        return {}
+    endpoint, region = environ.get("AWS_ENDPOINT_URL"), environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION")
+    settings = dict(S3)
+    if endpoint:
+        settings |= {"spark.hadoop.fs.s3a.endpoint": endpoint, "spark.hadoop.fs.s3a.path.style.access": "true"}
+    if region or endpoint:
+        settings["spark.hadoop.fs.s3a.endpoint.region"] = region or "us-east-1"
+    return settings
 
 
 def event_log_folder(logs: Path) -> Path:

@@ -697,6 +697,39 @@ def test_a_lake_inside_the_landing_zone_is_refused(workspace: Workspace) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("root", "message", "hint"),
+    [
+        ("hdfs://name/lake", "leases and ledger on hdfs://", "s3a://bucket/folder"),
+        ("s3://bucket/lake", "leases and ledger on s3://", "write s3a://"),
+        ("s3a:///lake", "names no bucket", "s3a://bucket/folder"),
+        ("s3a://bucket/lake?x=1", "more than a bucket", "s3a://bucket/folder"),
+    ],
+)
+def test_a_lake_where_no_lease_can_be_kept_is_refused(workspace: Workspace, root: str, message: str, hint: str) -> None:
+    workspace.replace("lake: lake", f"lake: {root}", "conf/lakehouse.yml")
+
+    workspace.assert_refused("lake:", root, message, hint, "conf/lakehouse.yml")
+
+
+def test_a_key_in_an_address_is_refused_and_not_shown(workspace: Workspace) -> None:
+    workspace.replace("lake: lake", "lake: s3a://key:hush@bucket/lake", "conf/lakehouse.yml")
+
+    workspace.assert_refused("lake:", "s3a://...@bucket/lake", "no place for a key", "AWS_ACCESS_KEY_ID", "conf/lakehouse.yml")
+    assert "hush" not in str(workspace.problems())
+
+
+def test_a_store_without_encryption_must_be_allowed(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace.replace("lake: lake", "lake: s3a://bucket/lake", "conf/lakehouse.yml")
+    assert workspace.problems() == []
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:7070")
+
+    workspace.assert_refused("lake:", "s3a://bucket/lake", "without encryption", "AWS_ALLOW_HTTP=true", "conf/lakehouse.yml")
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    assert workspace.problems() == []
+
+
 def test_all_problems_come_at_once_by_file_and_line(workspace: Workspace) -> None:
     workspace.replace("key: order_id", "key: order")
     workspace.replace("sum(amount)", "sum(amont)")

@@ -103,7 +103,7 @@ def test_a_damaged_file_is_named_with_the_way_out(checkpoint: Path, damage: str)
     with pytest.raises(CheckpointDamaged) as found:
         check_checkpoint("silver.orders", str(checkpoint), LAST)
 
-    assert (found.value.table, found.value.file) == ("silver.orders", checkpoint / name)
+    assert (found.value.table, found.value.file) == ("silver.orders", str(checkpoint / name))
     assert f"{checkpoint / name} of its checkpoint is damaged" in str(found.value)
     assert "run `weir rebuild` for silver.orders" in str(found.value)
 

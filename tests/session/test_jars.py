@@ -20,11 +20,11 @@ def one_small_jar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def java_that(tmp_path: Path, script: str) -> Java:
-    """The script sees the target folder as $folder, and every call is one line in `calls`."""
+    """The script sees the target folder as $folder, and every call, with what it orders, is one line in `calls`."""
     command = tmp_path / "java" / "bin" / "java"
     command.parent.mkdir(parents=True)
     last = "${!#}"
-    text = f'#!/usr/bin/env bash\necho "$*" >> "{tmp_path}/calls"\nfolder=$(dirname "{last}")\n{script}\n'
+    text = f'#!/usr/bin/env bash\nfolder=$(dirname "{last}")\necho "$*" "$(cat "$folder/ivy.xml")" >> "{tmp_path}/calls"\n{script}\n'
     command.write_text(text, encoding="utf-8")
     command.chmod(0o755)
     return Java(tmp_path / "java", 17, "JAVA_HOME")
@@ -41,7 +41,7 @@ def test_a_missing_jar_is_fetched_once(tmp_path: Path) -> None:
     assert [path.name for path in folder.iterdir()] == [JAR.name]
     assert said == [f"fetching {JAR.name}"]
     (call,) = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
-    assert "-dependency io.delta delta-storage 4.4.0" in call
+    assert 'org="io.delta" name="delta-storage" rev="4.4.0" transitive="false"' in call
 
 
 def test_the_jars_of_a_component_stand_in_a_folder_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
