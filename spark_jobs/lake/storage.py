@@ -91,7 +91,7 @@ def names_in(folder: str) -> list[str]:
 def objects_below(folder: str) -> dict[str, Object]:
     """All objects below a folder of a store, by their paths from there.
 
-    Hadoop puts an empty object in the place of each folder that it makes. Those of folders that hold something are left out here; the others
+    Hadoop puts an empty object in the place of each folder it makes. Those of folders that hold something are left out; the others
     cannot be told from empty files, nor removed by object_store.
     """
     store, key = locate(folder)
