@@ -55,6 +55,19 @@ def read_bytes(file: str) -> bytes:
     return content
 
 
+def write_bytes(file: str, content: bytes) -> None:
+    """Whole or not at all."""
+    if is_remote(file):
+        store, key = locate(file)
+        with telling(file):
+            _obstore().put(store, key, content)
+        return
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(f"{file}.{os.getpid()}")
+    scratch.write_bytes(content)
+    scratch.replace(file)
+
+
 def read_text(file: str) -> str:
     return read_bytes(file).decode()
 
