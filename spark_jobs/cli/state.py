@@ -13,6 +13,7 @@ from spark_jobs.config.text import plain
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
+from spark_jobs.run.failure import first_line
 
 if TYPE_CHECKING:
     from spark_jobs.run.state import StateOfTable
@@ -38,6 +39,8 @@ def state_command(name: str, table: str, key: tuple[str, ...], rows: int, profil
         return fail(str(held), 5)
     except ValueError as error:
         return fail(str(error), 2)
+    except Exception as error:  # noqa: BLE001 - of Spark or the disk: said as every command says it
+        return fail(f"the state of gold.{gold} cannot be read: {first_line(error)}; mend the cause and ask again", 1)
     print(json.dumps(found.as_dict(), default=str) if as_json else "\n".join(map(plain, _lines(found))))
     return 0
 

@@ -12,14 +12,14 @@ def delivered_rows(ledger: Ledger, sink: str, generation: int) -> tuple[int, int
     """The rows that the batches account for since everything was last delivered, and the last version."""
     total, version = 0, None
     for number in range(generation, 0, -1):
-        batches = ledger.batches(sink, number)
-        if batches and version is None:
-            version = max((row["version"] for row in batches if row["version"] is not None), default=None)
-        if batches and batches[-1]["step"] == COMPLETE:
-            return Counts.of_row(batches[-1]).inserted, batches[-1]["version"]
-        total += sum(Counts.of_row(row).grown for row in batches)
+        last = ledger.last_batch(sink, number)
+        if last and version is None:
+            version = ledger.last_version(sink, number)
+        if last and last["step"] == COMPLETE:
+            return Counts.of_row(last).inserted, last["version"]
+        total += ledger.sums(sink, number).grown
         begun = ledger.intent((sink, BEGIN, number, 0))
-        if batches and (begun is None or begun.inputs.get(AFTER) is None):
+        if last and (begun is None or begun.inputs.get(AFTER) is None):
             break
     return total, version
 

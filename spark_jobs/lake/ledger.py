@@ -18,11 +18,13 @@ from threading import Lock
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import Schema, write_deltalake
 
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_table import DeltaTable, options_of
 from spark_jobs.lake.failpoints import reach
+from spark_jobs.lake.known_rows import KnownRows, greatest, newest_per_table, total
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.seen import Seen
 
@@ -108,8 +110,9 @@ class Ledger:
     lake: Lake
     guard: Callable[[], None] = lambda: None
     """Asked before every row that others go by: it raises where the lease is lost."""
-    _batches: dict[BatchId, dict[str, Any]] | None = None
-    _intents: dict[BatchId, Intent] | None = None
+    _known: dict[str, KnownRows] = field(default_factory=dict)
+    _forgotten: set[BatchId] = field(default_factory=set)
+    """Intents of batches that begin anew."""
     _lock: Lock = field(default_factory=Lock)
     _loading: Lock = field(default_factory=Lock)
     """Two tables that begin at once must not each load what is known: what one of them has noted since would be forgotten."""
@@ -132,60 +135,93 @@ class Ledger:
         self.append("tables", [{**row, "version": version, "batches": batches, **counts.as_dict()}])
         reach("consumed.after", table)
 
+    def last_run(self) -> dict[str, Any] | None:
+        """The run that ended last."""
+        runs = self.read("runs")
+        ended = runs.filter(pc.equal(runs["event"], "ended"))
+        found: list[dict[str, Any]] = ended.take(pc.select_k_unstable(ended, 1, [("at", "descending")])).to_pylist()
+        return found[0] if found else None
+
     def begin_batch(self, run_id: str, batch_id: BatchId, inputs: dict[str, Any]) -> Intent:
         """Write down what the batch reads; one that was begun before keeps what it began with."""
-        known = self._known_intents()
-        if batch_id not in known:
+        intent, known = self.intent(batch_id), self._known_rows("intents")
+        if intent is None:
             table, step = batch_id[:2]
             reach("intent.before", table, step)
             intent = Intent(datetime.now(UTC), inputs)
             row = {**batch_columns(run_id, batch_id), "begun_at": intent.begun_at, "inputs": json.dumps(inputs, sort_keys=True)}
             self.append("intents", [row])
-            known[batch_id] = intent
+            known.add(row)
+            self._forgotten.discard(batch_id)
             reach("intent.after", table, step)
-        return known[batch_id]
+        return intent
 
     def forget_intent(self, batch_id: BatchId) -> None:
         """Let a batch that has written nothing begin anew, with what is there now."""
-        self._known_intents().pop(batch_id, None)
+        self._forgotten.add(batch_id)
 
     def intent(self, batch_id: BatchId) -> Intent | None:
-        return self._known_intents().get(batch_id)
+        begun = self._known_rows("intents").where(**id_columns(batch_id)).sort_by("begun_at").to_pylist()
+        return _intent(begun[-1]) if begun and batch_id not in self._forgotten else None
 
     def open_batch(self, table: str, step: str, generation: int) -> int | None:
         """The number of the batch of this step that was begun and not ended."""
-        begun = [known for known in list(self._known_intents()) if known[:3] == (table, step, generation)]
-        return next((known[3] for known in begun if not self.has_batch(known)), None)
+        mine = {"table": table, "step": step, "generation": generation}
+        begun, done = (set(self._known_rows(name).where(**mine)["batch"].to_pylist()) for name in ("intents", "batches"))
+        return min((number for number in begun - done if (table, step, generation, number) not in self._forgotten), default=None)
 
     def open_intents(self) -> dict[BatchId, Intent]:
         """Every batch that was begun and not ended, whatever its generation."""
-        return {batch_id: intent for batch_id, intent in list(self._known_intents().items()) if not self.has_batch(batch_id)}
+        begun, done = (self._known_rows(name).where().select(list(ID)).to_pylist() for name in ("intents", "batches"))
+        still_open = {batch_id_of(row) for row in begun} - {batch_id_of(row) for row in done}
+        return {batch_id: intent for batch_id in sorted(still_open) if (intent := self.intent(batch_id))}
 
     def intents(self, table: str, step: str, generation: int) -> list[Intent]:
-        known = list(self._known_intents().items())  # other tables' threads add to it meanwhile
-        return [intent for batch_id, intent in known if batch_id[:3] == (table, step, generation)]
+        return [_intent(row) for row in self._known_rows("intents").where(table=table, step=step, generation=generation).to_pylist()]
 
     def write_batch(self, run_id: str, batch_id: BatchId, started_at: datetime, version: int | None, counts: Counts, seen: Seen) -> None:
         """The batch's marker, written after everything else of it."""
         reach("marker.before", *batch_id[:2])
         row = {**batch_columns(run_id, batch_id), "started_at": started_at, "ended_at": datetime.now(UTC), "version": version}
         row |= {**counts.as_dict(), "high": seen.high, "closed_until": seen.closed_until, "chunk": seen.chunk}
+        known = self._known_rows("batches")
         self.append("batches", [row])
-        self._known_batches()[batch_id] = row
+        known.add(row)
         reach("marker.after", *batch_id[:2])
 
     def has_batch(self, batch_id: BatchId) -> bool:
-        return batch_id in self._known_batches()
+        return len(self._known_rows("batches").where(**id_columns(batch_id))) > 0
 
     def batches(self, table: str, generation: int) -> list[dict[str, Any]]:
         """The done batches of a table's generation, in the order in which they were done."""
-        known = list(self._known_batches().values())  # other tables' threads add to it meanwhile
-        mine = (row for row in known if (row["table"], row["generation"]) == (table, generation))
-        return sorted(mine, key=lambda row: row["ended_at"])
+        found: list[dict[str, Any]] = self._batches_of(table, generation).sort_by("ended_at").to_pylist()
+        return found
+
+    def last_batch(self, table: str, generation: int) -> dict[str, Any] | None:
+        """The one that was done last."""
+        return next(iter(newest_per_table(self._batches_of(table, generation), "ended_at")), None)
+
+    def last_number(self, table: str, step: str, generation: int) -> int:
+        """Of the done batches of a step; -1 where there is none."""
+        number = greatest(self._known_rows("batches").where(table=table, step=step, generation=generation), "batch")
+        return -1 if number is None else int(number)
+
+    def last_version(self, table: str, generation: int) -> int | None:
+        """Of the table that a batch has left; of a sink, that one has delivered."""
+        version: int | None = greatest(self._batches_of(table, generation), "version")
+        return version
+
+    def sums(self, table: str, generation: int, without: str | None = None) -> Counts:
+        """What became of all rows that came, over all batches; `without` those of steps that begin so."""
+        mine = self._batches_of(table, generation)
+        if without is not None:
+            mine = mine.filter(pc.invert(pc.starts_with(mine["step"], without)))
+        return Counts(**{name: total(mine, name) for name in Counts().as_dict()})
 
     def seen(self, table: str, generation: int) -> Seen:
-        """What the table's batches have seen of its feed so far."""
-        return Seen.latest(self.batches(table, generation))
+        """What the table's batches have seen of its feed so far: each only ever raises what the ones before it say."""
+        mine = self._batches_of(table, generation)
+        return Seen(*(greatest(mine, name) for name in ("high", "closed_until", "chunk")))
 
     def definitions(self) -> dict[str, Definition]:
         """The newest definition per table."""
@@ -214,31 +250,33 @@ class Ledger:
 
     def consumed_inputs(self) -> dict[str, dict[str, Any]]:
         """Per table the inputs that its last complete run consumed, or that it was rebuilt from since then."""
-        runs = [(row["ended_at"], row["table"], row["inputs"]) for row in self.rows("tables", ["table", "ended_at", "inputs"])]
+        last = newest_per_table(self.read("tables", ["table", "ended_at", "inputs"]), "ended_at")
+        runs = [(row["ended_at"], row["table"], row["inputs"]) for row in last]
         rebuilt = [(row["noted_at"], row["table"], row["starts_after"]) for row in self.rows("definitions") if row["state"] == LIVE]
         known = sorted([*runs, *(row for row in rebuilt if row[2] != "{}")])
         return {table: json.loads(inputs) for _, table, inputs in known}
 
     def rows(self, name: str, columns: list[str] | None = None) -> list[dict[str, Any]]:
         """The rows of one ledger table; none where it was never written."""
-        path = self.lake.ledger(name)
-        if not DeltaTable.is_deltatable(path):
-            return []
-        found: list[dict[str, Any]] = DeltaTable(path).to_pyarrow_table(columns=columns).to_pylist()
+        found: list[dict[str, Any]] = self.read(name, columns).to_pylist()
         return found
 
-    def _known_batches(self) -> dict[BatchId, dict[str, Any]]:
-        with self._loading:
-            if self._batches is None:
-                self._batches = {batch_id_of(row): row for row in self.rows("batches")}
-            return self._batches
+    def read(self, name: str, columns: list[str] | None = None) -> pa.Table:
+        """The same as columns: most questions are about few of the rows."""
+        path = self.lake.ledger(name)
+        if not DeltaTable.is_deltatable(path):
+            wanted = [field for field in SCHEMAS[name] if columns is None or field.name in columns]
+            return pa.schema(wanted).empty_table()
+        return DeltaTable(path).to_pyarrow_table(columns=columns)
 
-    def _known_intents(self) -> dict[BatchId, Intent]:
+    def _known_rows(self, name: str) -> KnownRows:
         with self._loading:
-            if self._intents is None:
-                rows = sorted(self.rows("intents"), key=lambda row: row["begun_at"])
-                self._intents = {batch_id_of(row): Intent(row["begun_at"], json.loads(row["inputs"])) for row in rows}
-            return self._intents
+            if name not in self._known:
+                self._known[name] = KnownRows(self.read(name), SCHEMAS[name])
+            return self._known[name]
+
+    def _batches_of(self, table: str, generation: int) -> pa.Table:
+        return self._known_rows("batches").where(table=table, generation=generation)
 
     def append(self, name: str, rows: Iterable[dict[str, Any]]) -> None:
         path = self.lake.ledger(name)
@@ -263,6 +301,17 @@ def _add_columns(table: DeltaTable, schema: pa.Schema) -> None:
     known = {field.name for field in table.schema().fields}
     if set(schema.names) - known:
         table.alter.add_columns([field for field in Schema.from_arrow(schema).fields if field.name not in known])
+
+
+ID = ("table", "step", "generation", "batch")
+
+
+def id_columns(batch_id: BatchId) -> dict[str, Any]:
+    return dict(zip(ID, batch_id, strict=True))
+
+
+def _intent(row: Mapping[str, Any]) -> Intent:
+    return Intent(row["begun_at"], json.loads(row["inputs"]))
 
 
 def batch_id_of(row: Mapping[str, Any]) -> BatchId:

@@ -3,10 +3,10 @@
 Only rows that are good move it: a NULL or a future event time is quarantined and never does.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Self
+from typing import Self
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,6 @@ class Seen:
     closed_until: datetime | None = None
     chunk: int | None = None
     version: int | None = None
-
-    @classmethod
-    def latest(cls, batches: Iterable[Mapping[str, Any]]) -> Self:
-        """After these batches of the ledger. Each only ever raises what the ones before it say."""
-        rows = list(batches)
-        return cls(*(_greatest(row[name] for row in rows) for name in ("high", "closed_until", "chunk")))
 
     def marks_after(self, marks: Sequence[int]) -> tuple[int, ...]:
         """The close marks that came after the last chunk that was seen."""
@@ -56,7 +50,3 @@ class Watermark:
     @classmethod
     def from_list(cls, values: Sequence[str | None] | None) -> Self:
         return cls(*(datetime.fromisoformat(value) if value else None for value in values or (None, None)))
-
-
-def _greatest(values: Iterable[Any]) -> Any:
-    return max((value for value in values if value is not None), default=None)

@@ -3,13 +3,13 @@
 One row is one table. The numbers of a batch are those of the ledger's batches (rows) and progress (time, backlog, state).
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from spark_jobs.config.loading import Project
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.known_rows import newest_per_table
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import holder_of
 from spark_jobs.lake.verdicts import Verdicts
@@ -70,21 +70,16 @@ def status_of(project: Project, name: str, now: datetime) -> PipelineStatus:
     lake = Lake(project.lake, name)
     plan = make_plan(project.pipelines[name], project.conf, lake)
     ledger, consumed = plan.ledger, plan.ledger.consumed_inputs()
-    progress, verdicts = _newest(ledger.rows("progress")), Verdicts(ledger)
-    ended = [row for row in ledger.rows("runs") if row["event"] == "ended"]
+    progress = {row["table"]: row for row in newest_per_table(ledger.read("progress"), "at")}
+    verdicts, last = Verdicts(ledger), ledger.last_run()
     tables = tuple(_table(plan, table, consumed.get(table), progress.get(table), verdicts) for table in plan.tables)
-    last = max(ended, key=lambda row: row["at"], default=None)
     known = last and {name: last[name] for name in ("run_id", "at", "status", "message")}
     return PipelineStatus(name, now, holder_of(lake.lease()), holder_of(lake.stream_lease()), known, tables)
 
 
-def _newest(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {row["table"]: row for row in sorted(rows, key=lambda row: row["at"])}
-
-
 def _table(plan: Plan, table: str, consumed: dict[str, Any] | None, progress: dict[str, Any] | None, verdicts: Verdicts) -> TableStatus:
-    batches = plan.ledger.batches(table, plan.generation(table))
-    last = batches[-1] if batches else None
+    generation = plan.generation(table)
+    last = plan.ledger.last_batch(table, generation)
     counts = Counts.of_row(last) if last else None
     seconds = (last["ended_at"] - last["started_at"]).total_seconds() if last else None
     said = progress or {}
@@ -97,7 +92,7 @@ def _table(plan: Plan, table: str, consumed: dict[str, Any] | None, progress: di
         last_published=counts.published if counts else None,
         seconds=seconds,
         rows_per_second=counts.rows_in / seconds if counts and seconds else None,
-        totals=sum((Counts.of_row(row) for row in batches if not row["step"].startswith("reenrich")), Counts()),
+        totals=plan.ledger.sums(table, generation, without="reenrich"),
         **{key: said.get(key) for key in PROGRESS},
     )
 
@@ -107,4 +102,5 @@ def _state(plan: Plan, table: str, consumed: dict[str, Any] | None, verdicts: Ve
         return "held"
     if plan.is_due(table, consumed):
         return "due"
-    return "empty" if plan.version(table) is None else "up to date"
+    is_empty = consumed is None if table.startswith("sink.") else plan.version(table) is None
+    return "empty" if is_empty else "up to date"

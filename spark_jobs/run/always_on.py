@@ -64,7 +64,7 @@ def stream_pipeline(
     """Run increments until a stop is asked for: then all is well."""
     if orders.trigger.ends_by_itself:
         files = ALL_FILES if orders.trigger.name == ONCE else None
-        return run_pipeline(project, name, profile, files_per_batch=files)
+        return run_pipeline(project, name, profile, start=session.start if session else None, files_per_batch=files)
     lake = Lake(project.lake, name)
     try:
         with open_lease(lake.stream_lease(), name, STREAM) as standing, open_lease(lake.lease(), name, STREAM) as lease:

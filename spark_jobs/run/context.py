@@ -175,8 +175,7 @@ class RunContext:
 
     def next_number(self, table: str, step: str) -> int:
         """The number of the step's batch that is open or comes next."""
-        done = [row["batch"] for row in self.order.ledger.batches(table, self.plan.generation(table)) if row["step"] == step]
-        return max(done, default=-1) + 1
+        return self.order.ledger.last_number(table, step, self.plan.generation(table)) + 1
 
     def rules(self, table: str) -> tuple[Rule, ...]:
         """What the expectation files say of a table now."""

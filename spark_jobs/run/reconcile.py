@@ -68,7 +68,7 @@ def reconcile(order: RunOrder, table: str) -> None:
     if table.startswith("sink."):
         _reconcile_sink(order, table, order.plan.tables[table][0])
         return
-    counts = sum((Counts.of_row(row) for row in order.ledger.batches(table, generation)), Counts())
+    counts = order.ledger.sums(table, generation)
     for place, number, found in balances(order.plan.pipeline, table, counts, lake):
         if found != number:
             error = TableUnbalanced(table, place, number, found)

@@ -54,6 +54,7 @@ def read_state(
 ) -> StateOfTable:
     """The state of a native table; with `key` only the rows of that key, whose values are compared as text."""
     gold = pipeline.gold[name]
+    _ = spark.streams  # starts the coordinator of state stores, without which none is read: a session without a stream has none yet
     operator = spark.read.format("state-metadata").load(checkpoint).orderBy("operatorId").collect()[0]
     hidden = _hidden(pipeline, name, gold, conf)
     stores = tuple(_store(frame, store, key, rows, hidden) for store, frame in _frames(spark, checkpoint, gold, operator))

@@ -118,12 +118,12 @@ def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: di
 
 def _moved_dimensions(run: RunContext, table: FactTable, inputs: dict[str, Any], consumed: dict[str, Any]) -> dict[str, int]:
     """The dimensions that have moved since facts were looked up in them, with the oldest version that facts may still show."""
-    begun = run.order.ledger.intents(table.name, STREAM, run.plan.generation(table.name))
     moved = {}
     for name, _, _ in table.lookups:
         known = f"dimension.{name}"
         after = consumed.get(known)
         if after is None:
+            begun = run.order.ledger.intents(table.name, STREAM, run.plan.generation(table.name))
             after = min((intent.inputs[known] for intent in begun if intent.inputs.get(known) is not None), default=inputs[known])
         if after < inputs[known]:
             moved[name] = after

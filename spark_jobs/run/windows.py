@@ -92,8 +92,7 @@ def _take_in(run: RunContext, table: WindowTable, batch: Batch) -> tuple[Counts,
 def _taken_in(run: RunContext, table: WindowTable) -> dict[str, Any] | None:
     """What the last batch of changes has read; without one what the table was rebuilt from."""
     ledger, generation = run.order.ledger, run.plan.generation(table.name)
-    numbers = [row["batch"] for row in ledger.batches(table.name, generation) if row["step"] == CHANGES]
-    intent = ledger.intent((table.name, CHANGES, generation, max(numbers))) if numbers else None
+    intent = ledger.intent((table.name, CHANGES, generation, ledger.last_number(table.name, CHANGES, generation)))
     if intent is not None:
         return intent.inputs
     known = run.plan.definitions.get(table.name)

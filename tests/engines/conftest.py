@@ -21,8 +21,10 @@ ORDERS, INCREMENTS, BLANKS = 1_000, 2, 4 * 1024
 """Orders of the first delivery, deliveries, and blanks behind every order: a driver reads no file of more than 4 MB by itself, so that
 Python on the executors reads this one.
 """
-CLOCKS_AND_RUNS = {"_arrived_at", "_processed_at", "arrived_at", "set_aside_at", "first_seen_at", "run_id"}
-"""What no two loads of the same files have in common: when a file was registered and a row was written, and by which run."""
+CLOCKS_AND_RUNS = {"_file_modified_at", "_arrived_at", "_processed_at", "arrived_at", "set_aside_at", "first_seen_at", "run_id"}
+"""What no two loads of the same files have in common: when a file was put where it lies and registered, and a row was
+written, and by which run.
+"""
 
 PATIENCE_SECONDS = 300
 

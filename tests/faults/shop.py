@@ -220,10 +220,10 @@ def run_when_free(workshop: Workshop, *arguments: str, armed: str = "") -> tuple
     raise AssertionError(said)
 
 
-def run_here_when_free(workshop: Workshop) -> RunResult:
+def run_here_when_free(workshop: Workshop, pipeline: str = "shop") -> RunResult:
     """The same without a JVM of its own."""
     for _ in range(5_000):
-        result = workshop.run_beside_others("shop")
+        result = workshop.run_beside_others(pipeline)
         if result.status is not Status.LEASED:
             return result
     raise AssertionError(result.message)

@@ -3,11 +3,18 @@
 The class adds up what it has seen, so that a row that enters its state twice, or not at all, shows in every later row.
 """
 
+import json
+import signal
+import subprocess
+import sys
+from typing import Any
+
 import pytest
 
 from spark_jobs.lake import failpoints
 from spark_jobs.run.result import Status
-from tests.conftest import Workshop
+from tests.conftest import ROOT, Workshop, weir_environ
+from tests.faults.shop import run_here_when_free, start_weir
 
 pytestmark = pytest.mark.spark
 
@@ -80,3 +87,34 @@ def test_a_query_that_dies_at_every_point_counts_every_row_once(workshop: Worksh
     assert {("write.after", f"late.{TABLE}"), ("write.after", TABLE), ("marker.after", TABLE), ("checkpoint.after", TABLE)} <= points
     assert workshop.rows("feed.gold.counts", "user", "rows") == [("a", 1), ("a", 4), ("a", 5), ("b", 1)]
     assert [line for (line,) in workshop.rows("feed.late.gold.counts", "line")] == [1]
+
+
+def test_a_process_that_is_killed_in_a_native_batch_counts_every_row_once_and_its_state_says_so(workshop: Workshop) -> None:
+    """kill -9, JVM and all, when the rows are written and nobody knows it yet. `weir state` is a process as well."""
+    (workshop.root / ".envs").symlink_to(ROOT / ".envs")
+    workshop.write("conf/pipelines/feed.yml", PIPELINE)
+    workshop.write("conf/hooks/count.py", HOOK)
+    workshop.land("clicks/1.json", click(("a", 0), ("b", 1)))
+    assert workshop.run("feed").exit_code == 0
+    workshop.land("clicks/2.json", click(("a", 2), ("a", 3)))
+
+    killed = start_weir(workshop, "run", "feed", armed=f"write.after:{TABLE}@stream=kill")
+    killed.communicate()
+    workshop.land("clicks/3.json", click(("a", 4)))
+    result = run_here_when_free(workshop, "feed")
+
+    assert killed.returncode == -signal.SIGKILL
+    assert result.status is Status.OK, result.message
+    assert workshop.rows("feed.gold.counts", "user", "rows") == [("a", 1), ("a", 3), ("a", 4), ("b", 1)]
+    state = ask_state(workshop)
+    assert (state["table"], state["operator"], len(state["stores"])) == (TABLE, "transformWithStateInPySparkExec", 1)
+    (store,) = state["stores"]
+    assert (store["store"], store["rows"]) == ("seen", 2)
+    assert [(row["key"]["user"], row["value"]["rows"]) for row in store["first"]] == [("a", 4), ("b", 1)]
+
+
+def ask_state(workshop: Workshop) -> dict[str, Any]:
+    command = [sys.executable, "-m", "spark_jobs.cli", "state", "feed", "counts", "--json"]
+    environ = weir_environ(WEIR_HOME=str(workshop.root), PYTHONPATH=str(ROOT))
+    said: dict[str, Any] = json.loads(subprocess.run(command, env=environ, cwd=workshop.root, check=True, capture_output=True).stdout)
+    return said

@@ -1,7 +1,6 @@
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -49,6 +48,43 @@ def test_a_batch_that_is_begun_again_reads_what_it_began_with(tmp_path: Path) ->
     assert again.open_batch("silver.orders", "stream", 1) is None
     again.write_batch("run 2", batch, AT, 4, COUNTS, Seen())
     assert again.open_batch("silver.orders", "release", 1) is None
+
+
+def test_many_batches_are_asked_as_columns(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path), "shop")
+    ledger = Ledger(lake)
+    for number in range(3):
+        ledger.write_batch("run", ("silver.orders", "stream", 1, number), AT, 10 + number, COUNTS, Seen(AT, None, number))
+    ledger.write_batch("run", ("silver.orders", "reenrich members", 1, 0), AT, 13, COUNTS, Seen())
+    ledger.write_batch("run", ("silver.orders", "stream", 2, 9), AT, 1, COUNTS, Seen())
+
+    for known in (ledger, Ledger(lake)):  # what it has written itself, and what another reads
+        assert known.last_number("silver.orders", "stream", 1) == 2
+        assert known.last_number("silver.orders", "release", 1) == -1
+        assert known.last_version("silver.orders", 1) == 13
+        assert known.sums("silver.orders", 1) == sum([COUNTS] * 4, Counts())
+        assert known.sums("silver.orders", 1, without="reenrich") == sum([COUNTS] * 3, Counts())
+        assert known.sums("silver.lines", 1) == Counts()
+        assert known.seen("silver.orders", 1) == Seen(AT, None, 2)
+        last = known.last_batch("silver.orders", 1)
+        assert last is not None
+        assert (last["step"], last["version"]) == ("reenrich members", 13)
+        assert known.last_batch("silver.lines", 1) is None
+
+
+def test_a_batch_that_was_held_begins_anew_and_is_open_until_then(tmp_path: Path) -> None:
+    ledger = Ledger(Lake(str(tmp_path), "shop"))
+    batch = ("silver.orders", "stream", 1, 0)
+    ledger.begin_batch("run 1", batch, {"rules": "old"})
+
+    ledger.forget_intent(batch)
+    assert ledger.intent(batch) is None
+    assert ledger.open_intents() == {}
+    anew = ledger.begin_batch("run 2", batch, {"rules": "new"})
+
+    assert anew.inputs == {"rules": "new"}
+    assert ledger.intent(batch) == anew == Ledger(ledger.lake).intent(batch)
+    assert list(ledger.open_intents()) == [batch]
 
 
 def test_a_rebuilt_table_has_consumed_what_it_was_rebuilt_from(tmp_path: Path) -> None:
@@ -99,16 +135,16 @@ def test_the_ledger_stays_small_however_many_runs_it_holds(tmp_path: Path, monke
 def test_what_one_table_notes_while_another_loads_the_ledger_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Lake(str(tmp_path), "shop"))
     is_loading, first, second = threading.Event(), ("sink.a", "begin", 1, 0), ("sink.b", "begin", 1, 0)
-    read = ledger.rows
+    read = ledger.read
 
-    def read_slowly(name: str, columns: list[str] | None = None) -> list[dict[str, Any]]:
+    def read_slowly(name: str, columns: list[str] | None = None) -> pa.Table:
         found = read(name, columns)
         if name == "intents" and not is_loading.is_set():
             is_loading.set()
             noting.join(1)  # with the lock it cannot go on before this one has loaded
         return found
 
-    monkeypatch.setattr(ledger, "rows", read_slowly)
+    monkeypatch.setattr(ledger, "read", read_slowly)
     noting = threading.Thread(target=lambda: is_loading.wait() and ledger.begin_batch("run", second, {}))
     noting.start()
     ledger.begin_batch("run", first, {})

@@ -198,8 +198,21 @@ def test_health_is_lost_by_failing_and_by_silence_but_not_by_what_rules_hold() -
     assert not Health("page_views", "", now, Mood.FAILING, changed_at=now).is_well(now, patience)
 
 
+SINKS = """
+  first_views: {from: silver.views, dedup: {on: view_id, within: 1 hour}}
+sinks:
+  first_views: {from: gold.first_views, to: files, format: json, path: first_views, columns: view_id}
+"""
+"""Below the last table of the example: one that is native, and a sink behind it."""
+
+
+def delivered(workshop: Workshop, sink: str) -> list[int]:
+    files = (workshop.root / "exports" / sink / "current").glob("[!_]*.json")
+    return sorted(json.loads(line)["view_id"] for file in files for line in file.read_text(encoding="utf-8").splitlines())
+
+
 def test_scheduled_runs_and_a_stream_follow_one_another_and_lose_and_double_nothing(workshop: Workshop, spark: SparkSession) -> None:
-    workshop.write("conf/pipelines/page_views.yml", PAGE_VIEWS)
+    workshop.write("conf/pipelines/page_views.yml", PAGE_VIEWS.rstrip() + SINKS)
     land(workshop, 1)
     scheduled = workshop.run("page_views")
     results: list[RunResult] = []
@@ -230,16 +243,21 @@ def test_scheduled_runs_and_a_stream_follow_one_another_and_lose_and_double_noth
     assert (results[0].status, results[0].message[:18]) == (Status.OK, "stopped by SIGTERM")
     assert workshop.rows("page_views.silver.views", "view_id") == [(1,), (2,), (3,), (4,), (5,)]
     assert counted(workshop) == 5
+    assert delivered(workshop, "first_views") == [1, 2, 3, 4, 5], "behind a sink as well"
     assert json.loads(heartbeat.read_text())["mood"] == "ended"
     progress = Ledger(Lake(workshop.project.lake, "page_views")).rows("progress")
-    assert {row["table"] for row in progress} == {"bronze.views", "silver.views", "gold.views_per_hour"}
-    assert all(row["lag_seconds"] > 0 and row["seconds"] > 0 for row in progress)
+    assert {row["table"] for row in progress} == {
+        "bronze.views", "silver.views", "gold.views_per_hour", "gold.first_views", "sink.first_views",
+    }  # fmt: skip
+    assert all(row["lag_seconds"] > 0 and row["seconds"] > 0 for row in progress if row["rows"])
     assert {(row["backlog_files"], row["backlog_bytes"]) for row in progress if row["table"] == "bronze.views"} == {(0, 0)}
     status = status_of(workshop.project, "page_views", datetime.now(UTC))
     assert [(table.table, table.state, table.totals.rows_in, table.last_rows) for table in status.tables] == [
         ("bronze.views", "up to date", 5, 1),
         ("silver.views", "up to date", 5, 1),
         ("gold.views_per_hour", "up to date", 5, 1),
+        ("gold.first_views", "up to date", 5, 0),  # the last batch has moved its watermark alone
+        ("sink.first_views", "up to date", 5, 1),
     ]
     assert (status.stream, status.writer, status.last_run and status.last_run["status"]) == (None, None, "ok")
 

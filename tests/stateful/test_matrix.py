@@ -1,23 +1,36 @@
 """Every declared combination of source, trigger, mode and kind of table is run, or refused at check time by a message with the reason.
 
 All sources end in bronze rows of one shape, and every trigger runs the same increments: neither knows what a gold table is. So each kind
-of table is run in each of its modes over one source, and the check, which is a function of the files alone, is asked about all.
+of table is run in each of its modes over one source; the sources that are streams are run by the other triggers, with a table of another
+mode each; and the check, which is a function of the files alone, is asked about all. A socket is run in tests/run/test_streams.py, the
+continuous trigger, which knows relays alone, in tests/examples/test_relays.py.
 To extend an axis: add to DECLARED or TRIGGERS.
 """
 
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from spark_jobs.config.checks import check_folder
 from spark_jobs.config.errors import ConfigError, Problem
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.schema import json_schema
+from spark_jobs.run import stopping
+from spark_jobs.run.always_on import Orders, stream_pipeline
+from spark_jobs.run.health import Health, Pulse
+from spark_jobs.run.result import RunResult
 from spark_jobs.run.trigger import check_trigger, parse_trigger
-from tests.conftest import Workshop
+from tests.conftest import PROFILE, SharedSession, Workshop
+
+if TYPE_CHECKING:
+    from tests.kafka.broker import Broker
 
 DECLARED = {
     **{name: f"{{format: {name}, path: clicks}}" for name in ("json", "csv", "parquet", "text", "avro", "orc", "delta")},
@@ -210,6 +223,53 @@ def test_every_allowed_cell_gives_its_rows(workshop: Workshop) -> None:
 
     assert {name for name, _ in kinds} == set(EXPECTED)
     assert found == {name: sorted(rows, key=repr) for name, rows in EXPECTED.items()}
+
+
+OF_STREAMS = """
+pipeline: matrix
+sources:
+  messages: {{format: kafka, servers: "{servers}", topic: matrix, offsets_per_batch: 2}}
+  rows: {{format: delta, path: partner}}
+  ticks: {{format: rate, rows_per_second: 1}}
+silver:
+  messages: {{from: messages, columns: {{id: bigint, at: timestamp}}, event_time: at}}
+  rows: {{from: rows, columns: {{id: bigint, at: timestamp}}, event_time: at}}
+  ticks: {{from: ticks, columns: {{id: {{type: bigint, from: value}}}}}}
+gold:
+  messages: {{from: silver.messages, window: {{size: 10 minutes}}, measures: {{n: count(*)}}, emit: update}}
+  rows: {{from: silver.rows, dedup: {{on: id, within: 1 hour}}, emit: append}}
+  ticks: {{from: silver.ticks, group_by: id, measures: {{n: count(*)}}, emit: complete}}
+"""
+
+
+@pytest.mark.spark
+def test_streams_give_each_row_once_by_every_other_trigger(workshop: Workshop, kafka: "Broker", monkeypatch: pytest.MonkeyPatch) -> None:
+    """One increment each, in one lake, so that every trigger goes on from where another one was."""
+    kafka.create_topic("matrix")
+    workshop.write("conf/pipelines/matrix.yml", OF_STREAMS.format(servers=kafka.servers))
+    for number, trigger in enumerate(("once", "as-fast-as-possible", "1 second")):
+        ids = [3 * number + i for i in range(3)]
+        at = pa.array([datetime(2026, 3, 1, 10, tzinfo=UTC)] * 3, pa.timestamp("us", "UTC"))
+        kafka.send("matrix", *(json.dumps({"id": i, "at": "2026-03-01T10:00:00Z"}) for i in ids))
+        write_deltalake(str(workshop.landing / "partner"), pa.table({"id": ids, "at": at}), mode="append")
+
+        result = stream_one_increment(workshop, trigger, monkeypatch)
+
+        assert result.exit_code == 0, f"{trigger}: {result.message}"
+        found = {name: [i for (i,) in workshop.rows(f"matrix.silver.{name}", "id")] for name in ("messages", "rows", "ticks")}
+        assert sorted(found["messages"]) == sorted(found["rows"]) == list(range(3 * number + 3)), trigger
+        assert sorted(found["ticks"]) == list(range(len(found["ticks"]))), trigger
+        assert workshop.rows("matrix.gold.messages", "n") == [(3 * number + 3,)], trigger
+        assert sorted(i for (i,) in workshop.rows("matrix.gold.rows", "id")) == list(range(3 * number + 3)), trigger
+        assert sorted(workshop.rows("matrix.gold.ticks", "id", "n")) == [(i, 1) for i in sorted(found["ticks"])], trigger
+
+
+def stream_one_increment(workshop: Workshop, trigger: str, monkeypatch: pytest.MonkeyPatch) -> RunResult:
+    assert workshop.spark is not None
+    done: list[RunResult] = []
+    monkeypatch.setattr(stopping, "asked_by", lambda: "a test" if done else None)
+    orders, pulse = Orders(parse_trigger(trigger), 1, done.append), Pulse(Health("matrix", trigger, datetime.now(UTC)))
+    return stream_pipeline(workshop.project, "matrix", PROFILE, orders, pulse, SharedSession(workshop.spark))
 
 
 def lines(rows: list[tuple[str, str, int]]) -> str:
