@@ -25,11 +25,11 @@ from spark_jobs.run import stopping
 from spark_jobs.run.origin import ORIGIN
 from spark_jobs.session.hosts import DRIVER, SUBMITTED, TYPED_BY, Hosts, hosts_of
 from spark_jobs.session.install import Installation
-from spark_jobs.session.settings import Workload, spark_settings, storage_settings
+from spark_jobs.session.settings import WHERE_THE_STORE_IS, Workload, spark_settings, storage_settings
 
 APPLICATION = re.compile(r"\b(application_\d+_\d+|spark-[0-9a-f]{32}|weir-[\w-]+-driver)\b")
-PASSED_ON = (ORIGIN, "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ALLOW_HTTP")
-"""What the driver gets of this environment. Keys are not among them: whoever may see the cluster's applications would see them."""
+PASSED_ON = (ORIGIN, *WHERE_THE_STORE_IS)
+"""What the driver gets of this environment."""
 LOOK_SECONDS = 0.5
 
 

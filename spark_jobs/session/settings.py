@@ -75,6 +75,10 @@ PER_BATCH = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
 """A query takes these from its checkpoint, as they were at its first run: each batch sets them again."""
 
 
+WHERE_THE_STORE_IS = ("AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ALLOW_HTTP")
+"""What Python elsewhere is told, which reads landed files: never keys, which anybody could see who may see the cluster's applications."""
+
+
 def spark_settings(
     profile: Profile,
     workload: Workload,
@@ -125,7 +129,7 @@ def storage_settings(roots: Sequence[str], environ: Mapping[str, str] = os.envir
         settings |= {"spark.hadoop.fs.s3a.endpoint": endpoint, "spark.hadoop.fs.s3a.path.style.access": "true"}
     if region or endpoint:
         settings["spark.hadoop.fs.s3a.endpoint.region"] = region or "us-east-1"
-    return settings
+    return settings | {f"spark.executorEnv.{name}": environ[name] for name in WHERE_THE_STORE_IS if environ.get(name)}
 
 
 def event_log_folder(logs: Path) -> Path:
