@@ -2,14 +2,17 @@
 
 import json
 import re
+import shutil
 import signal
 import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from spark_jobs.session.pack import VERSION
 from tests.engines.conftest import WEIR, Shop, assert_same_tables, environ_of, start_weir, tables_below
 from tests.engines.yarn import Yarn, yarn
 
@@ -34,6 +37,8 @@ def project(shop: Shop, cluster: Yarn, tmp_path: Path) -> Path:
     for key, value in {"staging": cluster.staging, "environment": cluster.environment, **SIZE}.items():
         text, found = re.subn(rf"^( *){re.escape(key)}: \S+", rf"\g<1>{key}: {value}", text, flags=re.MULTILINE)
         assert found == 1, key
+    python = shutil.which(VERSION) or f"{sys.base_prefix}/bin/{VERSION}"
+    text += "".join(f"  spark.{role}.WEIR_PYTHON: {python}\n" for role in ("executorEnv", "yarn.appMasterEnv"))
     profile.write_text(text, encoding="utf-8")
     for name in (".env", "secrets/connections.yml", "conf/.env"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
