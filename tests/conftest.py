@@ -35,9 +35,7 @@ if TYPE_CHECKING:
     from tests.s3.server import S3Server
 
 ROOT = Path(__file__).resolve().parents[1]
-PROFILE = Profile(
-    master="local[2]", driver_memory="2g", big_load_from_mb=64, parallel_tables=2, landing=None, lake=None, event_log=False, spark={}
-)
+PROFILE = Profile.model_validate({"master": "local[2]", "parallel_tables": 2})
 
 LONGEST_FIRST = ("end_to_end", "faults", "verify", "run", "session", "airflow", "service")
 """Of two processes that take the files in this order, none is left alone with a long one at the end."""

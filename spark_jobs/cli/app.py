@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from spark_jobs import __version__
+from spark_jobs.cli.elsewhere import RunsElsewhere, hand_on
 from spark_jobs.cli.profile import ProfileName
 from spark_jobs.cli.quarantine import quarantine
 from spark_jobs.config.text import plain_lines
@@ -60,6 +61,8 @@ def main() -> None:
         app()
     except SystemExit as ending:
         code = ending.code
+    except RunsElsewhere as elsewhere:
+        code = hand_on(elsewhere, sys.argv[1:])
     except StorageFailed as failed:
         code = fail(f"{failed}; see that the store answers, and that the environment has its address and keys, then try again", 1)
     else:
@@ -362,6 +365,14 @@ def setup(
     from spark_jobs.cli.setup import setup_command
 
     raise typer.Exit(setup_command(jars_only, components))
+
+
+@app.command(epilog="Example: weir pack\n\nExit codes: 0 made, or there already · 1 the jars are missing")
+def pack(as_json: Json = False) -> None:
+    """Put Python packages, Spark and the jars into one archive, for the hosts of a YARN cluster: .envs/environment.tar."""
+    from spark_jobs.cli.pack import pack_command
+
+    raise typer.Exit(pack_command(as_json))
 
 
 def fail(message: str, code: int) -> int:

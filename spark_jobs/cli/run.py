@@ -5,7 +5,9 @@ import sys
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
+from spark_jobs.cli.elsewhere import RunsElsewhere
 from spark_jobs.cli.loading import load_checked
+from spark_jobs.config.checks_profile import check_profile
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project
@@ -20,6 +22,7 @@ from spark_jobs.run.plan import LAYERS
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.run.stopping import say_stopped
 from spark_jobs.run.trigger import AVAILABLE_NOW, Trigger, check_trigger
+from spark_jobs.session.hosts import is_driver_in_cluster
 
 
 def run_command(
@@ -51,10 +54,16 @@ def until_stopped(name: str, run: Callable[[], RunResult]) -> RunResult:
 
 
 def known_profile(project: Project, profile: str | None) -> Profile:
+    """The profile that the command is to use. RunsElsewhere where that has its driver in the cluster, and this is not that driver."""
     name = profile or project.lakehouse.profile
     if name not in project.profiles:
         raise _unknown("conf/profiles", "profile", name, project.profiles)
-    return project.profiles[name]
+    if problems := check_profile(project, name):
+        raise ConfigError(problems)
+    chosen = project.profiles[name]
+    if chosen.deploy == "cluster" and not is_driver_in_cluster():
+        raise RunsElsewhere(project, chosen)
+    return chosen
 
 
 def _known_layer(pipeline: Pipeline, layer: str | None) -> str | None:

@@ -5,7 +5,9 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from spark_jobs.cli.run import known_profile
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.text import plain
 from spark_jobs.lake.layout import Lake
@@ -23,7 +25,7 @@ def state_command(name: str, table: str, key: tuple[str, ...], rows: int, profil
     try:
         project = load_project(only=name)
         gold = _native_table(project, name, table)
-        asked = _asked(key)
+        asked, chosen = _asked(key), known_profile(project, profile)
     except ConfigError as error:
         return fail(str(error), 2)
     lake = Lake(project.lake, name)
@@ -32,7 +34,7 @@ def state_command(name: str, table: str, key: tuple[str, ...], rows: int, profil
         print(f"gold.{gold} has no state yet; `weir run {name}` makes it", file=sys.stderr)
         return 3
     try:
-        found = _read(project, name, gold, lake.checkpoint(f"gold.{gold}", known.generation), asked, rows, profile)
+        found = _read(project, name, gold, lake.checkpoint(f"gold.{gold}", known.generation), asked, rows, chosen)
     except LeaseHeld as held:
         return fail(str(held), 5)
     except ValueError as error:
@@ -43,15 +45,14 @@ def state_command(name: str, table: str, key: tuple[str, ...], rows: int, profil
     return 0
 
 
-def _read(project: Project, name: str, gold: str, checkpoint: str, key: dict[str, str], rows: int, profile: str | None) -> "StateOfTable":
+def _read(project: Project, name: str, gold: str, checkpoint: str, key: dict[str, str], rows: int, profile: Profile) -> "StateOfTable":
     from spark_jobs.run.state import read_state
     from spark_jobs.verify.session import start_session
 
     log_file = project.root / "logs" / name / f"state-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"
-    chosen = project.profiles[profile or project.lakehouse.profile]
     with (
         hold_lease(Lake(project.lake, name).lease(), name, "weir state") as lease,
-        start_session(project, chosen, name, 0, lease.descriptor, log_file) as spark,
+        start_session(project, profile, name, 0, lease.descriptor, log_file) as spark,
     ):
         return read_state(spark, project.pipelines[name], gold, checkpoint, key, rows, project.conf)
 

@@ -8,10 +8,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
+from spark_jobs.cli.elsewhere import RunsElsewhere
 from spark_jobs.cli.endpoint import parse_address, serving
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.run import known_profile, print_result, until_stopped
 from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.loading import Project
 from spark_jobs.config.names import parse_duration
 from spark_jobs.config.text import plain
 from spark_jobs.operations.metrics import prometheus_text, samples_of
@@ -53,14 +56,23 @@ def stream_command(
                 print(plain(f"{name}: {result.status.value}: {result.message} in {result.seconds:.1f} s"), file=sys.stderr, flush=True)
                 export(lambda: samples_of(status_of(project, name, datetime.now(UTC))))
 
+            chosen = _driver_here(project, profile)
             print(f"{name}: streaming, {wanted}; Ctrl-C or SIGTERM ends it after the batch at work", file=sys.stderr, flush=True)
-            return stream_pipeline(project, name, known_profile(project, profile), Orders(wanted, give_up_after, tell), pulse)
+            return stream_pipeline(project, name, chosen, Orders(wanted, give_up_after, tell), pulse)
 
     result = until_stopped(name, run)
     if result.status is Status.STOPPED and trigger.strip() not in (AVAILABLE_NOW, ONCE):  # before its first increment
         result = replace(result, status=Status.OK)
     print_result(result, as_json)
     return result.exit_code
+
+
+def _driver_here(project: Project, profile: str | None) -> Profile:
+    try:
+        return known_profile(project, profile)
+    except RunsElsewhere as elsewhere:
+        said = "a stream has its driver where it is started, and this profile has it in the cluster; choose one with deploy: client"
+        raise _wrong("profile", profile or project.lakehouse.profile, said) from elsewhere
 
 
 def _known_trigger(text: str) -> Trigger:

@@ -4,9 +4,10 @@ import json
 import os
 import sys
 
+from spark_jobs.cli.run import known_profile
 from spark_jobs.config.checks import check_pipeline
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
-from spark_jobs.config.loading import Project, load_project
+from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.loading import load_project
 from spark_jobs.config.text import plain, plain_lines
 from spark_jobs.verify.pipeline import verify_pipeline
 from spark_jobs.verify.result import Difference, Kind, Outcome, TableCheck, Verification
@@ -20,7 +21,7 @@ def verify_command(name: str, select: tuple[str, ...], rows: int, profile: str |
         problems = check_pipeline(project.pipelines[name], project.conf, project.rules[name])
         if problems:
             raise ConfigError(problems)
-        found = verify_pipeline(project, name, project.profiles[_known_profile(project, profile)], select, rows, tell=_tell)
+        found = verify_pipeline(project, name, known_profile(project, profile), select, rows, tell=_tell)
     except ConfigError as error:
         found = Verification(name, Outcome.CONFIG_ERROR, str(error))
     except KeyboardInterrupt:
@@ -28,14 +29,6 @@ def verify_command(name: str, select: tuple[str, ...], rows: int, profile: str |
         os._exit(130)  # the JVM ends with this process
     _print(found, as_json)
     return found.exit_code
-
-
-def _known_profile(project: Project, profile: str | None) -> str:
-    name = profile or project.lakehouse.profile
-    if name not in project.profiles:
-        why = f"there is no profile {name!r}"
-        raise ConfigError([Problem("conf/profiles", 1, "--profile", name, why, did_you_mean(name, project.profiles))])
-    return name
 
 
 def _tell(check: TableCheck) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from spark_jobs.config.checks_expectations import check_expectations
 from spark_jobs.config.checks_gold import check_gold
 from spark_jobs.config.checks_others import check_between, is_unloaded, tables_of_others
+from spark_jobs.config.checks_profile import check_profile
 from spark_jobs.config.checks_relays import check_relays
 from spark_jobs.config.checks_roots import check_roots
 from spark_jobs.config.checks_silver import check_dimension, check_silver
@@ -26,7 +27,7 @@ from spark_jobs.config.rule_files import PipelineRules
 
 def check_project(project: Project) -> list[Problem]:
     """Every problem of a loaded project, by file and line."""
-    problems = check_roots(project)
+    problems = check_roots(project) + check_profile(project, project.lakehouse.profile)
     for pipeline in project.pipelines.values():
         problems += check_pipeline(pipeline, project.conf, project.rules[pipeline.name], project.pipelines)
     between = [*check_between(project.pipelines, project.conf), *check_places(project.pipelines, project.conf)]

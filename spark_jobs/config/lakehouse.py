@@ -1,8 +1,8 @@
 """Where the lake is and how Spark runs: the models of conf/lakehouse.yml and conf/profiles/*.yml."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from spark_jobs.config.cron import Cron
 from spark_jobs.config.names import Duration, Name, shorten
@@ -15,6 +15,15 @@ REFUSED_SETTINGS = {
     "spark.eventlog.dir": "write it as event_log: in the profile; logs are in logs/spark-events",
     "spark.driver.memory": "write it as driver_memory: in the profile",
     "spark.authenticate.secret": "it would stand on a command line; put it into spark-defaults.conf of the folder SPARK_CONF_DIR",
+    "spark.submit.deploymode": "write it as deploy: in the profile",
+    "spark.kubernetes.container.image": "write it as image: in the profile",
+    "spark.archives": "Weir ships the environment and the project itself",
+    "spark.yarn.dist.archives": "Weir ships the environment and the project by it",
+    "spark.yarn.stagingdir": "write it as staging: in the profile",
+    "spark.hadoop.fs.defaultfs": "Weir sets it: paths are those of this machine, for Spark as for Python",
+    "spark.pyspark.": "Weir sets it: Python is that of the environment or of the image",
+    "spark.yarn.jars": "Weir sets it: Spark's jars are in the environment",
+    "spark.yarn.archive": "Weir sets it: Spark's jars are in the environment",
     "spark.submit.pyfiles": "python tables are read from conf/",
     "spark.jars.packages": "jars are fetched once at set-up and checked by their hashes, never at the start of a run",
     "spark.jars.repositories": "jars are fetched once at set-up and checked by their hashes, never at the start of a run",
@@ -37,11 +46,15 @@ REFUSED_SETTINGS = {
 }
 
 
+SECRET_FILES = ("spark.authenticate.secret.file", "spark.authenticate.secret.driver.file", "spark.authenticate.secret.executor.file")
+"""Where a secret is, not what it is."""
+
+
 def check_setting_name(value: str) -> str:
     if not value.startswith("spark."):
         raise ValueError(f"{shorten(value)} is not a Spark setting; names start with 'spark.', as in spark.executor.memory")
     for part, reason in REFUSED_SETTINGS.items():
-        if part in value.lower():
+        if part in value.lower() and value not in SECRET_FILES:
             raise ValueError(f"{shorten(value)} may not be set: {reason}; remove it")
     return value
 
@@ -83,9 +96,25 @@ class Lakehouse(Strict):
 
 
 class Profile(Strict):
-    """Where Spark runs, how big it is, and settings on top of Weir's."""
+    """Where Spark runs, how big it is, what is shipped there, and settings on top of Weir's."""
 
     master: str = Field(pattern=MASTER, description="local[*], local[2], spark://host:7077, yarn or k8s://...")
+    deploy: Literal["client", "cluster"] = Field(
+        "client", description="where the driver runs: client (in the command itself) or cluster (yarn and k8s:// alone)"
+    )
+    staging: str | None = Field(
+        None,
+        validate_default=True,
+        pattern=r"^[a-z0-9]+://.+$",
+        description="yarn: where Spark puts what it ships, as in hdfs:///user/weir",
+    )
+    environment: str | None = Field(
+        None, min_length=1, description="yarn: where the archive of `weir pack` was put, as in hdfs:///apps/weir/environment.tar"
+    )
+    image: str | None = Field(None, min_length=1, validate_default=True, description="k8s://: the image of drivers and executors")
+    shared_folders: bool = Field(
+        False, description="deploy: cluster: folders of this machine (landing, lake, exports) are at the same paths there, and locks hold"
+    )
     driver_memory: str = Field("2g", pattern=r"^[1-9]\d{0,5}[mg]$", description="memory of the driver, as in 2g or 1500m")
     big_load_from_mb: int = Field(64, ge=0, le=1_000_000, description="runs with more new bytes than this take the big-load settings")
     parallel_tables: int = Field(3, ge=1, le=16, description="tables of a run that work at the same time")
@@ -93,3 +122,63 @@ class Profile(Strict):
     lake: str | None = Field(None, min_length=1, description="another root of the tables than that of conf/lakehouse.yml")
     event_log: bool = Field(False, description="keep Spark's event log in logs/spark-events; `weir history` shows it")
     spark: dict[SettingName, Setting] = Field(default_factory=dict, description="further Spark settings, which win over Weir's")
+
+    @property
+    def is_local(self) -> bool:
+        return self.master.startswith("local")
+
+    @property
+    def is_yarn(self) -> bool:
+        return self.master == "yarn"
+
+    @property
+    def is_kubernetes(self) -> bool:
+        return self.master.startswith("k8s://")
+
+    @field_validator("deploy")
+    @classmethod
+    def _check_deploy(cls, deploy: str, found: ValidationInfo) -> str:
+        master = found.data.get("master", "")
+        if deploy == "cluster" and master.startswith("local"):
+            raise ValueError("a local master has no cluster to run the driver in; write client, or another master: yarn, k8s://...")
+        if deploy == "cluster" and master.startswith("spark://"):
+            raise ValueError("Spark runs no Python drivers inside a standalone cluster; write client, or another master: yarn or k8s://...")
+        return deploy
+
+    @field_validator("staging")
+    @classmethod
+    def _check_staging(cls, staging: str | None, found: ValidationInfo) -> str | None:
+        is_yarn = found.data.get("master") == "yarn"
+        if is_yarn and staging is None:
+            raise ValueError("yarn needs a staging folder that all its hosts reach; write its URI, as in hdfs:///user/weir")
+        if staging is not None and not is_yarn:
+            raise ValueError("only yarn has a staging folder; remove it")
+        return staging
+
+    @field_validator("environment")
+    @classmethod
+    def _check_environment(cls, environment: str | None, found: ValidationInfo) -> str | None:
+        if environment is not None and found.data.get("master") != "yarn":
+            raise ValueError("only yarn takes an archive of the environment; remove it: k8s:// has an image, other hosts this project")
+        if environment is not None and not environment.endswith(".tar"):
+            raise ValueError(f"{shorten(environment)} is not what `weir pack` makes; write the place of environment.tar")
+        return environment
+
+    @field_validator("image")
+    @classmethod
+    def _check_image(cls, image: str | None, found: ValidationInfo) -> str | None:
+        is_kubernetes = found.data.get("master", "").startswith("k8s://")
+        if is_kubernetes and image is None:
+            raise ValueError("k8s:// needs an image; write the one that docker/Dockerfile makes as target kubernetes")
+        if image is not None and not is_kubernetes:
+            raise ValueError("only k8s:// takes an image; remove it")
+        return image
+
+    @field_validator("event_log")
+    @classmethod
+    def _check_event_log(cls, event_log: bool, found: ValidationInfo) -> bool:
+        if event_log and found.data.get("deploy") == "cluster":
+            raise ValueError(
+                "a driver in the cluster has no logs/spark-events; write false, and set up the cluster's own history server for it"
+            )
+        return event_log

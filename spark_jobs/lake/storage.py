@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,6 +55,19 @@ def read_bytes(file: str) -> bytes:
     return content
 
 
+def write_bytes(file: str, content: bytes) -> None:
+    """Whole or not at all."""
+    if is_remote(file):
+        store, key = locate(file)
+        with telling(file):
+            _obstore().put(store, key, content)
+        return
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(f"{file}.{os.getpid()}")
+    scratch.write_bytes(content)
+    scratch.replace(file)
+
+
 def read_text(file: str) -> str:
     return read_bytes(file).decode()
 
@@ -89,11 +102,17 @@ def names_in(folder: str) -> list[str]:
 
 
 def objects_below(folder: str) -> dict[str, Object]:
-    """All objects below a folder of a store, by their paths from there."""
+    """All objects below a folder of a store, by their paths from there.
+
+    Hadoop puts an empty object in the place of each folder it makes. Those of folders that hold something are left out; the others
+    cannot be told from empty files, nor removed by object_store.
+    """
     store, key = locate(folder)
     with telling(folder):
         pages = list(_obstore().list(store, f"{key}/"))
-    return {item["path"].removeprefix(f"{key}/"): _object_of(item) for page in pages for item in page}
+    found = {item["path"].removeprefix(f"{key}/"): _object_of(item) for page in pages for item in page if item["path"] != key}
+    parents = {str(parent) for path in found for parent in PurePosixPath(path).parents}
+    return {path: item for path, item in found.items() if path not in parents}
 
 
 def first_below(folder: str) -> list[str]:
@@ -105,9 +124,9 @@ def first_below(folder: str) -> list[str]:
 
 
 def files_below(folder: str) -> set[str]:
-    """The paths, from the folder, of all files below it."""
+    """The paths, from the folder, of all files below it; of a store those with something in them."""
     if is_remote(folder):
-        return set(objects_below(folder))
+        return {path for path, item in objects_below(folder).items() if item.size}
     return {os.path.relpath(os.path.join(parent, name), folder) for parent, _, names in os.walk(folder) for name in names}
 
 

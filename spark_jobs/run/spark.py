@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.run import stopping
 from spark_jobs.run.order import RunOrder
 from spark_jobs.session.archive import RECORD
+from spark_jobs.session.hosts import hosts_of
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings, storage_settings
 from spark_jobs.session.start import spark_session
@@ -36,18 +37,20 @@ def session_for(order: RunOrder, workload: Workload) -> Iterator[SparkSession]:
     more_jars = installed.component_jars(order.plan.pipeline.components | order.project.components)
     stopping.begin_work()
     stopping.check()
-    settings = spark_settings(
-        order.profile,
-        workload,
-        os.cpu_count() or 1,
-        installed.jars,
-        installed.archive,
-        order.project.conf / "log4j2.properties",
-        order.log_file,
-        os.environ.get(RECORD),
-        more_jars,
-        storage_settings(order.project.roots),
-    )
     name, lease = f"weir {order.plan.pipeline.name} {order.run_id}", order.lease.descriptor
-    with spark_session(name, settings, installed.java(), order.log_file, lease) as spark:
-        yield spark
+    with hosts_of(order.profile, installed, order.project.root) as hosts:
+        settings = spark_settings(
+            order.profile,
+            workload,
+            os.cpu_count() or 1,
+            installed.jars,
+            installed.archive,
+            order.project.conf / "log4j2.properties",
+            order.log_file,
+            os.environ.get(RECORD),
+            more_jars,
+            storage_settings(order.project.roots),
+            hosts,
+        )
+        with spark_session(name, settings, installed.java(), order.log_file, lease) as spark:
+            yield spark

@@ -90,7 +90,7 @@ def fetch_jars(folder: Path, java: Java, say: Callable[[str], None], components:
         path.parent.mkdir(parents=True, exist_ok=True)
         say(f"fetching {jar.name}")
     if missing:
-        _fetch(missing, folder, java)
+        fetch(missing, folder, java)
     for path, jar in wanted.items():
         verify_jar(path, jar.sha256)
     return list(wanted)
@@ -105,7 +105,7 @@ def verify_jar(path: Path, expected: str) -> None:
         raise JarMismatch(path, expected, actual)
 
 
-def _fetch(jars: Mapping[Path, Jar], folder: Path, java: Java) -> None:
+def fetch(jars: Mapping[Path, Jar], folder: Path, java: Java) -> None:
     """All by one call. Into a folder of its own first: a half-written jar never stands under its final name."""
     with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as scratch:
         order = Path(scratch, "ivy.xml")

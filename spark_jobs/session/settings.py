@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.session.hosts import Hosts
 
 
 class Workload(StrEnum):
@@ -36,6 +37,8 @@ ALWAYS = {
     # A batch that a crash cut is done again from the versions it began with, however long ago that was.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    # A path is one of this machine's, or of a folder that hosts share, for Spark as for Python, whatever HADOOP_CONF_DIR says.
+    "spark.hadoop.fs.defaultFS": "file:///",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
@@ -83,9 +86,10 @@ def spark_settings(
     record: str | None = None,
     more_jars: Sequence[Path] = (),
     storage: Mapping[str, str] | None = None,
+    hosts: Hosts | None = None,
 ) -> dict[str, str]:
     """The settings of one run; those of the profile win. `more_jars` are for what the pipeline needs beside Delta: Spark ships them to
-    the executors by itself; `storage` are the settings of where the lake and the landing zone are.
+    the executors by itself; `storage` are the settings of where the lake and the landing zone are, `hosts` what executors elsewhere find.
     """
     small = workload is not Workload.BIG
     jvm = [*JVM[workload], f"-Dlog4j2.configurationFile={log4j}", f"-Dweir.log={log_file}", "-Duser.timezone=UTC"]
@@ -96,7 +100,7 @@ def spark_settings(
         jvm += [f"-XX:SharedArchiveFile={archive}"]
     settings = {
         **ALWAYS,
-        **(LOCAL if profile.master.startswith("local") else _executors(small, jars, log4j)),
+        **(LOCAL if profile.is_local else _executors(workload, hosts) if hosts else {}),
         **(SMALL if small else {**BIG, "spark.sql.shuffle.partitions": str(cores)}),
         **(storage or {}),
         "spark.master": profile.master,
@@ -131,7 +135,9 @@ def event_log_folder(logs: Path) -> Path:
     return folder
 
 
-def _executors(small: bool, jars: Path, log4j: Path) -> dict[str, str]:
-    """Executors elsewhere have this project at the same path. Their log, without values of rows, stands in their folder."""
-    jvm = [*(SMALL_JVM if small else BIG_JVM), "-Duser.timezone=UTC", f"-Dlog4j2.configurationFile={log4j}", "-Dweir.log=executor.log"]
-    return {"spark.executor.extraClassPath": f"{jars}/*", "spark.executor.extraJavaOptions": " ".join(f'"{option}"' for option in jvm)}
+def _executors(workload: Workload, hosts: Hosts) -> dict[str, str]:
+    """Their log, without values of rows, stands in their folder or where the cluster collects it."""
+    jvm = [*JVM[workload], "-Duser.timezone=UTC", f"-Dlog4j2.configurationFile={hosts.log4j}"]
+    jvm += [f"-Dweir.log={hosts.log}"]
+    options = " ".join(f'"{option}"' for option in jvm)
+    return {**hosts.settings, "spark.executor.extraClassPath": f"{hosts.jars}/*", "spark.executor.extraJavaOptions": options}

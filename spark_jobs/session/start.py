@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,10 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from spark_jobs.session.hosts import is_driver_in_cluster
 from spark_jobs.session.java import Java
+
+OF_THE_RUN = ("spark.sql.", "spark.databricks.", "spark.buffer.")
 
 
 class ClusterUnreachable(Exception):
@@ -28,10 +31,17 @@ class ClusterUnreachable(Exception):
 
 @contextmanager
 def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Path, lease: int | None = None) -> Iterator[SparkSession]:
-    """A session whose JVM writes to the log file and inherits the lease's descriptor: while the JVM lives, the lease is held."""
+    """A session whose JVM writes to the log file and inherits the lease's descriptor: while the JVM lives, the lease is held.
+
+    A driver inside a cluster has its JVM, and one session for as long as it lives (cli/driver.py).
+    """
+    if is_driver_in_cluster():
+        yield SparkSession(driver_context(name, settings))
+        return
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it says of a JVM that is gone is raised as well
     os.environ["JAVA_HOME"] = str(java.home)
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = settings.get("spark.pyspark.python", sys.executable)  # that of the executors
     conf = SparkConf(loadDefaults=False).setAppName(name).setAll(list(settings.items()))
     log_file.parent.mkdir(parents=True, exist_ok=True)
     with open(log_file, "ab") as log:
@@ -46,6 +56,14 @@ def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Pat
     finally:
         _stop_context(context)
         _end_jvm(gateway)
+
+
+def driver_context(name: str, settings: Mapping[str, str]) -> SparkContext:
+    """The one context of a driver inside a cluster. What its JVM and executors were started with stays; the rest is for this run to say."""
+    SparkContext._ensure_initialized()  # connects to the JVM, whose properties are the settings so far
+    conf = SparkConf().setAppName(name).setAll([(key, value) for key, value in settings.items() if key.startswith(OF_THE_RUN)])
+    with _own_interrupt():
+        return SparkContext.getOrCreate(conf)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.session.hosts import hosts_of
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings, storage_settings
 from spark_jobs.session.start import spark_session
@@ -26,8 +27,9 @@ def start_session(
     workload = Workload.BIG if size > profile.big_load_from_mb * MEGABYTE else Workload.SMALL
     log4j, cores = project.conf / "log4j2.properties", os.cpu_count() or 1
     storage, more_jars = storage_settings(project.roots), installed.component_jars(project.components)
-    settings = spark_settings(
-        profile, workload, cores, installed.jars, installed.archive, log4j, log_file, more_jars=more_jars, storage=storage
-    )
-    with spark_session(f"weir verify {pipeline}", settings, installed.java(), log_file, lease) as spark:
-        yield spark
+    with hosts_of(profile, installed, project.root) as hosts:
+        settings = spark_settings(
+            profile, workload, cores, installed.jars, installed.archive, log4j, log_file, more_jars=more_jars, storage=storage, hosts=hosts
+        )
+        with spark_session(f"weir verify {pipeline}", settings, installed.java(), log_file, lease) as spark:
+            yield spark

@@ -689,6 +689,19 @@ def test_a_profile_that_is_not_there_is_refused(workspace: Workspace) -> None:
     workspace.assert_refused("profile: locl", "locl", "no profile 'locl'", "did you mean 'local'?", "conf/lakehouse.yml")
 
 
+def test_a_driver_in_the_cluster_is_refused_a_folder_of_this_machine(workspace: Workspace) -> None:
+    profile = "master: yarn\nstaging: hdfs:///user/weir\ndeploy: cluster\n"
+    workspace.write("conf/profiles/local.yml", profile)
+
+    found = [problem for problem in workspace.problems() if problem.where == "deploy"]
+
+    assert [(problem.file, problem.line) for problem in found] == [("conf/profiles/local.yml", 3)] * 2
+    assert "cannot reach the lake" in found[0].message
+    assert "shared_folders: true" in found[0].hint
+    workspace.write("conf/profiles/local.yml", f"{profile}shared_folders: true\n")
+    assert workspace.problems() == []
+
+
 def test_a_lake_inside_the_landing_zone_is_refused(workspace: Workspace) -> None:
     workspace.replace("lake: lake", "lake: landing/lake", "conf/lakehouse.yml")
 

@@ -232,6 +232,9 @@ def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
         ("spark.sql.files.ignoreCorruptFiles: true", "lost in silence"),
         ("spark.databricks.delta.retentionDurationCheck.enabled: false", "VACUUM could delete files"),
         ("spark.master: yarn", "write it as master:"),
+        ("spark.authenticate.secret: hush", "it would stand on a command line"),
+        ("spark.submit.deployMode: cluster", "write it as deploy:"),
+        ("spark.hadoop.fs.defaultFS: hdfs:///", "paths are those of this machine"),
         ("executor.memory: 1g", "is not a Spark setting"),
         ("spark.x: [1]", "is not a value of a setting"),
     ],
@@ -260,6 +263,35 @@ def test_a_profile_is_strict(workspace: Workspace, line: str, message: str) -> N
     problem = workspace.problem()
 
     assert (problem.line, message in problem.message) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("master: local[2]\ndeploy: cluster\n", 2, "a local master has no cluster"),
+        ("master: spark://host:7077\ndeploy: cluster\n", 2, "Spark runs no Python drivers inside a standalone cluster"),
+        ("master: yarn\n", 1, "yarn needs a staging folder"),
+        ("master: yarn\nstaging: /user/weir\n", 2, "right form"),
+        ("master: spark://host:7077\nstaging: hdfs:///user/weir\n", 2, "only yarn has a staging folder"),
+        ("master: yarn\nstaging: hdfs:///user/weir\nenvironment: hdfs:///weir.zip\n", 3, "is not what `weir pack` makes"),
+        ("master: local[2]\nenvironment: hdfs:///environment.tar\n", 2, "only yarn takes an archive"),
+        ("master: k8s://https://host\n", 1, "k8s:// needs an image"),
+        ("master: local[2]\nimage: weir:1\n", 2, "only k8s:// takes an image"),
+        ("master: k8s://https://host\nimage: weir:1\ndeploy: cluster\nevent_log: true\n", 4, "has no logs/spark-events"),
+    ],
+)
+def test_a_profile_that_no_engine_can_do_is_refused(workspace: Workspace, text: str, line: int, message: str) -> None:
+    workspace.write("conf/profiles/local.yml", text)
+
+    problem = workspace.problem()
+
+    assert (problem.file, problem.line, message in problem.message) == ("conf/profiles/local.yml", line, True)
+
+
+def test_a_profile_may_name_the_file_of_a_secret(workspace: Workspace) -> None:
+    workspace.write("conf/profiles/local.yml", "master: local[2]\nspark: {spark.authenticate.secret.file: /run/secrets/spark}\n")
+
+    assert workspace.problems() == []
 
 
 def test_loading_imports_no_engine_and_no_sql_parser() -> None:

@@ -57,7 +57,7 @@ def test_a_worker_that_is_killed_in_mid_run_changes_no_row_and_tells_nobody_the_
         exit_code, said = run.end()
 
     assert exit_code == 0, said
-    assert_same_tables(tables_below(str(project / "lake"), "retail"), shop.tables)
+    assert_same_tables(tables_below(str(project / "lake"), "retail"), shop.tables("retail"))
     assert [len(sorted((project / name).glob("app-*/*/stderr"))) for name in ("worker-1", "worker-2")] == [1, 1]
     [log] = (project / "logs" / "retail").iterdir()
     assert "Lost executor" in log.read_text(encoding="utf-8")

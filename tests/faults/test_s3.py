@@ -86,7 +86,7 @@ def test_tables_are_those_of_a_disk_whatever_is_killed(
     assert maintain_pipeline(project, "shop").status is Status.OK
     assert verify_pipeline(project, "shop", PROFILE, start=lambda: start(None, {})).exit_code == 0  # type: ignore[arg-type]
     assert rebuild_tables(project, "shop", PROFILE, ["silver.lines"], start=start).exit_code == 0
-    assert storage.names_in(f"{project.lake}/shop/_weir/rebuild") == []
+    assert storage.files_below(Lake(project.lake, "shop").stage) == set()
     shop.assert_converged(shop_on_s3, expected)
     written = [file for folder in ("logs", "reports") for file in (shop_on_s3.root / folder).rglob("*") if file.is_file()]
     assert written

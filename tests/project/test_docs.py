@@ -19,6 +19,7 @@ from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
 from spark_jobs.config.checks import check_folder
 from spark_jobs.config.document import read_document
+from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.model import Model
 from spark_jobs.gold.late import LATE_DDL
 from spark_jobs.lake.ledger import SCHEMAS
@@ -73,7 +74,7 @@ RULE_SECTIONS: dict[str, type[BaseModel]] = {
 SECTIONS_OF = [(REFERENCE, title, model) for title, model in SECTIONS.items()]
 SECTIONS_OF += [(RULES_PAGE, title, model) for title, model in RULE_SECTIONS.items()]
 # Errors of the sample's answers, and those that reach nobody: they become problems of a ConfigError.
-UNSEEN_ERRORS = {"NotInsertable", "ConflictError", "MisfitError", "SqlError"}
+UNSEEN_ERRORS = {"NotInsertable", "ConflictError", "MisfitError", "SqlError", "RunsElsewhere"}
 
 
 def test_every_model_of_a_file_has_a_section() -> None:
@@ -206,6 +207,13 @@ def test_every_exit_code_and_command_is_listed() -> None:
 
     assert [f"| {code} | `{status}` |" for status, code in EXIT_CODES.items() if f"| {code} | `{status}` |" not in page] == []
     assert [name for name in commands if f"`weir {name}" not in page] == []
+
+
+def test_every_key_of_a_profile_is_explained() -> None:
+    page = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
+
+    keys = re.findall(r"^\| (`[^|]+`) \|", page.partition("## Keys of a profile")[2].partition("\n## ")[0], re.MULTILINE)
+    assert re.findall(r"\w+", " ".join(keys)) == list(Profile.model_fields)
 
 
 def test_every_error_has_an_entry_in_the_runbook() -> None:

@@ -1,0 +1,38 @@
+"""Commands whose driver runs inside a cluster: any that takes a profile with `deploy: cluster` is handed on as it was typed."""
+
+import sys
+
+from spark_jobs.config import Project
+from spark_jobs.config.lakehouse import Profile
+from spark_jobs.run import stopping
+
+
+class RunsElsewhere(BaseException):
+    """The command is to be run by a driver in the cluster. Not an error: no handler of errors is to stop it."""
+
+    def __init__(self, project: Project, profile: Profile) -> None:
+        self.project, self.profile = project, profile
+
+
+def hand_on(elsewhere: RunsElsewhere, arguments: list[str]) -> int:
+    """Print what the driver has printed, make the reports that it could not leave here, and end as it did."""
+    from spark_jobs.cli.app import fail
+    from spark_jobs.report.write import write_report
+    from spark_jobs.run.submit import DriverLost, submit
+    from spark_jobs.session.install import NotInstalled
+    from spark_jobs.session.java import JavaMissing
+
+    project = elsewhere.project
+    [pipeline] = project.pipelines
+    with stopping.listening():
+        try:
+            result = submit(project, pipeline, elsewhere.profile, arguments, lambda line: print(line, file=sys.stderr, flush=True))
+        except (DriverLost, JavaMissing, NotInstalled) as error:
+            return fail(str(error), 1)
+        except KeyboardInterrupt:
+            return fail(stopping.say_stopped(str(stopping.asked_by())), 6)
+    sys.stderr.write(result.stderr)
+    sys.stdout.write(result.stdout)
+    for run_id in result.runs if project.lakehouse.keep_reports else ():
+        write_report(project, pipeline, run_id)
+    return result.exit_code
