@@ -6,24 +6,37 @@ objects are made only of the few rows that are wanted.
 
 from collections.abc import Mapping
 from functools import reduce
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+FEW = 50
+"""Rows that are kept as they were added: more of them are made columns."""
+
 
 class KnownRows:
+    """Tables at work at the same time add to it and ask it."""
+
     def __init__(self, read: pa.Table, schema: pa.Schema) -> None:
-        self._read, self._schema = read, schema
+        self._columns, self._schema, self._lock = read, schema, Lock()
         self._new: list[dict[str, Any]] = []
 
     def add(self, row: Mapping[str, Any]) -> None:
-        self._new.append(dict(row))
+        with self._lock:
+            self._new.append(dict(row))
+            if len(self._new) > FEW:
+                self._columns, self._new = _together(self._columns, self._made(self._new)), []
 
     def where(self, **values: object) -> pa.Table:
         """The rows with these values, those that were added last."""
-        new = pa.Table.from_pylist(list(self._new), schema=self._schema)  # other tables' threads add to it meanwhile
-        return pa.concat_tables([_where(rows, values) for rows in (self._read, new)], promote_options="default")
+        with self._lock:
+            columns, new = self._columns, self._made(self._new)
+        return _together(_where(columns, values), _where(new, values))
+
+    def _made(self, rows: list[dict[str, Any]]) -> pa.Table:
+        return pa.Table.from_pylist(rows, schema=self._schema)
 
 
 def newest_per_table(rows: pa.Table, time: str) -> list[dict[str, Any]]:
@@ -41,6 +54,11 @@ def greatest(rows: pa.Table, column: str) -> Any:
 
 def total(rows: pa.Table, column: str) -> int:
     return int(pc.sum(rows[column]).as_py() or 0) if column in rows.column_names else 0
+
+
+def _together(*tables: pa.Table) -> pa.Table:
+    """A ledger of an earlier version lacks columns that came later."""
+    return pa.concat_tables(tables, promote_options="default")
 
 
 def _where(rows: pa.Table, values: Mapping[str, object]) -> pa.Table:

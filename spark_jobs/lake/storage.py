@@ -130,6 +130,11 @@ def files_below(folder: str) -> set[str]:
     return {os.path.relpath(os.path.join(parent, name), folder) for parent, _, names in os.walk(folder) for name in names}
 
 
+def is_folder(place: str) -> bool:
+    """Whether there is such a folder; on a store, whether there is anything in it."""
+    return bool(files_below(place)) if is_remote(place) else os.path.isdir(place)
+
+
 def remove(place: str) -> None:
     """A file, or a folder with all that is below it; nothing where there is neither."""
     if is_remote(place):

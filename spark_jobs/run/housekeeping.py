@@ -15,12 +15,12 @@ def old_checkpoints(plan: Plan) -> list[str]:
         folder, live = f"{plan.lake.checkpoints}/{table}", plan.lake.checkpoint(table, plan.generation(table))
         generations = [name for name in storage.names_in(folder) if name.startswith("g") and name[1:].isdecimal()]
         found += [f"{folder}/{name}" for name in generations if f"{folder}/{name}" != live]
-    return sorted(place for place in found if storage.files_below(place))
+    return sorted(place for place in found if storage.is_folder(place))
 
 
 def rebuilt_beside(plan: Plan) -> list[str]:
     """What a rebuild that was cut before it replaced anything has built: the next one starts over."""
-    return [plan.lake.stage] if storage.files_below(plan.lake.stage) else []
+    return [plan.lake.stage] if storage.is_folder(plan.lake.stage) else []
 
 
 def old_logs(project: Project, pipeline: str, now: datetime) -> list[str]:

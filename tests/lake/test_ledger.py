@@ -8,6 +8,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from spark_jobs.lake import ledger as ledger_module
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.known_rows import FEW, KnownRows
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import SWAPPING, Definition, Ledger
 from spark_jobs.lake.seen import Seen
@@ -70,6 +71,16 @@ def test_many_batches_are_asked_as_columns(tmp_path: Path) -> None:
         assert last is not None
         assert (last["step"], last["version"]) == ("reenrich members", 13)
         assert known.last_batch("silver.lines", 1) is None
+
+
+def test_a_run_of_many_batches_knows_them_all(tmp_path: Path) -> None:
+    schema = ledger_module.SCHEMAS["intents"]
+    known = KnownRows(pa.schema([field for field in schema if field.name != "inputs"]).empty_table(), schema)
+    for number in range(2 * FEW + 10):
+        known.add({"table": "silver.orders", "batch": number, "inputs": "{}"})
+
+    assert known.where(table="silver.orders")["batch"].to_pylist() == list(range(2 * FEW + 10))
+    assert [known.where(batch=number)["inputs"].to_pylist() for number in (0, FEW, 2 * FEW + 9)] == [["{}"]] * 3
 
 
 def test_a_batch_that_was_held_begins_anew_and_is_open_until_then(tmp_path: Path) -> None:
