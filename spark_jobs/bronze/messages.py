@@ -5,6 +5,7 @@ A record is the value's JSON object with the message's own fields before its own
 a value has _tombstone. A value that is no such object is kept as _value (or, where it is no text, as _bytes in base64), with a problem.
 """
 
+import hashlib
 import io
 import json
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from spark_jobs.bronze.objects import as_text
 from spark_jobs.config.sources import KafkaSource
 
 MOST_BYTES = 2**31 - 1
+PARTITIONS_AT_HAND = 32
 CONFLUENT_HEADER = 5
 """A magic byte 0 and the four bytes of the schema's number."""
 NOT_AN_OBJECT, NOT_TEXT, NOT_AVRO = (
@@ -36,11 +38,19 @@ def message_rows(messages: DataFrame, source: KafkaSource, schema: dict[str, Any
     return decoded.select(
         F.concat(_own_fields(), body).alias("record"),
         "_file",
-        F.substring(F.sha2(F.col("_file").cast("binary"), 256), 1, 16).alias("_file_id"),
+        _file_id(source.topic).alias("_file_id"),
         (F.col("offset") + 1).alias("_line"),
         F.col("timestamp").alias("_file_modified_at"),
         "_problem",
     )
+
+
+def _file_id(topic: str) -> Column:
+    """The start of the hash of where a message stands: looked up, since it is the same for all messages of a partition."""
+    places = [f"kafka/{topic}/{number}" for number in range(PARTITIONS_AT_HAND)]
+    known = [F.lit(part) for number, place in enumerate(places) for part in (number, hashlib.sha256(place.encode()).hexdigest()[:16])]
+    hashed = F.substring(F.sha2(F.col("_file").cast("binary"), 256), 1, 16)
+    return F.coalesce(F.try_element_at(F.create_map(*known), F.col("partition")), hashed)
 
 
 def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Column]:

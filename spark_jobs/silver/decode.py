@@ -136,7 +136,7 @@ def _alone() -> list[Column]:
 def _broken_text() -> Column:
     """NULL for a record that is one JSON object of the expected shape."""
     is_one = F.col("_parsed.is_whole").isNotNull() & (F.size("_parsed.records") == 1) & _first_record().isNotNull()
-    is_object = F.col("_record").startswith("{") | F.col("_record").rlike(OBJECT)  # the first is all that most records need
+    is_object = F.col("_record").rlike(OBJECT)
     is_good = is_one & F.col("_parsed._broken").isNull() & is_object
     return F.when(~F.coalesce(is_good, F.lit(False)), F.col("_record"))
 
