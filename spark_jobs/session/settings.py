@@ -63,7 +63,11 @@ SMALL = {
     "spark.buffer.pageSize": "1m",  # else it is a share of the heap, many MB, for every sort, hash map and broadcast of a few rows
     "spark.sql.ui.explainMode": "simple",  # the plan of every query is written out for a UI that is off
 }
-BIG = {"spark.sql.adaptive.enabled": "true", "spark.databricks.delta.snapshotPartitions": "2"}
+BIG = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",  # a batch is kept for a few looks: packing it takes longer than it saves
+}
 # The quick compiler alone gets 48 MB for its code, and a twelfth of a run's CPU time goes into sweeping them. Classes get 21 MB until
 # the whole heap is collected for their sake: five times in a cold run.
 SMALL_JVM = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:-UseCodeCacheFlushing", "-XX:+UseSerialGC"]
