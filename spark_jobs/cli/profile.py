@@ -8,10 +8,19 @@ import typer
 VARIABLE = "WEIR_PROFILE"
 
 
-def _use(name: str | None) -> str | None:
+def _use(context: typer.Context, name: str | None) -> str | None:
     if name:
+        before = os.environ.get(VARIABLE)
         os.environ[VARIABLE] = name
+        context.call_on_close(lambda: _restore(before))
     return name
+
+
+def _restore(before: str | None) -> None:
+    if before is None:
+        os.environ.pop(VARIABLE, None)
+    else:
+        os.environ[VARIABLE] = before
 
 
 ProfileName = Annotated[

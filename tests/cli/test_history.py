@@ -43,7 +43,7 @@ def applications(port: int) -> list[dict[str, Any]]:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/applications", timeout=10) as answer:
             found: list[dict[str, Any]] = json.load(answer)
             return found
-    except OSError:  # not there yet, or busy with its start
+    except (OSError, json.JSONDecodeError):  # not there yet, or busy with its start: it answers with a page before it answers with JSON
         return []
 
 
