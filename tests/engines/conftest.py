@@ -69,12 +69,11 @@ def shop(new_workshop: Callable[[], Workshop]) -> Shop:
     return Shop(workshop, {})
 
 
-def tables_below(lake: str, pipeline: str, storage: Mapping[str, str] | None = None, names: list[str] | None = None) -> Tables:
+def tables_below(lake: str, pipeline: str, names: list[str] | None = None) -> Tables:
     """The rows of every table, those of set-aside rows included, in a fixed order. Where the lake is no folder, `names` are its tables."""
     folder = Path(lake, pipeline)
     found = names or [str(log.parent.relative_to(folder)) for log in folder.glob("[!_]*/*/_delta_log")]
-    options = dict(storage) if storage else None
-    rows = {name: DeltaTable(f"{lake}/{pipeline}/{name}", storage_options=options).to_pyarrow_table().to_pylist() for name in found}
+    rows = {name: DeltaTable(f"{lake}/{pipeline}/{name}").to_pyarrow_table().to_pylist() for name in found}
     return {name: sorted(repr(_without_clocks(row)) for row in rows[name]) for name in sorted(rows)}
 
 
