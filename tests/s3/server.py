@@ -28,8 +28,7 @@ class S3Server:
         self.folder, self.port = folder, free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
-        for name in ("objects", "about"):
-            (folder / name).mkdir()
+        (folder / "objects").mkdir()
 
     @property
     def environ(self) -> dict[str, str]:
@@ -46,8 +45,7 @@ class S3Server:
     def start(self) -> None:
         """Returns when it answers."""
         environ = {**os.environ, "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}
-        # Beside the objects, not in their attributes: not every file system of a temporary folder has these.
-        options = ["posix", "--sidecar", str(self.folder / "about"), str(self.folder / "objects")]
+        options = ["posix", str(self.folder / "objects")]
         command = [str(PROGRAM), "--port", f"127.0.0.1:{self.port}", "--quiet", *options]
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=environ)
@@ -66,9 +64,24 @@ class S3Server:
             self.process = None
 
 
+def new_folder() -> Path:
+    """Where files have attributes: the server keeps an object's tag there. Kept beside the objects, it would be written before the
+    content, and a reader given the old content with the new tag, as no S3 does.
+    """
+    for parent in (Path(tempfile.gettempdir()), PROGRAM.parent):
+        folder = Path(tempfile.mkdtemp(prefix="weir-s3-", dir=parent))
+        try:
+            os.setxattr(folder, "user.weir", b"1")
+        except OSError:
+            folder.rmdir()
+        else:
+            return folder
+    raise RuntimeError(f"neither {tempfile.gettempdir()} nor {PROGRAM.parent} is on a file system with attributes (user.*)")
+
+
 @contextmanager
 def s3_server() -> Iterator[S3Server]:
-    folder = Path(tempfile.mkdtemp(prefix="weir-s3-"))
+    folder = new_folder()
     server = S3Server(folder)
     try:
         server.start()
