@@ -66,7 +66,7 @@ class S3Server:
 
 def new_folder() -> Path:
     """Where files have attributes: the server keeps an object's tag there. Kept beside the objects, it would be written before the
-    content, and a reader given the old content with the new tag, as no S3 does.
+    content, and a reader given an old content with a new tag, as Amazon's never does.
     """
     for parent in (Path(tempfile.gettempdir()), PROGRAM.parent):
         folder = Path(tempfile.mkdtemp(prefix="weir-s3-", dir=parent))
