@@ -24,6 +24,7 @@ class ArrivedFile:
     content_hash: str
     start_byte: int = 0
     start_line: int = 1
+    tag: str | None = None
 
     @property
     def is_packed(self) -> bool:
@@ -47,13 +48,14 @@ class ReadingBroken(Exception):
 
 def make_arrived(arrival: Mapping[str, Any], landing: str) -> ArrivedFile:
     start = (arrival["start_byte"] or 0, arrival["start_line"] or 1)
-    return ArrivedFile(f"{landing}/{arrival['path']}", arrival["size"], arrival["modified_at"], arrival["content_hash"], *start)
+    known = (arrival["size"], arrival["modified_at"], arrival["content_hash"])
+    return ArrivedFile(f"{landing}/{arrival['path']}", *known, *start, arrival.get("tag"))
 
 
 def check_unchanged(opened: BufferedReader, file: ArrivedFile, file_format: str) -> None:
-    """By size and time, which costs nothing; where these differ the content decides. Plain lines may have been appended to."""
+    """By size, time and tag, which costs nothing; where these differ the content decides. Plain lines may have been appended to."""
     found = stat_open(opened, file.path)
-    if (found.size, found.modified_at) == (file.size, file.modified_at):
+    if (found.size, found.modified_at, found.tag) == (file.size, file.modified_at, file.tag):
         return
     has_grown = found.size > file.size and is_plain_lines(file_format, file.path)
     if (found.size != file.size and not has_grown) or _hash_start(opened, file.size) != file.content_hash:

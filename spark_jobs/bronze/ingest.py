@@ -17,8 +17,8 @@ BRONZE_DDL = (
 )
 ARRIVAL_COLUMNS = ("path", "file_id", "modified_at", "arrived_at", "chunk")
 """What bronze rows keep of their file's arrival."""
-READING_COLUMNS = ("size", "content_hash", "start_byte", "start_line")
-"""What its reader needs to know besides."""
+READING_COLUMNS = ("size", "content_hash", "start_byte", "start_line", "tag")
+"""What its reader needs to know besides; the last not in arrivals of before there were any."""
 READ_BY_DRIVER = 4 * 1024 * 1024
 """Chunks of up to so many bytes are read by the driver: starting Python workers would take longer than the reading."""
 TASKS_PER_CORE = 2
@@ -43,7 +43,8 @@ def read_chunk(arrivals: DataFrame, files: Sequence[Mapping[str, Any]], source: 
     if sum(file["size"] - (file["start_byte"] or 0) for file in files) <= READ_BY_DRIVER:
         return spark.createDataFrame(pa.Table.from_batches(read([pa.Table.from_pylist(list(files))]), schema=_BRONZE)).coalesce(1)
     tasks = min(len(files), spark.sparkContext.defaultParallelism * TASKS_PER_CORE)
-    return arrivals.select(*ARRIVAL_COLUMNS, *READING_COLUMNS).repartition(tasks).mapInArrow(read_in_task, BRONZE_DDL)
+    columns = [name for name in (*ARRIVAL_COLUMNS, *READING_COLUMNS) if name in arrivals.columns]
+    return arrivals.select(columns).repartition(tasks).mapInArrow(read_in_task, BRONZE_DDL)
 
 
 _BRONZE = pa.schema(

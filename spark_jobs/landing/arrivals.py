@@ -20,7 +20,7 @@ _TIME = pa.timestamp("us", "UTC")
 ARRIVALS = pa.schema(
     [("chunk", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("modified_at", _TIME), ("content_hash", pa.string()),
      ("file_id", pa.string()), ("arrived_at", _TIME), ("verdict", pa.string()), ("reason", pa.string()), ("start_byte", pa.int64()),
-     ("start_line", pa.int64())]
+     ("start_line", pa.int64()), ("tag", pa.string())]
 )  # fmt: skip
 
 TAKEN, TOUCHED, REFUSED, REPEATED, CLOSED = "taken", "touched", "refused", "repeated", "closed"
@@ -55,7 +55,9 @@ def append_chunk(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
     filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in rows]
     reach("arrivals.before", feed.table)
     feed.guard()
-    write_deltalake(table, pa.Table.from_pylist(filled, schema=ARRIVALS), mode="append", storage_options=options_of(table))
+    new = pa.Table.from_pylist(filled, schema=ARRIVALS)
+    # Tables that were made before objects had a tag get the column now.
+    write_deltalake(table, new, mode="append", schema_mode="merge", storage_options=options_of(table))
     reach("arrivals.after", feed.table)
     return chunk
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from io import BufferedReader
 
 from spark_jobs.lake.storage import StoredFile, describe, is_remote, open_object
-from spark_jobs.landing.folder import LandedFile, file_time
+from spark_jobs.landing.folder import LandedFile, file_time, landed_object
 from spark_jobs.landing.packing import is_packed
 
 BLOCK_BYTES = 1024 * 1024
@@ -58,8 +58,7 @@ def open_landed(path: str) -> BufferedReader:
 
 def stat_open(file: BufferedReader, path: str) -> LandedFile:
     if isinstance(file.raw, StoredFile):
-        now = describe(file.raw.place)
-        return LandedFile(path, now.size, now.modified_at)
+        return landed_object(path, describe(file.raw.place))
     found = os.fstat(file.fileno())
     return LandedFile(path, found.st_size, file_time(found.st_mtime_ns))
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from spark_jobs.lake.storage import is_remote, objects_below
+from spark_jobs.lake.storage import Object, is_remote, objects_below
 
 LINK = "it is a symbolic link; land the file itself"
 SPECIAL = "it is a pipe, a socket or a device; land a regular file"
@@ -25,6 +25,8 @@ class LandedFile:
     path: str
     size: int
     modified_at: datetime
+    tag: str | None = None
+    """A store's mark of the content, where there is one: such stores tell times in whole seconds."""
 
 
 @dataclass
@@ -62,7 +64,11 @@ def _list_objects(landing: str, folder: str, pattern: str) -> Listing:
     """An object is a whole file, or not there yet. A key that ends in a slash stands for a folder."""
     found = objects_below(f"{landing}/{folder}")
     names = sorted(name for name in found if not name.endswith("/") and fnmatchcase(name.rpartition("/")[2], pattern))
-    return Listing([LandedFile(f"{folder}/{name}", found[name].size, found[name].modified_at) for name in names])
+    return Listing([landed_object(f"{folder}/{name}", found[name]) for name in names])
+
+
+def landed_object(path: str, found: Object) -> LandedFile:
+    return LandedFile(path, found.size, found.modified_at, found.tag)
 
 
 def scan(folder: Path) -> list[os.DirEntry[str]]:

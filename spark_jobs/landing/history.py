@@ -11,7 +11,7 @@ from spark_jobs.landing.arrivals import DISCARDED, TAKEN, Row
 from spark_jobs.landing.content import Earlier
 from spark_jobs.landing.folder import LandedFile
 
-Identity = tuple[str, int, datetime, str | None]
+Identity = tuple[str, int, datetime, str | None, str | None]
 """A file as it was judged; with the reason where it was refused without being read."""
 
 
@@ -36,7 +36,8 @@ class History:
     def add(self, row: Row) -> None:
         self.rows.append(row)
         self._paths.add(row["path"])
-        self._known.add((row["path"], row["size"], row["modified_at"], None if row["content_hash"] else row["reason"]))
+        reason = None if row["content_hash"] else row["reason"]
+        self._known.add((row["path"], row["size"], row["modified_at"], row.get("tag"), reason))
         if row["verdict"] == DISCARDED and row["content_hash"]:
             self._discarded.add((row["path"], row["content_hash"]))
         if row["verdict"] == TAKEN:
@@ -47,7 +48,7 @@ class History:
 
     def knows(self, file: LandedFile, reason: str | None = None) -> bool:
         """Whether the file was judged as it lies there now; with a reason: whether it was refused for it, unread."""
-        return any((file.path, file.size, file.modified_at, why) in self._known for why in (None, reason))
+        return any((file.path, file.size, file.modified_at, file.tag, why) in self._known for why in (None, reason))
 
     def has_path(self, path: str) -> bool:
         """Whether anything was ever decided about this path."""

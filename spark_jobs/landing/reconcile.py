@@ -22,14 +22,14 @@ def find_unread(feed: Feed, rows: Iterable[Row], listing: Listing, consumed: int
         return
     files = {file.path: file for file in listing.files}
     replaced = {file.path for file, _ in listing.refused}
-    contents = {(row["path"], row["size"], row["modified_at"]): row["content_hash"] for row in decided}
+    contents = {(row["path"], row["size"], row["modified_at"], row.get("tag")): row["content_hash"] for row in decided}
     for row in pending:
         path, file = row["path"], files.get(row["path"])
         if _is_waiting(path, listing):
             continue
         if file is None:
             yield path, CHANGED if path in replaced else GONE
-        elif contents.get((path, file.size, file.modified_at)) != row["content_hash"]:
+        elif contents.get((path, file.size, file.modified_at, file.tag)) != row["content_hash"]:
             has_grown = file.size > row["size"] and is_plain_lines(feed.files.format, path)
             if not has_grown:
                 yield path, CHANGED

@@ -15,7 +15,7 @@ from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.history import file_ids
 
 UNREADABLE = "unreadable"
-KEPT = ("path", "size", "modified_at", "content_hash", "file_id")
+KEPT = ("path", "size", "modified_at", "content_hash", "file_id", "tag")
 """What a decision repeats of the file that it is about."""
 
 
@@ -64,7 +64,7 @@ def discard_files(feed: Feed, paths: Sequence[str], arrived_at: datetime, by: st
     for path in paths:
         _check_open(feed, path, waiting, path in decisions)
     row = {"verdict": DISCARDED, "reason": f"by {by}: {reason}", "start_byte": None, "start_line": None}
-    return append_chunks(feed, [{name: decisions[path][name] for name in KEPT} | row for path in dict.fromkeys(paths)], arrived_at)
+    return append_chunks(feed, [{name: decisions[path].get(name) for name in KEPT} | row for path in dict.fromkeys(paths)], arrived_at)
 
 
 def _check_open(feed: Feed, path: str, waiting: dict[str, FileAside], is_known: bool) -> None:

@@ -14,7 +14,7 @@ from spark_jobs.lake.storage import describe, is_remote
 from spark_jobs.landing.arrivals import TAKEN, Row, append_chunks, files_not_taken, read_arrivals
 from spark_jobs.landing.content import Content, read_content
 from spark_jobs.landing.feed import Feed
-from spark_jobs.landing.folder import LINK, NOT_UTF8, SPECIAL, LandedFile, file_time, say
+from spark_jobs.landing.folder import LINK, NOT_UTF8, SPECIAL, LandedFile, file_time, landed_object, say
 from spark_jobs.landing.history import History, as_earlier, file_ids
 from spark_jobs.landing.verdicts import make_file_id, make_row
 
@@ -70,12 +70,11 @@ def _find_file(feed: Feed, path: str) -> LandedFile:
 
 def _find_object(feed: Feed, path: str) -> LandedFile:
     try:
-        found = describe(f"{feed.landing}/{path}")
+        return landed_object(path, describe(f"{feed.landing}/{path}"))
     except FileNotFoundError:
         raise NotTakeable(path, f"there is no such file in {feed.landing}", _hint(feed, path)) from None
     except OSError as error:
         raise NotTakeable(path, f"it cannot be looked at: {say(error)}") from error
-    return LandedFile(path, found.size, found.modified_at)
 
 
 def _find_on_disk(feed: Feed, path: str, parts: Sequence[str]) -> LandedFile:

@@ -47,7 +47,8 @@ def close_mark(arrived_at: datetime, reason: str) -> Row:
 
 
 def make_row(file: LandedFile, content: Content | None, verdict: str, reason: str | None = None, start: Start | None = None) -> Row:
-    row: dict[str, Any] = {"path": file.path, "size": file.size, "modified_at": file.modified_at, "verdict": verdict, "reason": reason}
+    row: dict[str, Any] = {"path": file.path, "size": file.size, "modified_at": file.modified_at, "tag": file.tag}
+    row |= {"verdict": verdict, "reason": reason}
     row |= {"content_hash": content and content.content_hash, "file_id": content and make_file_id(file.path, content.content_hash)}
     return row | {"start_byte": start and start.byte, "start_line": start and start.line}
 

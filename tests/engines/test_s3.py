@@ -3,12 +3,11 @@
 import re
 from pathlib import Path
 
-import obstore
 import pytest
 
 from spark_jobs.lake import storage
 from tests.engines.conftest import Shop, assert_same_tables, environ_of, start_weir, tables_below
-from tests.s3.server import SECRET, S3Server
+from tests.s3.server import SECRET, S3Server, upload
 
 pytestmark = pytest.mark.spark
 
@@ -19,9 +18,7 @@ def test_tables_on_s3_are_those_of_the_local_profile_and_nobody_is_told_the_key(
     text, found = re.subn("s3a://weir/", f"s3a://{bucket}/", profile.read_text(encoding="utf-8"))
     assert found == 2
     profile.write_text(text, encoding="utf-8")
-    for file in (file for file in (shop.workshop.landing).rglob("*") if file.is_file()):
-        store, key = storage.locate(f"s3a://{bucket}/landing/{file.relative_to(shop.workshop.landing)}")
-        obstore.put(store, key, file.read_bytes())
+    upload(shop.workshop.landing, f"s3a://{bucket}/landing")
 
     run = start_weir({**environ_of(project, "local"), **s3.environ}, "run", "retail", "--profile", "s3")
     exit_code, said = run.end()

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import obstore
 import pytest
 
 from spark_jobs.lake import failpoints, object_lease, storage
@@ -18,7 +17,7 @@ from spark_jobs.session.settings import storage_settings
 from spark_jobs.verify.pipeline import verify_pipeline
 from tests.conftest import PROFILE, Workshop
 from tests.faults import shop
-from tests.s3.server import KEY, SECRET, S3Server
+from tests.s3.server import KEY, SECRET, S3Server, upload
 
 pytestmark = pytest.mark.spark
 
@@ -44,11 +43,9 @@ def shop_on_s3(first_delivery: Workshop, s3: S3Server, tmp_path: Path) -> Iterat
         hadoop.unset(name)
 
 
-def upload(workshop: Workshop) -> None:
+def move_landed(workshop: Workshop) -> None:
     """What was landed on the disk goes into the bucket, and leaves the disk."""
-    for file in (file for file in workshop.landing.rglob("*") if file.is_file()):
-        store, key = storage.locate(f"{workshop.project.landing}/{file.relative_to(workshop.landing)}")
-        obstore.put(store, key, file.read_bytes())
+    upload(workshop.landing, workshop.project.landing)
     shutil.rmtree(workshop.landing)
 
 
@@ -56,7 +53,7 @@ def test_tables_are_those_of_a_disk_whatever_is_killed(
     shop_on_s3: Workshop, s3: S3Server, expected: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop.land_first(shop_on_s3)
-    upload(shop_on_s3)
+    move_landed(shop_on_s3)
     outages: list[threading.Timer] = []
 
     def fail(point: str, table: str, step: str) -> None:
@@ -71,7 +68,7 @@ def test_tables_are_those_of_a_disk_whatever_is_killed(
     assert len(outages) == 3
 
     shop.land_second(shop_on_s3)
-    upload(shop_on_s3)
+    move_landed(shop_on_s3)
     code, said = shop.end_weir(shop.start_weir(shop_on_s3, "run", "shop", armed="write.after:silver.orders=kill"))
     assert code == -9, said
     with monkeypatch.context() as patch:  # the run that was killed is waited for, in this test not for half a minute
@@ -97,7 +94,7 @@ def test_a_store_that_is_gone_fails_the_run_with_its_cause_and_the_next_one_goes
     shop_on_s3: Workshop, s3: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shop.land_first(shop_on_s3)
-    upload(shop_on_s3)
+    move_landed(shop_on_s3)
     monkeypatch.setattr(storage.locate, "__defaults__", (0.5,))
     s3.kill()
     try:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from spark_jobs.lake import storage
 from tests.airflow.postgres import free_port
 from tests.conftest import ROOT
 
@@ -62,6 +63,12 @@ class S3Server:
             self.process.kill()
             self.process.wait()
             self.process = None
+
+
+def upload(folder: Path, place: str) -> None:
+    """All files below a folder of this disk, to the same paths below the URI."""
+    for file in (file for file in folder.rglob("*") if file.is_file()):
+        storage.write_bytes(f"{place}/{file.relative_to(folder)}", file.read_bytes())
 
 
 def new_folder() -> Path:
