@@ -102,7 +102,7 @@ def s3(s3_server: "S3Server", monkeypatch: pytest.MonkeyPatch) -> "S3Server":
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator["Browser"]:
+def chromium() -> Iterator["Browser"]:
     from playwright.sync_api import sync_playwright  # half a second, for few tests
 
     if CHROMIUM is None:
@@ -111,6 +111,14 @@ def browser() -> Iterator["Browser"]:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def browser(chromium: "Browser") -> Iterator["Browser"]:
+    """Pages go with their test: one of Airflow's asks for news as long as it is open, and paints what moves."""
+    yield chromium
+    for context in chromium.contexts:
+        context.close()
 
 
 @pytest.fixture(scope="session")
