@@ -132,5 +132,5 @@ def children(pid: int) -> list[int]:
 def command_of(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except FileNotFoundError:
+    except OSError:  # it has ended, perhaps just now
         return ""

@@ -26,7 +26,7 @@ CLOCKS_AND_RUNS = {"_file_modified_at", "_arrived_at", "_processed_at", "arrived
 written, and by which run.
 """
 
-PATIENCE_SECONDS = 300
+PATIENCE_SECONDS = 600
 
 Tables = dict[str, list[str]]
 

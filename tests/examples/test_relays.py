@@ -21,6 +21,7 @@ from tests.kafka.broker import Broker
 pytestmark = pytest.mark.spark
 
 CONTINUOUS = "continuous 1 second"
+PATIENCE = 240.0
 
 
 def reading(sensor: str, celsius: object) -> str:
@@ -30,7 +31,7 @@ def reading(sensor: str, celsius: object) -> str:
 def alarms(consumer: Consumer, count: int) -> list[tuple[str, str, object]]:
     """So many of them, as they come."""
     found: list[tuple[str, str, object]] = []
-    until = time.monotonic() + 120
+    until = time.monotonic() + PATIENCE
     while len(found) < count:
         assert time.monotonic() < until, f"only {found} came"
         for message in consumer.consume(count - len(found), timeout=1):
@@ -99,10 +100,9 @@ def stream_here(examples: Workshop, consumer: Consumer, last: str, monkeypatch: 
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    for _ in range(100):  # the JVM of the killed process keeps the pipeline until it has ended
-        result = stream(examples)
-        if result.status is not Status.LEASED:
-            break
+    until = time.monotonic() + PATIENCE
+    while (result := stream(examples)).status is Status.LEASED:  # the JVM of the killed process keeps the pipeline until it has ended
+        assert time.monotonic() < until, result.message
         waiting.join(0.2)
     waiting.join()
     assert result.status is Status.OK, result.message

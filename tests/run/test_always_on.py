@@ -309,9 +309,12 @@ def test_a_stream_outlives_its_jvm_tells_how_it_fares_and_ends_well_when_it_is_a
 
 def _java_below(pid: int) -> int:
     """The JVM that a process has started."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal() and (entry / "cmdline").exists():
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
             parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-            if int(parent) == pid and b"java" in (entry / "cmdline").read_bytes().split(b"\0")[0]:
-                return int(entry.name)
+            program = (entry / "cmdline").read_bytes().split(b"\0")[0]
+        except OSError:  # it has just ended
+            continue
+        if int(parent) == pid and b"java" in program:
+            return int(entry.name)
     raise AssertionError(f"process {pid} has no JVM")

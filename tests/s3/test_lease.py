@@ -83,9 +83,9 @@ def test_a_killed_holder_is_waited_for_and_no_longer(place: str, s3: S3Server) -
 
 def test_a_holder_that_was_taken_for_dead_writes_nothing_more(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_lease(place, "shop", "weir run") as sleeper:
-        monkeypatch.setattr(object_lease, "RENEW_SECONDS", 60.0)
-        sleeper.take()
-        monkeypatch.setattr(object_lease, "RENEW_SECONDS", RENEW)
+        with monkeypatch.context() as asleep:
+            asleep.setattr(object_lease.ObjectLease, "_renew", lambda self, ending: None)
+            sleeper.take()
         sleeper.check()
         with hold_lease(place, "shop", "weir run") as second:
             second.check()
