@@ -299,11 +299,13 @@ def test_a_scheduler_that_is_killed_goes_on_where_it_was(live: LiveAirflow, proj
     environ = dict(line.split("=", 1) for line in Path(f"/proc/{scheduler}/environ").read_text().split("\0") if "=" in line)
 
     os.kill(scheduler, signal.SIGKILL)
-    with subprocess.Popen(
-        [airflow_command(project), "scheduler", "--skip-serve-logs"], env=environ, stdout=DEVNULL, stderr=DEVNULL
-    ) as again:
+    command = [airflow_command(project), "scheduler", "--skip-serve-logs"]
+    again = subprocess.Popen(command, env=environ, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True)
+    try:
         ended = live.wait_for_run("killed", run)
-        again.terminate()
+    finally:
+        os.killpg(again.pid, signal.SIGKILL)  # asked to end, it may wait for ever for a worker that waits for it
+        again.wait()
 
     assert ended == "success"
     assert published(project, "killed") == [*before, (99, 0.5)]
