@@ -74,6 +74,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
 
 
+@pytest.fixture(autouse=True)
+def forgotten_tables(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Delta remembers every table of the last hour, a megabyte each: a few hundred of the tests' fill the session's heap."""
+    yield
+    if "spark" in request.fixturenames:
+        spark: SparkSession = request.getfixturevalue("spark")
+        spark.sparkContext._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+
+
 @pytest.fixture(scope="session")
 def kafka() -> Iterator["Broker"]:
     """A Kafka broker, shared: it starts in seconds, but not in none."""
