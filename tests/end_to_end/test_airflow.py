@@ -299,7 +299,7 @@ def test_a_scheduler_that_is_killed_goes_on_where_it_was(live: LiveAirflow, proj
     environ = dict(line.split("=", 1) for line in Path(f"/proc/{scheduler}/environ").read_text().split("\0") if "=" in line)
 
     os.kill(scheduler, signal.SIGKILL)
-    command = [airflow_command(project), "scheduler", "--skip-serve-logs"]
+    command = [str(airflow_command(project)), "scheduler", "--skip-serve-logs"]
     again = subprocess.Popen(command, env=environ, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True)
     try:
         ended = live.wait_for_run("killed", run)
