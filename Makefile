@@ -2,20 +2,22 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: up down demo test check soak bench setup lock clean
-.PHONY: help lint
+.PHONY: up down demo test test-system check soak bench setup clean
+.PHONY: help lint lock
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 UV ?= .envs/uv/bin/uv
 SPARK := .envs/spark/bin
 AIRFLOW := .envs/airflow/bin
+# Whole files to whichever process is free, in the order of tests/conftest.py: what the tests of a file share is made once.
+BY_FILE := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 S3_SERVER := github.com/versity/versitygw/cmd/versitygw@v1.8.0
 NEEDS_PYTHON := Weir needs Python 3.11 or newer, and '$(PYTHON)' is not. Install it, or name one: make PYTHON=/path/to/python3.11
 NEEDS_VENV := '$(PYTHON)' cannot make an environment. Debian, Ubuntu: install python3-venv; or name a uv of your own: make UV=uv
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
 up: .envs/.setup .envs/airflow/.ready ## Airflow on this machine, with its UI, the DAGs and a password; WEIR_PORT=8081 for another port
 	@$(SPARK)/python -m spark_jobs.service up
@@ -26,11 +28,14 @@ down: ## end it with all that it started; running loads finish their batch
 demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a delivery that is held, through Airflow
 	@$(SPARK)/python -m spark_jobs.demo
 
-test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev .envs/s3/versitygw ## the whole test suite, in two processes: each takes a core and 3 GB
-	@$(SPARK)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev ## the tests with real Spark and Delta, in two processes: each takes a core and 3 GB
+	@$(SPARK)/python -m pytest -m "not system and not soak" $(BY_FILE) --durations 25
 
-check: lint ## the quick round: ruff, mypy --strict against both environments, and the tests that start neither Spark nor Airflow
-	@$(SPARK)/python -m pytest -q -m "not spark and not airflow and not soak"
+test-system: .envs/.setup .envs/airflow/.ready .envs/spark/.dev .envs/s3/versitygw ## the rest: Airflow, clusters, Kafka, S3, PostgreSQL, kills, every fault
+	@$(SPARK)/python -m pytest -m "system and not soak" $(BY_FILE) --durations 25
+
+check: lint ## the quick round: ruff, mypy --strict against both environments, and the tests that start no process, Spark least of all
+	@$(SPARK)/python -m pytest -q -m "not spark and not airflow and not system and not soak" --numprocesses 2 --dist worksteal
 
 lint: .envs/airflow/.ready .envs/spark/.dev
 	@$(SPARK)/ruff check --quiet .
@@ -46,7 +51,8 @@ bench: .envs/.setup ## measure: a big load, a small increment, a run with nothin
 
 setup: .envs/.setup .envs/airflow/.ready ## both environments, the Delta jars and what makes Spark start faster
 
-lock: .envs/uv/.ready ## resolve requirements/*.in again, to the newest versions they allow
+# Resolves requirements/*.in again, to the newest versions they allow.
+lock: .envs/uv/.ready
 	@for name in uv spark telemetry dev java go airflow; do echo "locking $$name"; \
 	  $(UV) --directory requirements pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	    $$name.in --output-file $$name.txt || exit 1; done

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from spark_jobs.lake.ledger import SCHEMAS
+from spark_jobs.lake.ledger_schemas import SCHEMAS
 from spark_jobs.lake.scan import read_where
 
 RUNS_A_DAY, DAYS, RULES = 96, 365, 15

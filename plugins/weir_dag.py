@@ -1,7 +1,6 @@
 """Turns a pipeline file into a DAG: is there work, the tables by pipeline, layer or table, what is held, the report."""
 
 import os
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from airflow.sdk.definitions.callback import AsyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from airflow.sdk.exceptions import AirflowException
 from weir_assets import table_asset, table_assets
-from weir_form import LAYERS, form
+from weir_form import form
 from weir_notices import WeirNotifier
 from weir_operator import WeirOperator
 from weir_pools import pool_of
@@ -21,10 +20,9 @@ from weir_tasks import REASON, CarryOut, Decide, HasWork, RebuildOrReplay, Repor
 from spark_jobs.config import ConfigError, load_pipeline
 from spark_jobs.config.names import parse_duration
 from spark_jobs.config.pipeline import Pipeline, TableSchedule
-from spark_jobs.config.rule_files import survey_rules
-
-# One stage: tasks that may run once all tasks of the stage before are done. A task: its id and the tables it covers.
-Stage = dict[str, list[str]]
+from spark_jobs.config.rule_files import PipelineRules, survey_rules
+from spark_jobs.config.rule_order import rule_edges
+from spark_jobs.config.task_stages import stages
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PLAN_TIMEOUT = timedelta(minutes=10)
@@ -46,18 +44,20 @@ def build_dags(root: Path, only: str | None = None) -> tuple[dict[str, DAG], lis
             continue
         try:
             pipelines[path.stem] = load_pipeline(path, root)
-            if not pipelines[path.stem].relays:  # they never end, so that no task could run them
-                dags[path.stem] = pipeline_dag(pipelines[path.stem], root)
         except ConfigError as error:
             problems.append(str(error))
+    rules, broken = survey_rules(root, pipelines, only)
+    for name, pipeline in pipelines.items():
+        try:
+            if not pipeline.relays:  # they never end, so that no task could run them
+                dags[name] = pipeline_dag(pipeline, root, rules[name])
         except AirflowException as error:
-            problems.append(f"conf/pipelines/{path.name}: {error}")
-    _, broken = survey_rules(root, pipelines, only)
+            problems.append(f"conf/pipelines/{name}.yml: {error}")
     return dags, problems + [str(problem) for problem in broken]
 
 
-def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
-    """The DAG of one pipeline."""
+def pipeline_dag(pipeline: Pipeline, root: Path, rules: PipelineRules) -> DAG:
+    """The DAG of one pipeline, whose tables are judged by these rules."""
     dag = DAG(
         pipeline.name,
         description=pipeline.description,
@@ -85,7 +85,7 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
     upstream: list[WeirOperator] = [RebuildOrReplay(task_id="rebuild_or_replay", **common)]
     has_work.set_downstream(upstream)
     runs: list[RunTables] = []
-    for stage in stages(pipeline):
+    for stage in stages(pipeline, rule_edges(rules)):
         tasks = [
             RunTables(task_id=name, tables=covered, is_whole=covered == tables, trigger_rule="none_failed", **common)
             for name, covered in stage.items()
@@ -112,35 +112,6 @@ def pipeline_dag(pipeline: Pipeline, root: Path) -> DAG:
     carry_out.set_downstream(report)
     dag.validate()  # type: ignore[no-untyped-call]  # Airflow leaves it without annotations
     return dag
-
-
-def stages(pipeline: Pipeline) -> list[Stage]:
-    """The tasks in the order of the data."""
-    tables = [f"{layer}.{name}" for layer, name, _ in pipeline.nodes()]
-    if pipeline.tasks == "pipeline":
-        return [{"run": tables}]
-    if pipeline.tasks == "layer":
-        layers = {layer: [table for table in tables if table.partition(".")[0] in parts] for layer, parts in LAYERS.items()}
-        return [{layer: covered} for layer, covered in layers.items() if covered]
-    return [stage for stage in _table_stages(pipeline) if stage]
-
-
-def _table_stages(pipeline: Pipeline) -> list[Stage]:
-    """One task per table. Gold tables by SQL or Python may read one another, and only the engine knows their order: one task for all."""
-    windows = [name for name, table in pipeline.gold.items() if table.from_]
-    derived = [f"gold.{name}" for name, table in pipeline.gold.items() if not table.from_]
-    return [
-        _one_each("bronze", pipeline.sources),
-        _one_each("dimension", pipeline.dimensions),
-        _one_each("silver", pipeline.silver),
-        _one_each("gold", windows),
-        {"gold": derived} if derived else {},
-        _one_each("sink", pipeline.sinks),
-    ]
-
-
-def _one_each(layer: str, names: Iterable[str]) -> Stage:
-    return {f"{layer}.{name}": [f"{layer}.{name}"] for name in names}
 
 
 def _doc(pipeline: Pipeline) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 from airflow.sdk import Param
 
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.task_stages import LAYERS
 
 ALL_TABLES = "all tables"
 NO_TABLE = "no table"
 CHANGED_TABLES = "tables whose definition changed"
-LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",), "sink": ("sink",)}
 MOST_FILES = 100_000
 
 

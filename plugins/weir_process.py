@@ -65,8 +65,13 @@ def follow(child: subprocess.Popen[str], say: Callable[[str], None], grace_secon
 
 
 def _reap(child: subprocess.Popen[str], grace_seconds: float) -> None:
+    """Collect the child last: until then its number, by which its group and session are known, is given to no other process. Where there
+    is no /proc, only the child itself is known.
+    """
+    if PROCESSES.is_dir():
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        end_group(child, grace_seconds)
     child.wait()
-    end_group(child, grace_seconds)
 
 
 def _keep_last(lines: IO[str], kept: deque[str]) -> None:
@@ -74,7 +79,10 @@ def _keep_last(lines: IO[str], kept: deque[str]) -> None:
 
 
 def end_group(child: subprocess.Popen[str], grace_seconds: float) -> None:
-    """Asks the child's group to end, and kills what is left of its session after the grace. Does nothing when all have ended."""
+    """Asks the child's group to end, and kills what is left of its session after the grace. Does nothing when all have ended.
+
+    A child that was collected is not signalled any more: its number may be another's by now.
+    """
     if not _is_alive(child):
         return
     _signal_group(child, signal.SIGTERM)
@@ -92,18 +100,18 @@ def end_group(child: subprocess.Popen[str], grace_seconds: float) -> None:
 
 
 def _is_alive(child: subprocess.Popen[str]) -> bool:
-    """Whether anything is left of what the child started, or of itself."""
-    child.poll()  # a child that has ended and was not waited for would keep its group alive
-    return _signal_group(child, 0) or bool(_session(child))
-
-
-def _signal_group(child: subprocess.Popen[str], number: int) -> bool:
-    """Whether there was still a process to receive it. The group's id is the child's: it leads its own session."""
-    try:
-        os.killpg(child.pid, number)
-    except ProcessLookupError:
+    """Whether anything is left of what the child started, or of itself. One that has ended and was not collected yet is not alive."""
+    if child.returncode is not None:
         return False
-    return True
+    if PROCESSES.is_dir():
+        return bool(_session(child))
+    return child.poll() is None
+
+
+def _signal_group(child: subprocess.Popen[str], number: int) -> None:
+    """The group's id is the child's: it leads its own session."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, number)
 
 
 def _session(child: subprocess.Popen[str]) -> list[int]:

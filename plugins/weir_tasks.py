@@ -16,6 +16,8 @@ from weir_operator import HELD, Result, WeirFailedForGood, WeirOperator
 
 RELEASE, SET_ASIDE, STOP = "Release", "Set aside", "Stop"
 COMMANDS = {RELEASE: "release", SET_ASIDE: "set-aside", STOP: "hold"}
+ASKED = "asked"
+"""What the question was about: the answer, which may come a day later, is about nothing else."""
 REASON = Param("", type="string", maxLength=500, title="Why", description="For those who read it later.")
 
 
@@ -86,6 +88,7 @@ class Decide(HITLOperator):
         self.held = held
         self.subject = f"{self.pipeline}: {', '.join(str(entry['table']) for entry in held)} held, waiting for your decision"
         self.body = body(self.pipeline, held)
+        context["ti"].xcom_push(key=ASKED, value=held)
         return super().execute(context)
 
     def process_trigger_event_error(self, event: dict[str, Any]) -> None:
@@ -101,7 +104,8 @@ class Decide(HITLOperator):
         if not reason:
             raise WeirFailedForGood(f"{by} chose {choice!r} without a reason, and nothing was done; clear this task to be asked again")
         self.log.info("%s decided: %s, because: %s", by, choice, reason)
-        return {"action": COMMANDS[choice], "held": held_tables(context, self.run_tasks), "reason": reason, "by": by}
+        asked = context["ti"].xcom_pull(task_ids=self.task_id, key=ASKED) or held_tables(context, self.run_tasks)
+        return {"action": COMMANDS[choice], "held": asked, "reason": reason, "by": by}
 
 
 class CarryOut(WeirOperator):
@@ -116,8 +120,10 @@ class CarryOut(WeirOperator):
     def execute(self, context: Context) -> list[Result]:
         decision = context["ti"].xcom_pull(task_ids=self.decide_task)
         results, held = [], decision["held"]
-        for table in (entry["table"] for entry in held):
-            arguments = [decision["action"], self.pipeline, table, "--reason", decision["reason"], "--by", decision["by"]]
+        for entry in held:
+            seen = ["--seen", entry["seen"]] if entry.get("seen") else []  # a run of an earlier version did not name it
+            arguments = [decision["action"], self.pipeline, entry["table"], *seen]
+            arguments += ["--reason", decision["reason"], "--by", decision["by"]]
             results.append(tell(self, context, self.weir(context, arguments)))
         if decision["action"] == COMMANDS[STOP]:
             message = f"stopped by {decision['by']}: {decision['reason']}; {_say(held)}; the next run judges the batch again"
@@ -143,7 +149,8 @@ def body(pipeline: str, held: Sequence[Result]) -> str:
     lines = ["Nothing of these batches is published, and readers keep the last good version.", ""]
     for entry in held:
         rules = ", ".join(f"`{rule}`" for rule in entry["rules"])
-        lines += [f"* `{entry['table']}`: {entry['rows']:,} rows, because of {rules}", ""]
+        what = f"{entry['rows']:,} rows" if entry["rows"] else "a batch that only removes rows"
+        lines += [f"* `{entry['table']}`: {what}, because of {rules}", ""]
     lines += [
         f"**{RELEASE}** publishes them all the same. **{SET_ASIDE}** puts the rows into quarantine (not for gold tables).",
         f"**{STOP}** leaves them held and fails this run: mend the data or the rule, and run again.",

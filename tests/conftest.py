@@ -1,12 +1,16 @@
-"""What tests share: one Spark session and one browser for all, and small projects in a temporary folder, run as `weir run` runs them."""
+"""What tests share: one Spark session and one browser for all, and small projects in a temporary folder, run as `weir run` runs them.
+
+Marks follow from what a test uses: `spark` from the shared session, `system` from a service of its own. Who starts a process marks the
+test as `system`: one that does so without the mark fails, so that `make test` stays quick.
+"""
 
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +31,7 @@ from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings
 from spark_jobs.session.start import spark_session
 from tests.airflow.postgres import PostgresMissing, find_binaries, postgres
+from tests.processes import WATCH, pytest_runtest_call, pytest_runtest_protocol  # noqa: F401 - hooks
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -37,12 +42,33 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PROFILE = Profile.model_validate({"master": "local[2]", "parallel_tables": 2})
 
-LONGEST_FIRST = ("end_to_end", "faults", "verify", "engines", "run", "airflow", "service")
-"""Of two processes that take the files in this order, none is left alone with a long one at the end."""
+
+def unguarded() -> None:
+    """The guard of a test that writes to a ledger or to arrivals of its own, without a lease."""
+
+
+LONGEST_FIRST = ("end_to_end", "faults", "engines", "run", "sinks", "verify", "stateful", "kafka", "examples", "airflow", "service")
+"""Folders in the order in which processes take their files; files that start neither Spark nor Airflow come last, so that nobody is left
+alone with a long one at the end.
+"""
+
+
+MARKS = {"spark": ("spark",), "chromium": ("browser", "system")}
+MARKS |= dict.fromkeys(("kafka", "s3_server", "database_server", "live", "real_project"), ("system",))
+MARKS |= {"first_delivery": ("system",)}  # the shop of the faults: nine tables, for the whole matrix
+"""The marks that come with a fixture."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: (*LONGEST_FIRST, item.path.parent.name).index(item.path.parent.name))
+    for item in items:
+        if item.get_closest_marker("airflow"):
+            item.add_marker("system")
+        for name in getattr(item, "fixturenames", ()):
+            for mark in MARKS.get(name, ()):
+                item.add_marker(mark)
+    long = {item.path for item in items if item.get_closest_marker("spark") or item.get_closest_marker("airflow")}
+    folders = {item.path: item.path.parent.name for item in items}
+    items.sort(key=lambda item: (item.path not in long, (*LONGEST_FIRST, folders[item.path]).index(folders[item.path])))
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -70,7 +96,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     log4j = ROOT / "conf" / "log4j2.properties"
     settings = spark_settings(PROFILE, Workload.STANDING, 2, installed.jars, installed.archive, log4j, log, more_jars=more_jars)
     settings["spark.driver.extraJavaOptions"] += f' "-Xms{PROFILE.driver_memory}"'
-    with spark_session("weir tests", settings, installed.java(), log) as session:
+    with ExitStack() as stack:
+        with WATCH.aside():
+            session = stack.enter_context(spark_session("weir tests", settings, installed.java(), log))
         yield session
 
 
@@ -175,6 +203,11 @@ class Workshop:
 
     def land(self, path: str, text: str | bytes) -> Path:
         return self.write(f"landing/{path}", text)
+
+    def copied(self, root: Path) -> "Workshop":
+        """This project in another folder, with its lake and what has landed: for a test that changes what others look at as well."""
+        shutil.copytree(self.root, root, symlinks=True)
+        return replace(self, root=root)
 
     def run(self, pipeline: str, *select: str, layer: str | None = None, files_per_batch: int | None = None) -> RunResult:
         """As `weir run`. Whatever a test is about, `weir plan` must have seen whether there is work."""

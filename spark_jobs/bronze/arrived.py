@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from spark_jobs.landing import packing
 from spark_jobs.landing.content import is_plain_lines, stat_open
+from spark_jobs.landing.folder import LandedFile
 
 CHANGED = "changed between arrival and reading"
 BLOCK_BYTES = 1024 * 1024
@@ -24,7 +25,6 @@ class ArrivedFile:
     content_hash: str
     start_byte: int = 0
     start_line: int = 1
-    tag: str | None = None
 
     @property
     def is_packed(self) -> bool:
@@ -49,17 +49,24 @@ class ReadingBroken(Exception):
 def make_arrived(arrival: Mapping[str, Any], landing: str) -> ArrivedFile:
     start = (arrival["start_byte"] or 0, arrival["start_line"] or 1)
     known = (arrival["size"], arrival["modified_at"], arrival["content_hash"])
-    return ArrivedFile(f"{landing}/{arrival['path']}", *known, *start, arrival.get("tag"))
+    return ArrivedFile(f"{landing}/{arrival['path']}", *known, *start)
 
 
-def check_unchanged(opened: BufferedReader, file: ArrivedFile, file_format: str) -> None:
-    """By size, time and tag, which costs nothing; where these differ the content decides. Plain lines may have been appended to."""
+def check_content(opened: BufferedReader, file: ArrivedFile, file_format: str) -> LandedFile:
+    """That the file says what it said when it arrived, whatever its size and time are like: `cp -p` keeps both. Plain lines may have
+    been appended to. Gives the file as it lay there before it was read.
+    """
     found = stat_open(opened, file.path)
-    if (found.size, found.modified_at, found.tag) == (file.size, file.modified_at, file.tag):
-        return
     has_grown = found.size > file.size and is_plain_lines(file_format, file.path)
     if (found.size != file.size and not has_grown) or _hash_start(opened, file.size) != file.content_hash:
         raise UnreadableFile(CHANGED)
+    return found
+
+
+def check_still(opened: BufferedReader, file: ArrivedFile, file_format: str, before: LandedFile) -> None:
+    """That nobody wrote to the file while its records were read."""
+    if stat_open(opened, file.path) != before:
+        check_content(opened, file, file_format)
 
 
 def unpack(opened: BufferedReader, file: ArrivedFile) -> BinaryIO:

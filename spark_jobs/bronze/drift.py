@@ -1,7 +1,7 @@
 """Drift: fields of a feed that no table declares, and declared fields that a file lacks. What enters: the first records of new files.
 
-An added field loses nothing, because bronze keeps whole records. A missing one is told only of files that name all
-their fields, such as CSV and Parquet; a JSON record may leave out what it has no value for.
+An added field loses nothing, because bronze keeps whole records. A missing one is told only of files and tables that name all
+their fields, such as CSV, Parquet and Delta; a JSON record may leave out what it has no value for.
 """
 
 import json
@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from spark_jobs.config.names import shorten
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
-from spark_jobs.lake.drift import known_drift, read_first_records, record_drift
-from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.drift import read_first_records
+from spark_jobs.lake.ledger import Ledger
 
 FIRST_LINES = 50
 RECORDS_PER_LOOK = 20_000
@@ -23,11 +23,12 @@ RECORDS_PER_LOOK = 20_000
 ELEMENTS = 50
 DEEPEST = 20
 LONGEST_FIELD = 200
-FIELDS_PER_SOURCE = 500
-"""A feed that uses values as names has a new field in every record."""
+NEW_FIELDS_PER_SOURCE = 500
+"""A feed that uses values as names has a new field in every record. Missing fields are never more than those declared: all are kept."""
+LINES_SHOWN = 5
 
-NAMES_ALL = ("csv", "parquet", "avro", "orc")
-"""The formats whose files name all their fields."""
+NAMES_ALL = ("csv", "parquet", "avro", "orc", "delta")
+"""The formats whose records name all their fields."""
 
 Kind = Literal["added", "missing"]
 Path = tuple[str, ...]
@@ -60,19 +61,36 @@ class Declared:
 
 
 def note_drift(
-    lake: Lake, pipeline: Pipeline, source: str, files: Sequence[Mapping[str, Any]], run_id: str, seen_at: datetime
+    ledger: Ledger, pipeline: Pipeline, source: str, files: Sequence[Mapping[str, Any]], run_id: str, seen_at: datetime
 ) -> list[Drift]:
-    """Look into the files that bronze has read (rows of the arrivals), write new drift to the ledger, and return it."""
+    """Look into the files that bronze has read (rows of the arrivals), write new drift to the ledger, and return it, missing fields first.
+
+    New fields beyond those that a source may have are returned with the first that are too many, and written nowhere.
+    """
     if not files:
         return []
     lines = min(FIRST_LINES, max(1, RECORDS_PER_LOOK // len(files)))
-    found = find_drift(pipeline, source, read_first_records(lake.table(f"bronze.{source}"), files, lines))
-    known = known_drift(lake.ledger("drift"), source) if found else set()
-    new = [drift for drift in found if (drift.field, drift.kind) not in known][: max(0, FIELDS_PER_SOURCE - len(known))]
-    if new:
-        rows = [{"source": source, "field": d.field, "kind": d.kind, "file": d.file, "run_id": run_id, "seen_at": seen_at} for d in new]
-        record_drift(lake.ledger("drift"), rows)
-    return new
+    found = find_drift(pipeline, source, read_first_records(ledger.lake.table(f"bronze.{source}"), files, lines))
+    known = {(row["field"], row["kind"]) for row in ledger.rows("drift") if row["source"] == source} if found else set()
+    new = [drift for drift in found if (drift.field, drift.kind) not in known]
+    missing, added = [drift for drift in new if drift.kind == "missing"], [drift for drift in new if drift.kind == "added"]
+    room = max(0, NEW_FIELDS_PER_SOURCE - sum(1 for _, kind in known if kind == "added"))
+    written = missing + added[:room]
+    if written:
+        rows = [{"source": source, "field": d.field, "kind": d.kind, "file": d.file, "run_id": run_id, "seen_at": seen_at} for d in written]
+        ledger.append("drift", rows)
+    return missing + (added if room else [])
+
+
+def describe_drift(found: Sequence[Drift]) -> Iterator[str]:
+    """The first fields of each kind in a line each, and how many there are more."""
+    for kind, what in (("missing", "missing"), ("added", "new")):
+        of_kind = [drift for drift in found if drift.kind == kind]
+        yield from map(str, of_kind[:LINES_SHOWN])
+        if more := len(of_kind) - LINES_SHOWN if len(of_kind) > LINES_SHOWN else 0:
+            named = f"and {more:,} more {'field is' if more == 1 else 'fields are'} {what}"
+            kept = f"; the ledger keeps the first {NEW_FIELDS_PER_SOURCE} new ones of a source" if kind == "added" else ""
+            yield f"{of_kind[0].source}: {named}: `weir account` lists them{kept}"
 
 
 def find_drift(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str]]) -> list[Drift]:
@@ -88,7 +106,7 @@ def find_drift(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str
         for path in _leaf_paths(fields):
             if path and path[0] not in own and not declared.covers(path):
                 added.setdefault(_field_name(path), file)
-        if record_format in NAMES_ALL:
+        if pipeline.sources[source].format in NAMES_ALL:
             _look_for(declared.fields, fields, seen[file])
     missing = {_field_name(path): file for file in sorted(seen) for path, is_there in seen[file].items() if not is_there}
     found = [Drift(source, field, "added", added[field]) for field in sorted(added)]

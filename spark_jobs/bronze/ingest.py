@@ -7,6 +7,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from spark_jobs.bronze.arrived import make_arrived
+from spark_jobs.bronze.batches import ROWS_PER_BATCH
 from spark_jobs.bronze.records import read_records
 from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.failpoints import reach
@@ -17,34 +18,48 @@ BRONZE_DDL = (
 )
 ARRIVAL_COLUMNS = ("path", "file_id", "modified_at", "arrived_at", "chunk")
 """What bronze rows keep of their file's arrival."""
-READING_COLUMNS = ("size", "content_hash", "start_byte", "start_line", "tag")
-"""What its reader needs to know besides; the last not in arrivals of before there were any."""
+READING_COLUMNS = ("size", "content_hash", "start_byte", "start_line")
+"""What its reader needs to know besides."""
 READ_BY_DRIVER = 4 * 1024 * 1024
 """Chunks of up to so many bytes are read by the driver: starting Python workers would take longer than the reading."""
+ROWS_OF_DRIVER = 4 * READ_BY_DRIVER
+"""Of such a chunk the driver takes rows of so many bytes: a few kilobytes may hold millions of rows, and only reading them tells."""
 TASKS_PER_CORE = 2
 
 _TIME = pa.timestamp("us", "UTC")
 
 
-def read_chunk(arrivals: DataFrame, files: Sequence[Mapping[str, Any]], source: FileSource, landing: str) -> DataFrame:
+def read_by_tasks(arrivals: DataFrame, files: Sequence[Mapping[str, Any]], source: FileSource, landing: str) -> DataFrame:
     """The bronze rows of a chunk; `files` are its arrivals, which are few. Files are read in parallel, each by one task, in blocks."""
     spark = arrivals.sparkSession
 
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for file in batch.to_pylist():
-                for records in read_records(make_arrived(file, landing), source):
-                    yield _bronze_rows(file, records)
-
     def read_in_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         reach("read.before", source.path)
-        yield from read(batches)
+        for batch in batches:
+            yield from _read_files(batch.to_pylist(), source, landing)
 
-    if sum(file["size"] - (file["start_byte"] or 0) for file in files) <= READ_BY_DRIVER:
-        return spark.createDataFrame(pa.Table.from_batches(read([pa.Table.from_pylist(list(files))]), schema=_BRONZE)).coalesce(1)
     tasks = min(len(files), spark.sparkContext.defaultParallelism * TASKS_PER_CORE)
-    columns = [name for name in (*ARRIVAL_COLUMNS, *READING_COLUMNS) if name in arrivals.columns]
-    return arrivals.select(columns).repartition(tasks).mapInArrow(read_in_task, BRONZE_DDL)
+    return arrivals.select(*ARRIVAL_COLUMNS, *READING_COLUMNS).repartition(tasks).mapInArrow(read_in_task, BRONZE_DDL)
+
+
+def read_by_driver(files: Sequence[Mapping[str, Any]], source: FileSource, landing: str) -> pa.Table | None:
+    """All bronze rows of the files where they are few; None where they are not, which may show only while they are read."""
+    if sum(file["size"] - (file["start_byte"] or 0) for file in files) > READ_BY_DRIVER:
+        return None
+    batches, size = [], 0
+    for batch in _read_files(files, source, landing):
+        batches.append(batch)
+        size += batch.nbytes
+        if size > ROWS_OF_DRIVER:
+            return None
+    return pa.Table.from_batches(batches, schema=_BRONZE)
+
+
+def _read_files(files: Iterable[Mapping[str, Any]], source: FileSource, landing: str) -> Iterator[pa.RecordBatch]:
+    for file in files:
+        for records in read_records(make_arrived(file, landing), source):
+            for start in range(0, len(records), ROWS_PER_BATCH):
+                yield _bronze_rows(file, records.slice(start, ROWS_PER_BATCH))
 
 
 _BRONZE = pa.schema(

@@ -3,6 +3,7 @@ its problem.
 
 A record is the value's JSON object with the message's own fields before its own: _key, _headers (by name), _timestamp; a message without
 a value has _tombstone. A value that is no such object is kept as _value (or, where it is no text, as _bytes in base64), with a problem.
+So is a value that has one of the message's fields itself: else a producer could choose the key and the offset that its message counts by.
 """
 
 import hashlib
@@ -15,11 +16,14 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.bronze.avro_walk import Walker, make_walker
 from spark_jobs.bronze.objects import as_text
-from spark_jobs.config.sources import KafkaSource
+from spark_jobs.config.sources import MESSAGE_FIELDS, KafkaSource
 
 MOST_BYTES = 2**31 - 1
 PARTITIONS_AT_HAND = 32
+LONGEST_VALUE = 64 * 1024 * 1024
+"""Of an Avro value whose items may take no bytes."""
 CONFLUENT_HEADER = 5
 """A magic byte 0 and the four bytes of the schema's number."""
 NOT_AN_OBJECT, NOT_TEXT, NOT_AVRO = (
@@ -27,6 +31,9 @@ NOT_AN_OBJECT, NOT_TEXT, NOT_AVRO = (
     "the value is not UTF-8 text",
     "the value does not fit the Avro schema",
 )
+TAKES_OWN_NAME = "the value has a field of the message's own name: "
+MAY_TAKE_OWN_NAME = rf"(?i){'|'.join(sorted(MESSAGE_FIELDS))}|\\u00[4567]"
+"""Nearly no value has such a word, or an escaped letter that may be part of one: only these are parsed to see."""
 
 
 def message_rows(messages: DataFrame, source: KafkaSource, schema: dict[str, Any] | None) -> DataFrame:
@@ -67,6 +74,7 @@ def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Co
         else:
             is_object = is_text & (text.startswith("{") | text.rlike(r"^\s*\{"))
             problem = F.when(~is_text, F.lit(NOT_TEXT)).when(~is_object, F.lit(NOT_AN_OBJECT))
+        problem = F.coalesce(problem, _taken_name(text))
         rest = F.substring(text, F.instr(text, "{") + 1, F.length(text))
         body = F.concat(F.when(text.rlike(r"^\s*\{\s*\}"), F.lit("")).otherwise(F.lit(",")), rest)
         if schema is None:  # nearly always the first field follows at once: bytes are cut off sooner than characters
@@ -75,12 +83,29 @@ def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Co
     return [F.when(is_absent, tombstone).otherwise(body).alias("_body"), F.when(~is_absent, problem).alias("_problem")]
 
 
+def _taken_name(text: Column) -> Column:
+    """The problem of a value that names a field of the message, in whatever case and spelling; else NULL."""
+    taken = F.array_intersect(F.transform(F.json_object_keys(text), F.lower), F.array(*map(F.lit, sorted(MESSAGE_FIELDS))))
+    named = F.when(F.size(taken) > 0, F.concat(F.lit(TAKES_OWN_NAME), F.array_join(F.array_sort(taken), ", ")))
+    return F.when(text.rlike(MAY_TAKE_OWN_NAME), F.when(taken.isNull(), F.lit(NOT_AN_OBJECT)).otherwise(named))
+
+
 def _own_fields() -> Column:
-    headers = F.when(F.size("headers") > 0, F.array_join(F.transform("headers", _header), ",")).otherwise(F.lit(""))
+    headers = F.when(F.size("headers") > 0, F.array_join(F.transform(_last_of_each_name(), _header), ",")).otherwise(F.lit(""))
     at = F.date_format("timestamp", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
     place = F.concat(F.lit(',"_partition":'), F.col("partition").cast("string"), F.lit(',"_offset":'), F.col("offset").cast("string"))
     named = F.concat(F.lit(',"_headers":{'), headers, F.lit("}"))
     return F.concat(F.lit('{"_key":'), _quoted(_text_of(F.col("key"))), named, F.lit(',"_timestamp":"'), at, F.lit('"'), place)
+
+
+def _last_of_each_name() -> Column:
+    """The headers, of several with one name the last: a record names each field once."""
+
+    def is_last(header: Column, at: Column) -> Column:
+        later = F.slice("headers", at + 2, F.size("headers"))
+        return ~F.exists(later, lambda other: other.getField("key") == header.getField("key"))
+
+    return F.filter("headers", is_last)
 
 
 def _header(header: Column) -> Column:
@@ -108,19 +133,22 @@ def _avro_reader(schema: dict[str, Any], framing: str) -> Callable[[pa.Array], p
     def read(values: pa.Array) -> pa.Array:
         import fastavro
 
-        parsed = fastavro.parse_schema(schema)
-        return pa.array([_read_avro(fastavro, parsed, value, framing) for value in values.to_pylist()], pa.string())
+        walker = make_walker(fastavro.parse_schema(schema))
+        return pa.array([_read_avro(fastavro, walker, value, framing) for value in values.to_pylist()], pa.string())
 
     return read
 
 
-def _read_avro(fastavro: Any, schema: Any, value: bytes | None, framing: str) -> str | None:
-    """The value as JSON; None where it is not exactly one record of the schema."""
+def _read_avro(fastavro: Any, walker: Walker, value: bytes | None, framing: str) -> str | None:
+    """The value as JSON; None where it is not exactly one record of the schema, or one that is deeper or longer than a record may be."""
     if value is None or (framing == "confluent" and (len(value) < CONFLUENT_HEADER or value[0] != 0)):
         return None
-    content = io.BytesIO(value[CONFLUENT_HEADER:] if framing == "confluent" else value)
+    body = value[CONFLUENT_HEADER:] if framing == "confluent" else value
+    content = io.BytesIO(body)
     try:
-        row = fastavro.schemaless_reader(content, schema, None)
+        if not walker.is_harmless and walker.walk(body, 0)[1] > LONGEST_VALUE:
+            return None
+        row = fastavro.schemaless_reader(content, walker.schema, None)
     except Exception:  # noqa: BLE001 - fastavro raises anything from IndexError to struct.error; the message is kept, with a problem
         return None
     return as_text(row if isinstance(row, dict) else {"value": row}) if not content.read(1) else None

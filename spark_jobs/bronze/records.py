@@ -1,80 +1,113 @@
 """The records of one landed file, read where the task runs. What leaves: Arrow batches of (line, record, problem), one row per record.
 
 A record that cannot be told apart from its neighbours (a CSV row of the wrong width, a line that is not UTF-8) keeps its text and
-gets a problem. A file that cannot be read gives one row at line 0 with its problem, and none of its records.
+gets a problem; one that is too long keeps only its place and its size. A file that cannot be read gives one row at line 0 with its
+problem, and none of its records.
 """
 
-import csv
-import zlib
-from collections import deque
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from io import BufferedReader
 
 import pyarrow as pa
 
-from spark_jobs.bronze.arrived import ArrivedFile, ReadingBroken, UnreadableFile, check_unchanged
+from spark_jobs.bronze.arrived import ArrivedFile, ReadingBroken, UnreadableFile, check_content, check_still
+from spark_jobs.bronze.avro import read_avro
 from spark_jobs.bronze.batches import make_batch, make_batches
-from spark_jobs.bronze.columnar import orc_batches, parquet_batches, read_avro
-from spark_jobs.bronze.lines import read_lines, whole_line_blocks
+from spark_jobs.bronze.broken import TOO_LONG, Tally
+from spark_jobs.bronze.columnar import orc_batches, parquet_batches
+from spark_jobs.bronze.counting import count_records
+from spark_jobs.bronze.lines import check_lines, read_lines, read_start
 from spark_jobs.bronze.objects import read_objects
+from spark_jobs.bronze.recognise import check_text
 from spark_jobs.bronze.sheets import check_sheet, read_sheet
 from spark_jobs.bronze.xml import read_xml
 from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.storage import StorageFailed
 from spark_jobs.landing.content import open_landed
 
-UNREADABLE = (OSError, EOFError, zlib.error, csv.Error, UnreadableFile, pa.ArrowException)
+TEXTS = ("json", "csv", "text")
 
 
 def read_records(file: ArrivedFile, source: FileSource) -> Iterator[pa.RecordBatch]:
     """All records of the file, or its problem: what may fail is read to its end once before the first record is handed on."""
+    is_handed_on = False
     with ExitStack() as stack:
         try:
-            opened = stack.enter_context(open_landed(file.path))
-            check_unchanged(opened, file, source.format)
+            opened = stack.enter_context(open_landed(file.path, source.path))
+            before = check_content(opened, file, source.format)
             _read_through(opened, file, source)
-        except StorageFailed:  # it says nothing of the file: the batch is done again
+            counted, read = count_records(opened, file, source), 0
+            for batch in _read_batches(opened, file, source):
+                is_handed_on = True
+                read += len(batch)
+                yield batch
+            if counted is not None:
+                counted.check(read)
+            check_still(opened, file, source.format, before)
+        except (StorageFailed, MemoryError):  # it says nothing of the file: the batch is done again
             raise
-        except UNREADABLE as error:
-            yield make_batch([(0, None, f"{type(error).__name__}: {_first_line(error)}")])
-            return
-        try:
-            yield from _read_batches(opened, file, source)
-            check_unchanged(opened, file, source.format)
-        except UNREADABLE as error:  # records are handed on already: their batch must not be written
-            raise ReadingBroken(file.path, f"{type(error).__name__}: {_first_line(error)}") from error
+        except Exception as error:  # whatever a reader raises over the bytes of a file concerns that file alone
+            problem = f"{type(error).__name__}: {_first_line(error)}"
+            if is_handed_on:  # then none of its records may be written
+                raise ReadingBroken(file.path, problem) from error
+            yield make_batch([(0, None, problem)])
 
 
 def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource) -> None:
-    """Plain lines cannot fail; a compressed file may be cut anywhere."""
+    """UnreadableFile, or whatever its reader raises, where the file as a whole cannot be read."""
+    longest = source.bytes_per_record
+    if source.format in TEXTS:
+        check_text(read_start(opened, file), source.delimiter if source.format == "csv" else "")
     match source.format:
         case "parquet":
-            deque(parquet_batches(opened), maxlen=0)
+            _check_columns(parquet_batches(opened, longest))
         case "orc":
-            deque(orc_batches(opened), maxlen=0)
+            _check_columns(orc_batches(opened))
         case "csv":
-            check_sheet(opened, file, source.delimiter)
-        case "avro" | "xml":
-            deque(_read_batches(opened, file, source), maxlen=0)
-        case _ if file.is_packed:
-            deque(whole_line_blocks(opened, file), maxlen=0)
+            check_sheet(opened, file, source.delimiter, longest)
+        case "json" | "text":
+            check_lines(opened, file, longest, are_objects=source.format == "json")
+        case _:
+            _check_lengths(_read_batches(opened, file, source))
+
+
+def _check_columns(batches: Iterator[pa.RecordBatch]) -> None:
+    """Read rows of Parquet or ORC to their end. Their values are set aside one by one, but a column must have a name of its own."""
+    for batch in batches:
+        if repeated := sorted(name for name, count in Counter(batch.schema.names).items() if count > 1):
+            raise UnreadableFile(f"a column is there twice: {', '.join(repeated)[:200]}")
+        for column in batch.schema:
+            str(column)
+
+
+def _check_lengths(batches: Iterator[pa.RecordBatch]) -> None:
+    """Read rows of Avro or XML to their end; all that may be wrong with one alone is its length."""
+    tally = Tally()
+    for batch in batches:
+        lines, _, problems = batch.columns
+        tally.total += len(batch)
+        for line in lines.filter(problems.is_valid()).to_pylist():
+            tally.add(TOO_LONG, line)
+    tally.check()
 
 
 def _read_batches(opened: BufferedReader, file: ArrivedFile, source: FileSource) -> Iterator[pa.RecordBatch]:
+    longest = source.bytes_per_record
     match source.format:
         case "parquet":
-            return make_batches(read_objects(parquet_batches(opened)))
+            return make_batches(read_objects(parquet_batches(opened, longest), longest), longest)
         case "orc":
-            return make_batches(read_objects(orc_batches(opened)))
+            return make_batches(read_objects(orc_batches(opened), longest), longest)
         case "avro":
-            return make_batches(read_avro(opened))
+            return make_batches(read_avro(opened, longest), longest)
         case "xml":
             lists = frozenset(tuple(path.split(".")) for path in source.lists)
-            return make_batches(read_xml(opened, file, str(source.row_tag), lists))
+            return make_batches(read_xml(opened, file, str(source.row_tag), lists, longest), longest)
         case "csv":
-            return make_batches(read_sheet(opened, file, source.delimiter))
-    return read_lines(opened, file)
+            return make_batches(read_sheet(opened, file, source.delimiter, longest), longest)
+    return read_lines(opened, file, longest)
 
 
 def _first_line(error: BaseException) -> str:

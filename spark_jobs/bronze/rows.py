@@ -5,9 +5,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import Window
 
 from spark_jobs.config.sources import DeltaSource
+from spark_jobs.lake.json_text import WHOLE_JSON
 
 CHANGE = ("_change_type", "_commit_version", "_commit_timestamp")
-OF_JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
+OLD_IMAGES = ("delete", "update_preimage")
+"""What a commit took away. What it left in its place comes after it: see `change_order` in silver/versions.py."""
 
 
 def added_rows(rows: DataFrame, source: DeltaSource, data_file: str) -> DataFrame:
@@ -18,13 +20,18 @@ def added_rows(rows: DataFrame, source: DeltaSource, data_file: str) -> DataFram
     return _select(texts.select("record", name, line), F.lit(None))
 
 
-def changed_rows(rows: DataFrame, source: DeltaSource) -> DataFrame:
-    """Changes of a table, each by its commit and its place in it, in the order of their text: a batch has whole commits."""
-    of_table = [name for name in rows.columns if name not in CHANGE]
-    texts = rows.select(_as_json([*of_table, "_change_type", "_commit_version"]), *CHANGE)
-    in_commit = Window.partitionBy("_commit_version").orderBy("record")
-    name = F.concat(F.lit(f"{source.path}@"), F.col("_commit_version").cast("string"))
-    placed = texts.select("*", name.alias("_file"), F.row_number().over(in_commit).cast("bigint").alias("_line"))
+def changed_rows(rows: DataFrame, source: DeltaSource, data_file: str) -> DataFrame:
+    """Changes of a table, each by its commit, its image and its data file, and its place among these in the order of their text.
+
+    A batch has whole data files. It may have a part of a commit: the first snapshot, or a commit that adds and removes many files.
+    """
+    of_table = [name for name in rows.columns if name not in (*CHANGE, data_file)]
+    image = F.when(F.col("_change_type").isin(*OLD_IMAGES), "old").otherwise("new").alias("_image")
+    texts = rows.select(_as_json([*of_table, "_change_type", "_commit_version"]), *CHANGE, data_file, image)
+    parts = (F.col("_commit_version").cast("string"), "_image", F.element_at(F.split(data_file, "/"), -1))
+    name = F.concat(F.lit(f"{source.path}@"), F.concat_ws("/", *parts)).alias("_file")
+    in_file = Window.partitionBy("_commit_version", "_image", data_file).orderBy("record")
+    placed = texts.select("*", name, F.row_number().over(in_file).cast("bigint").alias("_line"))
     return _select(placed, F.col("_commit_timestamp"))
 
 
@@ -44,7 +51,7 @@ def socket_rows(rows: DataFrame, place: str, batch: int) -> DataFrame:
 
 
 def _as_json(columns: list[str]) -> Column:
-    return F.to_json(F.struct(*(F.col(f"`{name}`") for name in columns)), OF_JSON).alias("record")
+    return F.to_json(F.struct(*(F.col(f"`{name}`") for name in columns)), WHOLE_JSON).alias("record")
 
 
 def _select(placed: DataFrame, modified_at: Column) -> DataFrame:

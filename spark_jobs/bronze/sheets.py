@@ -1,60 +1,167 @@
-"""Records of CSV files: each row as a JSON object by the header's names."""
+"""Records of CSV files: each row as a JSON object by the header's names.
+
+Quotes are read strictly. One that is never closed, or that has text behind it, leaves in doubt where each row of the file begins and ends:
+such a file is refused as a whole, with the line, and so is one with a line end inside a row that is not quoted.
+"""
 
 import csv
 import io
 import json
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from io import BufferedReader
 
-from spark_jobs.bronze.arrived import ArrivedFile, UnreadableFile, unpack
-from spark_jobs.bronze.batches import Record
+from spark_jobs.bronze.arrived import ArrivedFile, UnreadableFile
+from spark_jobs.bronze.batches import Record, set_aside
+from spark_jobs.bronze.broken import NOT_UTF8, OTHER_WIDTH, TOO_LONG, Tally
+from spark_jobs.bronze.lines import QUOTE, LongLine, line_blocks, read_start
 
-LONGEST_FIELD = 64 * 1024 * 1024
+csv.field_size_limit(2**31 - 1)  # for the whole process: how long a record may be is counted here, per source
+as_json = json.JSONEncoder(ensure_ascii=False).encode
+LINE_ENDS = (b"\n", b"\r")
+NEVER_CLOSED = "a quote is opened and never closed"
+WRONG = {
+    "unexpected end of data": NEVER_CLOSED,
+    "expected after": "text follows a closing quote; a quote within a quoted value is written twice",
+    "new-line character": "a line end of another kind than the file's stands within a row; a value that has one is quoted",
+}
+"""What Python's reader says, and what it means."""
 
 
-def check_sheet(opened: BufferedReader, file: ArrivedFile, delimiter: str) -> None:
+class _TooLong(Exception):
+    """The row is longer than a record may be; the reader is in the middle of it."""
+
+
+class _Lines:
+    """The lines of a file as the CSV reader asks for them, with where it is. It goes on after an error, as a generator could not."""
+
+    def __init__(self, lines: Iterator[bytes | LongLine], longest: int) -> None:
+        self.lines, self.longest = lines, longest
+        self.number = self.first = self.size = 0
+        self.is_utf8 = self.is_quoted = True
+
+    def begin(self) -> None:
+        """A row begins with the next line."""
+        self.first, self.size, self.is_utf8, self.is_quoted = self.number + 1, 0, True, False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        self.is_quoted = self.number >= self.first  # a reader that wants a second line for its row is within a quoted value
+        line = next(self.lines)
+        self._count(line)
+        if self.size > self.longest or isinstance(line, LongLine):
+            self._follow_quotes(line)
+            raise _TooLong
+        try:
+            return line.decode()
+        except UnicodeDecodeError:
+            self.is_utf8 = False
+            return line.decode(errors="surrogateescape")
+
+    def skip_row(self) -> None:
+        """Pass over the rest of a row that is too long: as far as the line that closes its quoted value."""
+        while self.is_quoted:
+            if (line := next(self.lines, None)) is None:
+                raise UnreadableFile(f"line {self.first:,}: {NEVER_CLOSED}")
+            self._count(line)
+            self._follow_quotes(line)
+
+    def _count(self, line: bytes | LongLine) -> None:
+        self.number += 1
+        self.size += line.size if isinstance(line, LongLine) else len(line) - line.endswith(LINE_ENDS)
+
+    def _follow_quotes(self, line: bytes | LongLine) -> None:
+        """Whether the row goes on behind this line: each pair of quotes leaves it as it was."""
+        self.is_quoted ^= bool((line.quotes if isinstance(line, LongLine) else line.count(QUOTE)) % 2)
+
+
+def check_sheet(opened: BufferedReader, file: ArrivedFile, delimiter: str, longest: int) -> None:
     """Read it to its end, so that what cannot be read is known before the first record."""
-    rows = _csv_rows(opened, file, delimiter)
-    _check_header(_csv_header(rows))
-    deque(rows, maxlen=0)
-
-
-def read_sheet(opened: BufferedReader, file: ArrivedFile, delimiter: str) -> Iterator[Record]:
-    """Each row as a JSON object by the header's names, so that it can be read alone, whatever the order of columns in its file."""
-    rows = _csv_rows(opened, file, delimiter)
-    header = _csv_header(rows)
+    lines = _open_lines(opened, file, longest)
+    rows = _csv_rows(lines, delimiter)
+    header, tally = _read_header(rows, lines), Tally()
     for line, row in rows:
-        yield _csv_record(line, header, row)
+        tally.total += 1
+        if row is None:
+            tally.add(TOO_LONG, line)
+        elif len(row) != len(header):
+            tally.add(OTHER_WIDTH, line)
+        elif not lines.is_utf8:
+            tally.add(NOT_UTF8, line)
+    tally.check()
 
 
-def _csv_rows(opened: BufferedReader, file: ArrivedFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    csv.field_size_limit(LONGEST_FIELD)
-    text = io.TextIOWrapper(unpack(opened, file), encoding="utf-8-sig", errors="surrogateescape", newline="")
-    rows = csv.reader(text, delimiter=delimiter)
-    try:
-        for row in rows:
-            if row:
-                yield rows.line_num, row
-    finally:
-        text.detach()  # it would close the file, which is read again
+def read_sheet(opened: BufferedReader, file: ArrivedFile, delimiter: str, longest: int) -> Iterator[Record]:
+    """Each row as a JSON object by the header's names, so that it can be read alone, whatever the order of columns in its file."""
+    lines = _open_lines(opened, file, longest)
+    rows = _csv_rows(lines, delimiter)
+    header = _read_header(rows, lines)
+    for line, row in rows:
+        yield _csv_record(line, header, row) if row is not None else set_aside(line, lines.size, longest)
 
 
-def _csv_header(rows: Iterator[tuple[int, list[str]]]) -> list[str]:
-    _, names = next(rows, (0, []))
-    return [name.strip() for name in names]
+def _open_lines(opened: BufferedReader, file: ArrivedFile, longest: int) -> _Lines:
+    """Lines end as the first ones do: with a carriage return alone only where the file begins without any line feed."""
+    start = read_start(opened, file)
+    end = b"\r" if b"\r" in start and b"\n" not in start else b"\n"
+    return _Lines(_each_line(line_blocks(opened, file, longest, end), end), longest)
 
 
-def _check_header(header: list[str]) -> None:
-    repeated = sorted({name for name in header if header.count(name) > 1})
+def _each_line(blocks: Iterable[bytes | LongLine], end: bytes) -> Iterator[bytes | LongLine]:
+    for block in blocks:
+        if isinstance(block, LongLine):
+            yield block
+        elif end == b"\n":
+            yield from io.BytesIO(block)
+        else:
+            texts = block.split(end)
+            yield from (text + end for text in texts[:-1])
+            yield from texts[-1:] if texts[-1] else ()
+
+
+def _csv_rows(lines: _Lines, delimiter: str) -> Iterator[tuple[int, list[str] | None]]:
+    """Each row with the number of its last line; None for one that is too long."""
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        lines.begin()
+        try:
+            row = next(rows, None)
+        except _TooLong:
+            lines.skip_row()
+            yield lines.number, None
+            continue
+        except csv.Error as error:
+            meaning = next((meaning for said, meaning in WRONG.items() if said in str(error)), str(error))
+            raise UnreadableFile(f"{_place(lines)}: {meaning}") from error
+        if row is None:
+            return
+        if row:
+            yield lines.number, row
+
+
+def _place(lines: _Lines) -> str:
+    return f"line {lines.first:,}" + (f" to {lines.number:,}" if lines.number > lines.first else "")
+
+
+def _read_header(rows: Iterator[tuple[int, list[str] | None]], lines: _Lines) -> list[str]:
+    line, names = next(rows, (0, []))
+    if names is None:
+        raise UnreadableFile(f"line {line:,}: the header has {lines.size:,} bytes, more than bytes_per_record allows: {lines.longest:,}")
+    if not lines.is_utf8:
+        raise UnreadableFile(f"line {line:,}: the header is not UTF-8 text; land the file as UTF-8")
+    header = [name.strip() for name in names]
+    repeated = sorted(name for name, count in Counter(header).items() if count > 1)
     if "" in header or repeated:
         raise UnreadableFile(f"the header has an empty or repeated name: {repeated or header}")
+    return header
 
 
 def _csv_record(line: int, header: list[str], row: list[str]) -> Record:
     if len(row) != len(header):
-        return line, _clean(json.dumps(row, ensure_ascii=False)), f"{len(row)} fields, the header has {len(header)}"
-    text = json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False)
+        return line, _clean(as_json(row)), f"{len(row)} fields, the header has {len(header)}"
+    text = as_json(dict(zip(header, row, strict=True)))
     clean = _clean(text)
     return line, clean, None if clean is text else "not UTF-8 text"
 

@@ -1,7 +1,8 @@
 """Records of XML files: each element `row_tag` as a JSON object. Attributes and inner elements are its fields, by their names without
 namespace; what occurs several times is a list, and the text of an element that has fields is its field `value`.
 
-A file that declares entities is refused, because they can grow without end; so is an element without end, or nested too deeply.
+A file that declares entities is refused, because they can grow without end; so is a tag without end, or what is nested too deeply. A
+record that is too long is set aside alone.
 """
 
 import json
@@ -12,34 +13,43 @@ from typing import Any
 from xml.parsers import expat
 
 from spark_jobs.bronze.arrived import ArrivedFile, UnreadableFile, unpack
-from spark_jobs.bronze.batches import Record
+from spark_jobs.bronze.batches import Record, set_aside
 
 BLOCK_BYTES = 64 * 1024
 DEEPEST = 100
-LONGEST_RECORD = 64 * 1024 * 1024
 TEXT = "value"
 
 Path = tuple[str, ...]
 
 
-def read_xml(opened: BufferedReader, file: ArrivedFile, row_tag: str, lists: frozenset[Path]) -> Iterator[Record]:
+def read_xml(opened: BufferedReader, file: ArrivedFile, row_tag: str, lists: frozenset[Path], longest: int) -> Iterator[Record]:
     """The records in their order, numbered from 1."""
-    reader = _Reader(row_tag, lists)
+    reader = _Reader(row_tag, lists, longest)
     parser = expat.ParserCreate(namespace_separator="}")
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler, parser.EntityDeclHandler = reader.text, _refuse_entity
+    parser.XmlDeclHandler = reader.declare
     parser.buffer_text = True
-    content, line, is_last = unpack(opened, file), 0, False
+    content, size, line, is_last = unpack(opened, file), 0, 0, False
     while not is_last:
         block = content.read(BLOCK_BYTES)
-        is_last = not block
+        is_last, size = not block, size + len(block)
         try:
             parser.Parse(block, is_last)
         except expat.ExpatError as error:
             raise UnreadableFile(f"not well-formed XML: {error}") from error
+        except (LookupError, ValueError) as error:  # the parser asks Python for encodings that it does not know itself
+            if isinstance(error, UnreadableFile):
+                raise
+            encoding = (reader.encoding or "its own")[:50]
+            raise UnreadableFile(f"XML in the encoding {encoding!r}, which cannot be read; land it as UTF-8") from error
+        if size - parser.CurrentByteIndex > longest + BLOCK_BYTES:
+            raise UnreadableFile(f"a tag or a comment is longer than bytes_per_record allows: {longest:,}")
         for row in reader.take():
             line += 1
-            yield line, json.dumps(row, ensure_ascii=False), None
+            yield set_aside(line, row, longest) if isinstance(row, int) else (line, json.dumps(row, ensure_ascii=False), None)
+    if not line and reader.alike:
+        raise UnreadableFile(f"it has no element {row_tag!r}, but elements {reader.alike!r}: names are compared with their case")
 
 
 def _refuse_entity(name: str, *_: Any) -> None:
@@ -69,15 +79,20 @@ class _Element:
 
 
 class _Reader:
-    """Builds rows from the parser's events, one open element of a row on top of the other."""
+    """Builds rows from the parser's events, one open element of a row on top of the other. Of one that is too long its size is kept."""
 
-    def __init__(self, row_tag: str, lists: frozenset[Path]) -> None:
-        self.row_tag, self.lists = row_tag, lists
+    def __init__(self, row_tag: str, lists: frozenset[Path], longest: int) -> None:
+        self.row_tag, self.lists, self.longest = row_tag, lists, longest
         self.open: list[_Element] = []
-        self.rows: list[dict[str, Any]] = []
-        self.size = self.depth = 0
+        self.rows: list[dict[str, Any] | int] = []
+        self.size = self.depth = self.row_depth = 0
+        self.encoding: str | None = None
+        self.alike: str | None = None
 
-    def take(self) -> list[dict[str, Any]]:
+    def declare(self, _: str, encoding: str | None, __: int) -> None:
+        self.encoding = encoding
+
+    def take(self) -> list[dict[str, Any] | int]:
         rows, self.rows = self.rows, []
         return rows
 
@@ -86,37 +101,51 @@ class _Reader:
         self.depth += 1
         if self.depth > DEEPEST:
             raise UnreadableFile(f"elements are nested more than {DEEPEST} deep")
-        if not self.open and name != self.row_tag:
+        if not self.row_depth:
+            if name != self.row_tag:
+                self.alike = name if name.lower() == self.row_tag.lower() else self.alike
+                return
+            self.row_depth = self.depth
+        self._measure(len(name) + sum(len(key) + len(value) for key, value in attributes.items()))
+        if self.is_too_long:
             return
         self.open.append(_Element((*self.open[-1].path, name) if self.open else ()))
         for key, value in attributes.items():
-            self._measure(len(key) + len(value))
             self._add(self.open[-1], _local(key), value)
 
     def end(self, _: str) -> None:
         self.depth -= 1
-        if not self.open:
+        if not self.row_depth:
             return
-        element = self.open.pop()
-        if self.open:
-            self._add(self.open[-1], element.path[-1], element.value(is_row=False))
-        else:
-            self.rows.append(element.value(is_row=True))
-            self.size = 0
+        is_row = self.depth < self.row_depth
+        if not self.is_too_long:
+            element = self.open.pop()
+            if is_row:
+                self.rows.append(element.value(is_row=True))
+            else:
+                self._add(self.open[-1], element.path[-1], element.value(is_row=False))
+        elif is_row:
+            self.rows.append(self.size)
+        if is_row:
+            self.size = self.row_depth = 0
 
     def text(self, text: str) -> None:
-        if self.open:
+        if self.row_depth:
             self._measure(len(text))
-            self.open[-1].texts.append(text)
+            if not self.is_too_long:
+                self.open[-1].texts.append(text)
 
     def _add(self, element: _Element, name: str, value: Any) -> None:
-        self._measure(len(name))
         element.add(name, value, is_list=(*element.path, name) in self.lists)
+
+    @property
+    def is_too_long(self) -> bool:
+        return self.size > self.longest
 
     def _measure(self, characters: int) -> None:
         self.size += characters
-        if self.size > LONGEST_RECORD:
-            raise UnreadableFile(f"an element {self.row_tag!r} is longer than {LONGEST_RECORD:,} characters")
+        if self.is_too_long:
+            self.open.clear()
 
 
 def _local(name: str) -> str:

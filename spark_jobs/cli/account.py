@@ -39,7 +39,7 @@ def _print(account: dict[str, Any], landing: str) -> None:
             f"{name}: no row has entered yet; `weir run {name}` takes in what has landed in {landing}", markup=False, soft_wrap=True
         )
         return
-    shown = [number for number in (*CLASSES, "late", "corrected") if any(table[number] for table in tables)]
+    shown = [number for number in (*CLASSES, "late", "corrected", "ties") if any(table[number] for table in tables)]
     printed = Table(title=f"{name}: what became of every row", title_justify="left", box=None, pad_edge=False)
     printed.add_column("table")
     for heading in ("rows in", *shown, "balance"):
@@ -53,6 +53,8 @@ def _print(account: dict[str, Any], landing: str) -> None:
     if any(table["table"].startswith("sink.") for table in tables):
         console.print("sinks: the changes that came; superseded are those that another one of the same batch has overtaken")
     console.print(f"rows in = {' + '.join(CLASSES)}")
+    if any(table["ties"] for table in tables):
+        console.print("ties: keys of which several versions had the same sequence and different content; they are no rows")
     console.print(
         "gold: the changed silver rows that came, the rows written for them, the late ones; bronze quarantines files that cannot be read"
     )
@@ -68,6 +70,10 @@ def _print(account: dict[str, Any], landing: str) -> None:
     _print_files(console, account["files_not_taken"])
     for drift in account["drift"][:NOT_TAKEN_SHOWN]:
         console.print(plain(f"drift: {drift}"), markup=False, soft_wrap=True)
+    if len(account["drift"]) > NOT_TAKEN_SHOWN:
+        console.print(
+            f"and {len(account['drift']) - NOT_TAKEN_SHOWN:,} more fields that came or went: `weir account --json` names them all"
+        )
     for message in account["evidence"]:
         console.print(plain(f"evidence: {message}"), markup=False, soft_wrap=True, style="bold red")
     console.print(f"tables: {account['lake']}", markup=False, soft_wrap=True)

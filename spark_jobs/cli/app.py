@@ -1,7 +1,6 @@
 """The commands of `weir`, each with its help, its example and its exit codes."""
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,6 +11,7 @@ from spark_jobs import __version__
 from spark_jobs.cli.elsewhere import RunsElsewhere, hand_on
 from spark_jobs.cli.profile import ProfileName
 from spark_jobs.cli.quarantine import quarantine
+from spark_jobs.config.hooks import leave
 from spark_jobs.config.text import plain_lines
 from spark_jobs.lake.storage import StorageFailed
 
@@ -50,6 +50,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON
 PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
 HeldTable = Annotated[str, typer.Argument(help="The table that is held, as in silver.orders.", metavar="TABLE")]
 DecisionReason = Annotated[str, typer.Option("--reason", help="Why, for those who read it later.")]
+Seen = Annotated[
+    str | None,
+    typer.Option("--seen", metavar="ID", help="Only if what is held is still this, as the run named it."),
+]
 DecidedBy = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who decided, instead of the user of this command.")]
 
 
@@ -71,7 +75,7 @@ def main() -> None:
         print(code, file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(code if isinstance(code, int) else 1 if code else 0)
+    leave(code if isinstance(code, int) else 1 if code else 0)
 
 
 @app.callback(invoke_without_command=True)
@@ -217,6 +221,7 @@ def release(
     pipeline: PipelineName,
     table: HeldTable,
     reason: DecisionReason,
+    seen: Seen = None,
     by: DecidedBy = None,
     profile: ProfileName = None,
     as_json: Json = False,
@@ -224,7 +229,7 @@ def release(
     """Publish a batch that its rules hold back, all the same. Who decided it and why is recorded; the run goes on."""
     from spark_jobs.cli.decide import decide_command
 
-    raise typer.Exit(decide_command(pipeline, table, "release", reason, by, profile, as_json))
+    raise typer.Exit(decide_command(pipeline, table, "release", reason, seen, by, profile, as_json))
 
 
 @app.command("set-aside", epilog=f'Example: weir set-aside retail silver.orders --reason "amounts in cents"\n\n{EXIT_CODES}')
@@ -232,6 +237,7 @@ def set_aside(
     pipeline: PipelineName,
     table: HeldTable,
     reason: DecisionReason,
+    seen: Seen = None,
     by: DecidedBy = None,
     profile: ProfileName = None,
     as_json: Json = False,
@@ -239,29 +245,37 @@ def set_aside(
     """Put the rows of a batch that its rules hold back into quarantine. Who decided it and why is recorded; the run goes on."""
     from spark_jobs.cli.decide import decide_command
 
-    raise typer.Exit(decide_command(pipeline, table, "set_aside", reason, by, profile, as_json))
+    raise typer.Exit(decide_command(pipeline, table, "set_aside", reason, seen, by, profile, as_json))
 
 
 @app.command(epilog=f'Example: weir hold retail silver.orders --reason "the shop looks into it"\n\n{EXIT_CODES}')
-def hold(pipeline: PipelineName, table: HeldTable, reason: DecisionReason, by: DecidedBy = None, as_json: Json = False) -> None:
+def hold(
+    pipeline: PipelineName, table: HeldTable, reason: DecisionReason, seen: Seen = None, by: DecidedBy = None, as_json: Json = False
+) -> None:
     """Leave a batch that its rules hold back as it is, and record who decided so and why. The next run judges it again."""
     from spark_jobs.cli.decide import decide_command
 
-    raise typer.Exit(decide_command(pipeline, table, "hold", reason, by, None, as_json))
+    raise typer.Exit(decide_command(pipeline, table, "hold", reason, seen, by, None, as_json))
 
 
-@app.command(epilog=f"Example: weir verify retail --select silver.orders --rows 20\n\n{VERIFY_CODES}")
+@app.command(
+    epilog="Example: weir verify retail --select silver.orders --rows 20\n\n"
+    f"The landed files against bronze: weir verify retail --files\n\n{VERIFY_CODES}"
+)
 def verify(
     pipeline: PipelineName,
     select: Annotated[list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")] = None,
     rows: Annotated[int, typer.Option(min=0, max=1_000, help="How many differing rows of a table are shown.")] = 5,
+    files: Annotated[
+        bool, typer.Option("--files", help="Instead, read the landed files again and compare them with bronze, record by record.")
+    ] = False,
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
     """Recompute every table from bronze in plain batch and name the rows that differ. Changes nothing."""
     from spark_jobs.cli.verify import verify_command
 
-    raise typer.Exit(verify_command(pipeline, tuple(select or ()), rows, profile, as_json))
+    raise typer.Exit(verify_command(pipeline, tuple(select or ()), rows, profile, as_json, is_of_files=files))
 
 
 @app.command(epilog=f"Example: weir state clickstream user_sessions --key user_id=7\n\n{STATE_CODES}")

@@ -11,7 +11,7 @@ from spark_jobs.config.loading import load_project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.text import plain_lines
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.lease import LeaseHeld, hold_lease
+from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
 from spark_jobs.landing.closing import close_feed
 from spark_jobs.landing.feed import make_feed
 
@@ -22,13 +22,13 @@ def close_command(name: str, source: str | None, as_json: bool) -> int:
         project = load_project(only=name)
         pipeline, lake = project.pipelines[name], Lake(project.lake, name)
         sources, closed_at = _chosen(pipeline, source), datetime.now(UTC)
-        with hold_lease(lake.lease(), name, "weir close"):
+        with hold_lease(lake.lease(), name, "weir close") as lease:
             for chosen in sources:
-                feed = make_feed(lake, project.landing, chosen, pipeline.sources[chosen])
+                feed = make_feed(lake, project.landing, chosen, pipeline.sources[chosen], lease.check)
                 marks[chosen] = close_feed(feed, closed_at, f"by {whoami()}")
     except ConfigError as error:
         return _end(name, as_json, 2, "config_error", str(error), marks)
-    except LeaseHeld as held:
+    except (LeaseHeld, LeaseLost) as held:
         return _end(name, as_json, 5, "leased", str(held), marks)
     if not any(marks.values()):
         nothing = f"{name}: nothing to close: nothing has arrived in {', '.join(marks)} since the last mark"

@@ -7,11 +7,13 @@ from spark_jobs.run.decide import Action, decide
 from spark_jobs.run.result import RunResult
 
 
-def decide_command(name: str, table: str, action: Action, reason: str, by: str | None, profile: str | None, as_json: bool) -> int:
+def decide_command(
+    name: str, table: str, action: Action, reason: str, seen: str | None, by: str | None, profile: str | None, as_json: bool
+) -> int:
     def run() -> RunResult:
         project = load_checked(name)
         decided_by = whoami() if by is None else known_as(by)
-        return decide(project, name, known_profile(project, profile), table, action, decided_by, reason)
+        return decide(project, name, known_profile(project, profile), table, action, decided_by, reason, seen=seen)
 
     result = until_stopped(name, run)
     print_result(result, as_json)

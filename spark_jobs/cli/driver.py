@@ -91,7 +91,9 @@ if __name__ == "__main__":
     if "WEIR_HOME" not in os.environ:
         os.environ["WEIR_HOME"] = str(make_home(Path.cwd()))
     os.environ["WEIR_REPORTS"] = tempfile.mkdtemp(prefix="weir-reports-")
+    from spark_jobs.config.hooks import leave
+
     exit_code = main(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(exit_code)  # as cli/app.py does, and why
+    leave(exit_code)  # as cli/app.py does, and why

@@ -11,6 +11,7 @@ from spark_jobs.cli.loading import load_checked
 from spark_jobs.config.checks import check_pipeline
 from spark_jobs.config.document import name_in_project, read_document
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.files import read_text
 from spark_jobs.config.inserting import NotInsertable, insert_table, spell_table
 from spark_jobs.config.loading import Project
 from spark_jobs.config.names import check_name
@@ -63,7 +64,7 @@ def _check(project: Project, name: str, source: str, table: str) -> None:
 
 def _write(project: Project, file: Path, table: str, text: str, *, dry_run: bool) -> None:
     """In one step, and only if the file then says what it said before and the new table, and passes the check."""
-    shown, before = name_in_project(file, project.root), file.read_text(encoding="utf-8")
+    shown, before = name_in_project(file, project.root), read_text(file)
     try:
         after = insert_table(before, table, text)
     except NotInsertable as error:

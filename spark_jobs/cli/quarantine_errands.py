@@ -1,12 +1,9 @@
 """`weir quarantine replay` and `discard`: rows go on to their table or are given up; of a bronze table, files are taken in or left out."""
 
-from collections.abc import Sequence
-
 from spark_jobs.cli.loading import load_checked
-from spark_jobs.cli.quarantine_files import discard_files_command
+from spark_jobs.cli.quarantine_files import FilesErrand, Filters, files_command
 from spark_jobs.cli.run import known_profile, print_result, until_stopped
 from spark_jobs.cli.selecting import check_rules, check_table, make_selection, row_tables
-from spark_jobs.cli.take import take_command
 from spark_jobs.cli.whoami import whoami
 from spark_jobs.config.errors import ConfigError, Problem
 from spark_jobs.config.loading import Project
@@ -17,29 +14,17 @@ from spark_jobs.run.order import Errand
 from spark_jobs.run.replaying import do_errand, try_replay
 from spark_jobs.run.result import RunResult, Status
 
-Filters = tuple[list[str] | None, list[str] | None, str | None, str | None]
-"""--rule, --file, --since, --until as they were typed."""
-
 
 def replay_command(name: str, table: str, filters: Filters, is_dry: bool, profile: str | None, as_json: bool) -> int:
     if table.startswith("bronze."):
-        return _take_files(name, table, filters[1] or (), as_json)
+        return files_command(name, table, filters, FilesErrand("replay", is_dry=is_dry), profile, as_json)
     return _run(name, table, filters, "replay", "", is_dry, profile, as_json)
 
 
 def discard_command(name: str, table: str, filters: Filters, reason: str, is_dry: bool, profile: str | None, as_json: bool) -> int:
     if table.startswith("bronze."):
-        return discard_files_command(name, table, filters[1] or (), reason, as_json)
+        return files_command(name, table, filters, FilesErrand("discard", reason, is_dry), profile, as_json)
     return _run(name, table, filters, "discard", reason, is_dry, profile, as_json)
-
-
-def _take_files(name: str, table: str, paths: Sequence[str], as_json: bool) -> int:
-    """Of a bronze table files are set aside: each is named, and taken in by the next run."""
-    from spark_jobs.cli.app import fail
-
-    if not paths:
-        return fail(f"name the files with --file; `weir quarantine list {name} {table}` shows them", 2)
-    return max(take_command(name, table.partition(".")[2], path, as_json) for path in paths)
 
 
 def _run(name: str, table: str, filters: Filters, action: str, reason: str, is_dry: bool, profile: str | None, as_json: bool) -> int:

@@ -1,43 +1,124 @@
-"""Landed files that a person decides not to take: what `weir quarantine discard PIPELINE bronze.<source> --file PATH` does."""
+"""Landed files that were not taken: of a bronze table `weir quarantine replay` takes the selected ones in, `discard` leaves them out."""
 
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from spark_jobs.cli.selecting import check_table, wrong_option
+from spark_jobs.cli.quarantine_list import selected_files
+from spark_jobs.cli.run import check_profile_name
+from spark_jobs.cli.selecting import check_table, make_selection, wrong_option
+from spark_jobs.cli.take import notes_about
 from spark_jobs.cli.whoami import whoami
 from spark_jobs.config.errors import ConfigError
-from spark_jobs.config.loading import load_project
+from spark_jobs.config.loading import Project, load_project
+from spark_jobs.config.sources import FileSource
 from spark_jobs.config.text import plain_lines
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.lease import LeaseHeld, hold_lease
-from spark_jobs.landing.feed import make_feed
-from spark_jobs.landing.set_aside import NotDiscardable, discard_files
+from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.selection import OPEN, Selection
+from spark_jobs.landing.feed import Feed, make_feed
+from spark_jobs.landing.set_aside import NotDiscardable, check_discardable, discard_files
+from spark_jobs.landing.taking import NotTakeable, prepare_file, take_prepared
+
+Filters = tuple[list[str] | None, list[str] | None, str | None, str | None]
+"""--rule, --file, --since, --until as they were typed."""
+NAMED = 5
+NOTHING_TO_DO = 3
 
 
-def discard_files_command(name: str, table: str, paths: Sequence[str], reason: str, as_json: bool) -> int:
-    """Exit codes are those of `weir take`: 0, 2 for what cannot be discarded, 5 while another process holds the pipeline."""
-    chunk, code, status = None, 0, "ok"
-    message = f"{len(set(paths)):,} file{'' if len(set(paths)) == 1 else 's'} of {table} discarded: `weir take` still takes them in"
+@dataclass(frozen=True)
+class FilesErrand:
+    """What a person wants done with the selected files of one source; tried only, where it is dry."""
+
+    action: str
+    reason: str = ""
+    is_dry: bool = False
+
+    @property
+    def done(self) -> str:
+        return {"replay": "taken in", "discard": "discarded"}[self.action]
+
+    @property
+    def next_step(self) -> str:
+        return {"replay": "the next run reads what it takes in", "discard": "`weir take` still takes them in"}[self.action]
+
+
+def files_command(name: str, table: str, filters: Filters, errand: FilesErrand, profile: str | None, as_json: bool) -> int:
+    """Exit codes: 0, 2 for what cannot be taken in or discarded, 3 where no file is selected, 5 where another process has the pipeline."""
+    files, chunk, code, status = list(filters[1] or ()), None, 0, "ok"
     try:
         project = load_project(only=name)
-        pipeline, lake = project.pipelines[name], Lake(project.lake, name)
-        check_table(pipeline, table, [f"bronze.{source}" for source in pipeline.sources])
-        source = table.partition(".")[2]
-        if not paths:
-            raise wrong_option(pipeline, "--file", "", "no file is named", f"`weir quarantine list {name} {table}` names them")
-        if not reason.strip():
-            raise wrong_option(pipeline, "--reason", reason, "the reason is empty", "say in words why they are not wanted")
-        with hold_lease(lake.lease(), name, "weir quarantine discard"):
-            feed = make_feed(lake, project.landing, source, pipeline.sources[source])
-            chunk = discard_files(feed, paths, datetime.now(UTC), whoami(), reason)
-    except (ConfigError, NotDiscardable) as error:
+        check_profile_name(project, profile)
+        source, files = _source(project, name, table), _select(project, name, table, filters, errand)
+        if not files:
+            code, status = NOTHING_TO_DO, "nothing_to_do"
+            message = f"no file of {table} is selected; `weir quarantine list {name} {table}` names them"
+        else:
+            lake = Lake(project.lake, name)
+            with hold_lease(lake.lease(), name, f"weir quarantine {errand.action}") as lease:
+                feed = make_feed(lake, project.landing, source, project.pipelines[name].sources[source], lease.check)
+                chunk, notes = _do(project, feed, files, errand)
+            message = "\n".join([_say(table, files, errand), *notes])
+    except (ConfigError, NotDiscardable, NotTakeable) as error:
         code, status, message = 2, "config_error", str(error)
-    except LeaseHeld as held:
+    except (LeaseHeld, LeaseLost) as held:
         code, status, message = 5, "leased", str(held)
-    print(plain_lines(f"error: {message}" if code else message), file=sys.stderr if as_json or code else sys.stdout)
+    is_error = code not in (0, NOTHING_TO_DO)
+    print(plain_lines(f"error: {message}" if is_error else message), file=sys.stderr if as_json or is_error else sys.stdout)
     if as_json:
-        about = {"pipeline": name, "table": table, "files": list(paths), "status": status, "exit_code": code, "message": message}
-        print(json.dumps(about | {"chunk": chunk}))
+        about = {"pipeline": name, "table": table, "files": files, "status": status, "exit_code": code, "message": message}
+        print(json.dumps(about | {"chunk": chunk, "is_dry_run": errand.is_dry}))
     return code
+
+
+def _source(project: Project, name: str, table: str) -> str:
+    pipeline = project.pipelines[name]
+    check_table(pipeline, table, [f"bronze.{source}" for source in pipeline.sources])
+    source = table.partition(".")[2]
+    if not isinstance(pipeline.sources[source], FileSource):
+        place = pipeline.sources[source].place(project.landing)
+        raise wrong_option(pipeline, "TABLE", table, f"{source} reads no files but {place}", "no file of it is set aside")
+    return source
+
+
+def _select(project: Project, name: str, table: str, filters: Filters, errand: FilesErrand) -> list[str]:
+    """The paths that all options select, as `weir quarantine list` does. A path that is given alone is named whatever became of it: then
+    it is said why it cannot be taken in or discarded.
+    """
+    pipeline = project.pipelines[name]
+    selection = make_selection(pipeline, *filters, OPEN)
+    if selection == Selection():
+        hint = f"add --file, --rule, --since or --until; `weir quarantine list {name} {table}` names them"
+        raise wrong_option(pipeline, "--file", "", "no file is named", hint)
+    if errand.action == "discard" and not errand.reason.strip():
+        raise wrong_option(pipeline, "--reason", errand.reason, "the reason is empty", "say in words why they are not wanted")
+    found = [file.path for file in selected_files(project, name, table, selection)]
+    is_by_file_alone = selection == Selection(files=selection.files)
+    unmatched = [path for path in selection.files if not set(path) & set("*?") and path not in found]
+    if unmatched and not is_by_file_alone:
+        message = f"{unmatched[0]!r} is not among the files that --rule, --since and --until select"
+        raise wrong_option(pipeline, "--file", unmatched[0], message, f"`weir quarantine list {name} {table}` names them with their rules")
+    return list(dict.fromkeys([*found, *unmatched]))
+
+
+def _do(project: Project, feed: Feed, paths: Sequence[str], errand: FilesErrand) -> tuple[int | None, list[str]]:
+    """All or none of them: gives the last chunk, and what a person should know. Dry, everything is asked and nothing is written."""
+    now = datetime.now(UTC)
+    if errand.action == "discard":
+        check_discardable(feed, paths)
+        return None if errand.is_dry else discard_files(feed, paths, now, whoami(), errand.reason), []
+    consumed = Ledger(Lake(project.lake, feed.pipeline)).consumed_inputs().get(feed.table, {}).get("arrivals")
+    prepared = [prepare_file(feed, path, whoami(), consumed) for path in paths]
+    notes = [note for file in prepared for note in notes_about(file, project.pipelines[feed.pipeline], feed.name)]
+    return None if errand.is_dry else max(take_prepared(feed, file, now).chunk for file in prepared), list(dict.fromkeys(notes))
+
+
+def _say(table: str, files: Sequence[str], errand: FilesErrand) -> str:
+    count = f"{len(files):,} file{'' if len(files) == 1 else 's'} of {table}"
+    named = ", ".join(map(repr, files[:NAMED])) + (f" and {len(files) - NAMED:,} more" if len(files) > NAMED else "")
+    if errand.is_dry:
+        return f"{count} would be {errand.done}: {named}; this was a dry run"
+    return f"{count} {errand.done}: {named}; {errand.next_step}"

@@ -16,6 +16,7 @@ from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.sensitive import sensitive_paths
 from spark_jobs.config.text import plain
 from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.lease import refuse_writes
 from spark_jobs.lake.quarantine import RuleCount, count_rules
 from spark_jobs.lake.selection import DISCARDED, OPEN, Selection
 from spark_jobs.landing.feed import make_feed
@@ -45,7 +46,7 @@ def list_command(name: str, table: str | None, options: Options, limit: int, as_
                 check_rules(pipeline, lake, [table], selection)
             return _tell_rows(name, table, rows, total, as_json)
         counts = [count for known in tables for count in count_rules(lake, known, selection)] if table is None else []
-        files = list(_files(project, name, table, selection))
+        files = list(selected_files(project, name, table, selection))
         if not counts and not files and table is None:
             check_rules(pipeline, lake, tables, selection)
     except ConfigError as error:
@@ -59,12 +60,12 @@ def headline(table: str, total: int) -> str:
     return f"{table}: {total:,} quarantined row{'' if total == 1 else 's'}{', the newest first' if total > 1 else ''}"
 
 
-def _files(project: Project, name: str, table: str | None, selection: Selection) -> Iterable[FileAside]:
+def selected_files(project: Project, name: str, table: str | None, selection: Selection) -> Iterable[FileAside]:
     """The selected files of all sources, or of one. Their rule is why they were not taken, their day the one of that decision."""
     pipeline, lake = project.pipelines[name], Lake(project.lake, name)
     for source, definition in pipeline.sources.items():
         if table in (None, f"bronze.{source}"):
-            for file in files_set_aside(make_feed(lake, project.landing, source, definition)):
+            for file in files_set_aside(make_feed(lake, project.landing, source, definition, refuse_writes)):
                 state = OPEN if file.is_open else DISCARDED
                 is_in_time = selection.covers(file.arrived_at)
                 if state in selection.states and selection.matches_file(file.path) and selection.matches_rule(file.verdict) and is_in_time:

@@ -12,13 +12,13 @@ from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.task_stages import LAYERS
 from spark_jobs.config.text import plain, plain_lines
 from spark_jobs.operations.metrics import samples_of
 from spark_jobs.operations.status import status_of
 from spark_jobs.operations.telemetry import exporter
 from spark_jobs.run import stopping
 from spark_jobs.run.pipeline import run_pipeline
-from spark_jobs.run.plan import LAYERS
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.run.stopping import say_stopped
 from spark_jobs.run.trigger import AVAILABLE_NOW, Trigger, check_trigger
@@ -51,19 +51,29 @@ def until_stopped(name: str, run: Callable[[], RunResult]) -> RunResult:
             return RunResult(name, Status.CONFIG_ERROR, str(error))
         except KeyboardInterrupt:
             return RunResult(name, Status.STOPPED, say_stopped(str(stopping.asked_by())))
+        except SystemExit:  # of whatever was called: the command has no result, so it must not end as if it had one
+            return RunResult(
+                name, Status.FAILED, "the run was ended from within, by SystemExit; what is published stays: run again to go on"
+            )
 
 
 def known_profile(project: Project, profile: str | None) -> Profile:
     """The profile that the command is to use. RunsElsewhere where that has its driver in the cluster, and this is not that driver."""
-    name = profile or project.lakehouse.profile
-    if name not in project.profiles:
-        raise _unknown("conf/profiles", "profile", name, project.profiles)
+    name = check_profile_name(project, profile)
     if problems := check_profile(project, name):
         raise ConfigError(problems)
     chosen = project.profiles[name]
     if chosen.deploy == "cluster" and not is_driver_in_cluster():
         raise RunsElsewhere(project, chosen)
     return chosen
+
+
+def check_profile_name(project: Project, profile: str | None) -> str:
+    """ConfigError where there is no such profile; without one it is the project's own."""
+    name = profile or project.lakehouse.profile
+    if name not in project.profiles:
+        raise _unknown("conf/profiles", "profile", name, project.profiles)
+    return name
 
 
 def _known_layer(pipeline: Pipeline, layer: str | None) -> str | None:
@@ -96,7 +106,8 @@ def _last_line(result: RunResult) -> str:
         return "\n".join([*warnings, f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"])
     read = sum(run.counts.inserted for run in result.tables if run.table.startswith("bronze."))
     published = sum(run.counts.published for run in result.tables if run.table.startswith("silver."))
-    aside = {kind: sum(getattr(run.counts, kind) for run in result.tables) for kind in ("quarantined", "parked", "late")}
+    aside = {kind: sum(getattr(run.counts, kind) for run in result.tables) for kind in ("quarantined", "parked", "late", "ties")}
     numbers = [f"{aside['quarantined']:,} quarantined", *(f"{aside[kind]:+,} {kind}" for kind in ("parked", "late") if aside[kind])]
+    numbers += [f"{aside['ties']:,} key{'' if aside['ties'] == 1 else 's'} with ties"] if aside["ties"] else []
     rows = f"{read:,} records read, {published:,} silver rows published, {', '.join(numbers)}"
     return f"{result.pipeline}: ok: {rows}, {result.message} in {result.seconds:.1f} s"

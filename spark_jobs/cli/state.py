@@ -3,6 +3,7 @@
 import json
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.cli.run import known_profile
@@ -13,7 +14,7 @@ from spark_jobs.config.text import plain
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.run.failure import first_line
+from spark_jobs.run.failure import first_line, keep_trace
 
 if TYPE_CHECKING:
     from spark_jobs.run.state import StateOfTable
@@ -33,23 +34,26 @@ def state_command(name: str, table: str, key: tuple[str, ...], rows: int, profil
     if known is None or not Ledger(lake).batches(f"gold.{gold}", known.generation):
         print(f"gold.{gold} has no state yet; `weir run {name}` makes it", file=sys.stderr)
         return 3
+    log_file = project.root / "logs" / name / f"state-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"
     try:
-        found = _read(project, name, gold, lake.checkpoint(f"gold.{gold}", known.generation), asked, rows, chosen)
+        found = _read(project, name, gold, lake.checkpoint(f"gold.{gold}", known.generation), asked, rows, chosen, log_file)
     except LeaseHeld as held:
         return fail(str(held), 5)
     except ValueError as error:
         return fail(str(error), 2)
     except Exception as error:  # noqa: BLE001 - of Spark or the disk: said as every command says it
-        return fail(f"the state of gold.{gold} cannot be read: {first_line(error)}; mend the cause and ask again", 1)
+        keep_trace(log_file, f"gold.{gold}", error)
+        return fail(f"the state of gold.{gold} cannot be read: {first_line(error)}; log: {log_file}; remove the cause and ask again", 1)
     print(json.dumps(found.as_dict(), default=str) if as_json else "\n".join(map(plain, _lines(found))))
     return 0
 
 
-def _read(project: Project, name: str, gold: str, checkpoint: str, key: dict[str, str], rows: int, profile: Profile) -> "StateOfTable":
+def _read(
+    project: Project, name: str, gold: str, checkpoint: str, key: dict[str, str], rows: int, profile: Profile, log_file: Path
+) -> "StateOfTable":
     from spark_jobs.run.state import read_state
     from spark_jobs.verify.session import start_session
 
-    log_file = project.root / "logs" / name / f"state-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"
     with (
         hold_lease(Lake(project.lake, name).lease(), name, "weir state") as lease,
         start_session(project, profile, name, 0, lease.descriptor, log_file) as spark,

@@ -11,10 +11,10 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
 from spark_jobs.config.text import plain_lines
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.lease import LeaseHeld, hold_lease
+from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.landing.feed import make_feed
-from spark_jobs.landing.taking import NotTakeable, Taking, take_file
+from spark_jobs.landing.taking import NotTakeable, Prepared, Taking, take_file
 
 
 def take_command(name: str, source: str, path: str, as_json: bool) -> int:
@@ -28,14 +28,14 @@ def take_command(name: str, source: str, path: str, as_json: bool) -> int:
             place = pipeline.sources[source].place(project.landing)
             raise NotTakeable(path, f"{source} reads no files but {place}", "messages are taken in by `weir run` alone")
         lake = Lake(project.lake, name)
-        feed = make_feed(lake, project.landing, source, pipeline.sources[source])
-        with hold_lease(lake.lease(), name, "weir take"):
+        with hold_lease(lake.lease(), name, "weir take") as lease:
+            feed = make_feed(lake, project.landing, source, pipeline.sources[source], lease.check)
             consumed = Ledger(lake).consumed_inputs().get(feed.table, {}).get("arrivals")
             taking = take_file(feed, path, datetime.now(UTC), whoami(), consumed)
         message = _describe(taking, pipeline, source)
     except (ConfigError, NotTakeable) as error:
         code, status, message = 2, "config_error", str(error)
-    except LeaseHeld as held:
+    except (LeaseHeld, LeaseLost) as held:
         code, status, message = 5, "leased", str(held)
     print(plain_lines(f"error: {message}" if code else message), file=sys.stderr if as_json or code else sys.stdout)
     if as_json:
@@ -48,10 +48,14 @@ def take_command(name: str, source: str, path: str, as_json: bool) -> int:
 def _describe(taking: Taking, pipeline: Pipeline, source: str) -> str:
     what = "the whole file" if taking.start_line is None else f"what is new, from line {taking.start_line} on"
     lines = [f"{taking.path!r} is taken in, {what}: `weir run {pipeline.name}` reads it"]
-    if taking.doubt:
-        lines.append(f"note: {taking.doubt}; the whole line comes as well")
+    return "\n".join([*lines, *notes_about(taking, pipeline, source)])
+
+
+def notes_about(taking: Taking | Prepared, pipeline: Pipeline, source: str) -> list[str]:
+    """What a person should know of a file that is taken in."""
+    lines = [f"note: {taking.doubt}; the whole line comes as well"] if taking.doubt else []
     keyless = [f"silver.{name}" for name, silver in pipeline.silver.items() if silver.from_ == source and silver.key is None]
     if taking.may_repeat and keyless:
         tables = ", ".join(keyless)
         lines.append(f"note: records that were taken before and stand in this file too will be twice in {tables}, which has no key")
-    return "\n".join(lines)
+    return lines

@@ -15,13 +15,14 @@ from spark_jobs.config.checks_silver import check_dimension, check_silver
 from spark_jobs.config.checks_sinks import check_places, check_sinks
 from spark_jobs.config.checks_sources import check_sources
 from spark_jobs.config.checks_sql import Columns, check_sql_table
-from spark_jobs.config.columns import aggregate_columns, dimension_columns, silver_columns
+from spark_jobs.config.columns import aggregate_columns, dimension_columns, row_keys, silver_columns
 from spark_jobs.config.errors import Problem, set_aside_repeats
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import gold_inputs
 from spark_jobs.config.loading import Project, pipeline_file, survey_project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.report import Report
+from spark_jobs.config.row_order import Keys
 from spark_jobs.config.rule_files import PipelineRules
 
 
@@ -37,7 +38,11 @@ def check_project(project: Project) -> list[Problem]:
 
 def check_folder(root: Path | None = None, environ: Mapping[str, str] = os.environ) -> list[Problem]:
     """Every problem of a project folder: of the files that cannot be loaded, and of what the others say."""
-    project, problems = survey_project(root, environ)
+    return check_survey(*survey_project(root, environ))
+
+
+def check_survey(project: Project | None, problems: list[Problem]) -> list[Problem]:
+    """The same of a folder that has been loaded as far as it can be."""
     found = problems + (check_project(project) if project else [])
     return sorted(set_aside_repeats(found), key=lambda problem: (problem.file, problem.line))
 
@@ -58,11 +63,16 @@ def check_pipeline(pipeline: Pipeline, conf: Path, rules: PipelineRules, pipelin
     for name, gold in pipeline.gold.items():
         check_gold(pipeline, name, gold, list(others), conf, report)
     check_sinks(pipeline, conf, report)
-    tables = _check_sql_tables(pipeline, others, conf, report)
-    return report.problems + check_expectations(pipeline, rules, tables, conf)
+    keys = row_keys(pipeline)
+    for name, other in (pipeline.upstream if pipelines is None else pipelines).items():
+        keys |= {f"{name}.{table}": key for table, key in row_keys(other).items()}
+    tables = _check_sql_tables(pipeline, others, keys, conf, report)
+    return report.problems + check_expectations(pipeline, rules, tables, keys, conf)
 
 
-def _check_sql_tables(pipeline: Pipeline, others: Mapping[str, Columns | None], conf: Path, report: Report) -> dict[str, Columns | None]:
+def _check_sql_tables(
+    pipeline: Pipeline, others: Mapping[str, Columns | None], keys: Keys, conf: Path, report: Report
+) -> dict[str, Columns | None]:
     """The SQL of gold tables, inputs first, so that the columns of one are known to the next: the columns of every table, where known,
     also of those of other pipelines that one of them reads.
     """
@@ -76,7 +86,7 @@ def _check_sql_tables(pipeline: Pipeline, others: Mapping[str, Columns | None], 
         if pipeline.gold[name].sql is not None:
             read = _readable_inputs(pipeline.gold[name], conf)
             readable = {**tables, **others, **{table: None for table in read if is_unloaded(table, pipeline, conf)}}
-            tables[f"gold.{name}"] = check_sql_table(name, pipeline.gold[name], readable, conf, report)
+            tables[f"gold.{name}"] = check_sql_table(name, pipeline.gold[name], readable, keys, conf, report)
     read_of_others = {table for gold in pipeline.gold.values() for table in _readable_inputs(gold, conf)} & others.keys()
     return tables | {table: others[table] for table in sorted(read_of_others)}
 

@@ -103,7 +103,8 @@ def _compared(rule: Rule, kinds: Mapping[str, Kind]) -> Iterator[tuple[Path, Any
         of_bounds = "count" if any(mark in rule.type for mark in COUNTS) else "number"
     for key in ("min_value", "max_value", "value", "sum_total"):
         if rule.kwargs.get(key) is not None and not isinstance(rule.kwargs[key], Mapping):
-            yield (key,), rule.kwargs[key], of_bounds
+            is_text = of_bounds == "any" and isinstance(rule.kwargs[key], str)  # 'now' would be a time of the day on which it is read
+            yield (key,), rule.kwargs[key], "time" if is_text else of_bounds
     for index, value in enumerate(_list(rule, "value_set")):
         yield ("value_set", index), value, of_column
     pair = [kinds.get(str(rule.kwargs.get(key)), "any") for key in ("column_A", "column_B")]

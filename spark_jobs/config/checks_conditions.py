@@ -1,13 +1,13 @@
 """Checks of the SQL in expectations: row conditions and custom queries, each a function of the data alone."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from string import Formatter
 
 from spark_jobs.config.checks_columns import Path
-from spark_jobs.config.checks_sql import Columns, resolve_columns, sampling
+from spark_jobs.config.checks_sql import Columns, resolve_columns
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expectations import Rule
-from spark_jobs.config.expressions import judge_row_expression, order_dependent, unknown_functions, unstable_functions
+from spark_jobs.config.expressions import judge_query, judge_row_expression
 from spark_jobs.config.judged_table import JudgedTable
 from spark_jobs.config.report import Report
 from spark_jobs.config.sql import SqlError, columns_in, located_tables, parse_query
@@ -41,7 +41,7 @@ def check_custom_sql(rule: Rule, table: JudgedTable, path: Path, report: Report)
         report.add(place, query, message, hint)
 
 
-def _columns_or_any(condition: str, known: Columns | None) -> Iterable[str]:
+def _columns_or_any(condition: str, known: Columns | None) -> Collection[str]:
     if known is not None:
         return known
     try:
@@ -60,12 +60,15 @@ def _judge_query(query: str, table: JudgedTable, report: Report) -> list[tuple[s
         return [(f"the query has {{{strange[0]}}}, which stands for nothing", "write {batch} for the rows, and other braces twice: {{ }}")]
     if not fields:
         return [("the query does not read {batch}, the rows that are judged", "write SELECT * FROM {batch} WHERE …")]
+    text = query.format(batch=BATCH)
     try:
-        tree = parse_query(query.format(batch=BATCH))
+        tree = parse_query(text)
     except SqlError as error:
         return [(f"the query cannot be used: {error.message}", error.hint)]
-    complaints = [*unknown_functions(tree), *unstable_functions(tree), *order_dependent(tree), *sampling(tree)]
     read = list(dict.fromkeys(name for name, _ in located_tables(tree)))
+    known = {name: table.others.get(name) for name in read} | {BATCH: table.stable}
+    keys = {**table.keys, **({BATCH: table.keys[table.name]} if table.name in table.keys else {})}
+    complaints = judge_query(text, tree, known, keys)
     unreadable = [_explain_table(name, table) for name in read if name != BATCH and name not in table.others]
     return complaints + (unreadable or _unknown_columns(query, table, read, report))
 
@@ -86,5 +89,5 @@ def _unknown_columns(query: str, table: JudgedTable, read: Iterable[str], report
     if len(told) < len(known):
         return []
     found = Report(report.path, report.root)
-    resolve_columns(parse_query(query.format(batch=table.name)), told, report.path, "", found)
+    resolve_columns(parse_query(query.format(batch=table.name)), told, table.keys, report.path, "", found)
     return [(problem.message, problem.hint) for problem in found.problems]

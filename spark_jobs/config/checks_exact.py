@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 from sqlglot import exp
 
 from spark_jobs.config.columns import ANY
-from spark_jobs.config.expressions import Complaint, function_names
 from spark_jobs.config.functions import ADDING, DOUBLES
 from spark_jobs.config.names import shorten
-from spark_jobs.config.sql import DIALECT, SqlError, parse_expression
+from spark_jobs.config.row_order import Keys, has_total_order
+from spark_jobs.config.sql import DIALECT, Complaint, SqlError, function_names, parse_expression
 
+NO_KEYS: Keys = {}
 TypeOf = Callable[[exp.Column], str]
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 # What has another type than the numbers inside it: conditions, and rounding to whole numbers.
@@ -27,11 +28,11 @@ def judge_sums(text: str, types: Mapping[str, str]) -> list[Complaint]:
     return [explain(node) for node in floating_sums(tree, lambda column: by_name.get(column.parts[0].name.lower(), ANY))]
 
 
-def floating_sums(tree: exp.Expr, type_of: TypeOf) -> Iterator[exp.Expr]:
-    """The sums and averages of floating-point numbers. One OVER an order adds its rows in that order, and passes."""
+def floating_sums(tree: exp.Expr, type_of: TypeOf, keys: Keys = NO_KEYS) -> Iterator[exp.Expr]:
+    """The sums and averages of floating-point numbers. One OVER an order without ties adds its rows in that order, and passes."""
     for node in tree.find_all(exp.Func):
         window = node.find_ancestor(exp.Window, exp.Select)
-        is_ordered = isinstance(window, exp.Window) and window.args.get("order") is not None
+        is_ordered = isinstance(window, exp.Window) and has_total_order(window, keys)
         if function_names(node) & ADDING and not is_ordered and any(is_floating(child, type_of) for child in node.iter_expressions()):
             yield node
 

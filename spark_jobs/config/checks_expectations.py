@@ -3,7 +3,7 @@
 Whether Great Expectations has a type and takes its arguments is checked where it is installed (quality/check.py).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from spark_jobs.config.checks_arguments import check_arguments
@@ -13,27 +13,59 @@ from spark_jobs.config.checks_sql import Columns
 from spark_jobs.config.columns import OF_PROCESSING
 from spark_jobs.config.errors import Problem, did_you_mean
 from spark_jobs.config.expectation_types import COMPILED, CUSTOM_SQL, OWN
-from spark_jobs.config.expectations import Rule, named_columns
+from spark_jobs.config.expectations import READABLE, Rule, named_columns
+from spark_jobs.config.graph import table_names, tables_read_by
 from spark_jobs.config.judged_table import JudgedTable, judged_table
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.report import Report
+from spark_jobs.config.row_order import Keys
 from spark_jobs.config.rule_files import PipelineRules, rules_file
+from spark_jobs.config.rule_order import RING_HINT, find_ring, rule_edges, say_ring
+from spark_jobs.config.task_stages import made_too_late
 
 # The rules by which rows are set aside without any expectation (silver/decode.py): a reason must tell which one it was.
-RESERVED = ("readable", "decodable", "required")
+RESERVED = (READABLE, "decodable", "required")
 Place = tuple[str | int, ...]
 
 
-def check_expectations(pipeline: Pipeline, rules: PipelineRules, tables: Mapping[str, Columns | None], conf: Path) -> list[Problem]:
+def check_expectations(
+    pipeline: Pipeline, rules: PipelineRules, tables: Mapping[str, Columns | None], keys: Keys, conf: Path
+) -> list[Problem]:
     """Every problem of a pipeline's expectation files. `tables` are all its tables, with their columns where they are known."""
     problems: list[Problem] = []
     for table, found in rules.items():
         report = Report(rules_file(conf.parent, pipeline.name, table), conf.parent)
-        judged = judged_table(pipeline, table, tables, conf)
+        judged = judged_table(pipeline, table, tables, keys, conf)
         for rule in found:
             _check_rule(judged, rule, report)
         problems += report.problems
+    return problems + _check_order(pipeline, rules, conf)
+
+
+def _check_order(pipeline: Pipeline, rules: PipelineRules, conf: Path) -> list[Problem]:
+    """Every table that rules read comes before the table that they judge. What a single rule may not read was said already."""
+    readable = {table: judged_table(pipeline, table, dict.fromkeys(table_names(pipeline)), {}, conf).others for table in rules}
+    edges = {table: tuple(other for other in others if other in readable[table]) for table, others in rule_edges(rules).items()}
+    problems: list[Problem] = []
+    if ring := find_ring(pipeline, edges, conf):
+        first = next((table for table in ring if {*edges.get(table, ())} & ({*ring} - {table})), None)
+        if first is not None:  # else they are made from one another, which is a problem of the pipeline file
+            problems += _about_reading(pipeline, first, ring, rules[first], conf, say_ring(ring), RING_HINT)
+        return problems
+    for table, other in made_too_late(pipeline, edges):
+        message = f"{table} is judged before {other} is made: with `tasks: {pipeline.tasks}` a later task of the DAG makes it"
+        problems += _about_reading(pipeline, table, [other], rules[table], conf, message, "set `tasks: pipeline`, or remove the rule")
     return problems
+
+
+def _about_reading(
+    pipeline: Pipeline, table: str, others: Collection[str], rules: Sequence[Rule], conf: Path, message: str, hint: str
+) -> list[Problem]:
+    """A problem of the first rule of a table that reads one of these."""
+    report = Report(rules_file(conf.parent, pipeline.name, table), conf.parent)
+    rule = next(rule for rule in rules if {*tables_read_by(rule)} & {*others} - {table})
+    report.add(("expectations", rule.name), ", ".join(tables_read_by(rule)), message, hint)
+    return report.problems
 
 
 def _check_rule(table: JudgedTable, rule: Rule, report: Report) -> None:

@@ -10,7 +10,7 @@ from spark_jobs.config.checks_hooks import read_module
 from spark_jobs.config.checks_late import check_emit, check_others_watermark, check_watermark
 from spark_jobs.config.checks_native import check_native, check_native_modes
 from spark_jobs.config.checks_others import is_unloaded
-from spark_jobs.config.columns import ANY, OF_PROCESSING, WINDOW, silver_columns
+from spark_jobs.config.columns import ANY, OF_PROCESSING, WINDOW, silver_columns, silver_key
 from spark_jobs.config.expressions import judge_measure, judge_row_expression
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import table_names
@@ -95,7 +95,7 @@ def _check_aggregate(pipeline: Pipeline, gold: Gold, others: Collection[str], co
             report.add(place, name, message, "group by a column of a simple type")
     _check_result_names(gold, path, report)
     for name, measure in gold.measures.items():
-        for message, hint in [*judge_measure(measure, stable, gold.group_by), *judge_sums(measure, stable)]:
+        for message, hint in [*judge_measure(measure, stable, gold.group_by, silver_key(silver)), *judge_sums(measure, stable)]:
             report.add((*path, "measures", name), measure, message, hint)
     for message, hint in judge_row_expression(gold.where, stable) if gold.where else ():
         report.add((*path, "where"), gold.where, message, hint)

@@ -37,6 +37,9 @@ def check_silver(pipeline: Pipeline, name: str, silver: Silver, report: Report) 
 
 
 def _check_versions(silver: Silver, path: Path, report: Report) -> None:
+    if silver.key is None and "ties" in silver.model_fields_set:
+        message = "'ties' is incompatible with a table without key: every row is appended, none competes with another"
+        report.add((*path, "ties"), silver.ties, message, "add the key, or remove ties")
     if silver.sequence_by is not None:
         check_named(silver, silver.sequence_by, (*path, "sequence_by"), report)
         if silver.key is None:

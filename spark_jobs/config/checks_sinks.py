@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path as FilePath
 
 from spark_jobs.config.checks_columns import Path
+from spark_jobs.config.checks_hooks import read_module
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.graph import table_names
 from spark_jobs.config.loading import pipeline_file
@@ -168,15 +169,8 @@ def _check_function(sink: PythonSink, conf: FilePath, path: Path, report: Report
     """The function must stand in the file, and take what it is called with; the file is read, not run."""
     file, _, name = sink.function.partition(":")
     place = (*path, "function")
-    if not (conf / file).is_file():
-        there = sorted(found.relative_to(conf).as_posix() for found in conf.glob("hooks/**/*.py"))
-        report.add(place, sink.function, f"there is no file conf/{file}", did_you_mean(file, there))
-        return
-    try:
-        module = ast.parse((conf / file).read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError) as error:
-        reason = error.msg if isinstance(error, SyntaxError) else "it is not UTF-8 text"
-        report.add_in_file(conf / file, getattr(error, "lineno", None) or 1, "", name, f"the file is not Python: {reason}", "correct it")
+    module = read_module(sink.function, conf, place, report)
+    if module is None:
         return
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     if not report.require(place, name, list(functions), f"function in conf/{file} called"):

@@ -13,26 +13,34 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from spark_jobs.config.checks_exact import explain, floating_sums, is_floating
 from spark_jobs.config.columns import ANY
 from spark_jobs.config.errors import did_you_mean
-from spark_jobs.config.expressions import order_dependent, unknown_functions, unstable_functions
+from spark_jobs.config.expressions import judge_query
+from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import shorten
 from spark_jobs.config.report import Report
+from spark_jobs.config.row_order import Keys
 from spark_jobs.config.sql import DIALECT, SqlError, line_in, located_tables, parse_query
 
 Columns = Mapping[str, str]
+TIME_WINDOWS = {"window", "session_window"}
 
 
-def check_sql_table(name: str, gold: Gold, tables: Mapping[str, Columns | None], conf: Path, report: Report) -> Columns | None:
+def check_sql_table(name: str, gold: Gold, tables: Mapping[str, Columns | None], keys: Keys, conf: Path, report: Report) -> Columns | None:
     """The columns of the table, where they can be told. `tables` are those it may read, with their columns where known."""
     file = conf / (gold.sql or "")
     place = ("gold", name, "sql")
-    if not file.is_file():
+    if not file.exists():
         there = sorted(found.relative_to(conf).as_posix() for found in conf.rglob("*.sql"))
         report.add(place, gold.sql, f"there is no file conf/{gold.sql}", did_you_mean(gold.sql or "", there))
         return None
     where = ".".join(place)
     try:
-        tree = parse_query(file.read_text(encoding="utf-8"))
+        text = read_text(file)
+        tree = parse_query(text)
+    except OSError as error:
+        message = f"the file conf/{gold.sql} cannot be read: {error.strerror}"
+        report.add(place, gold.sql, message, "write a regular file, and allow reading it")
+        return None
     except UnicodeDecodeError:
         report.add_in_file(file, 1, where, gold.sql, "the file is not UTF-8 text", "save it as UTF-8")
         return None
@@ -40,10 +48,10 @@ def check_sql_table(name: str, gold: Gold, tables: Mapping[str, Columns | None],
         report.add_in_file(file, error.line, where, gold.sql, f"the SQL of gold.{name} cannot be used: {error.message}", error.hint)
         return None
     known = _check_tables(name, tree, tables, file, where, report)
-    for message, hint in [*unknown_functions(tree), *unstable_functions(tree), *order_dependent(tree), *sampling(tree)]:
+    for message, hint in judge_query(text, tree, {table: tables.get(table) for table, _ in located_tables(tree)}, keys):
         report.add_in_file(file, line_in(tree), where, gold.sql, message, hint)
     _check_output(tree, file, where, report)
-    return resolve_columns(tree, known, file, where, report) if known is not None else None
+    return resolve_columns(tree, known, keys, file, where, report) if known is not None else None
 
 
 def _check_tables(
@@ -68,18 +76,13 @@ def _check_tables(
     return known if {table for table, _ in found} == known.keys() else None
 
 
-def sampling(tree: exp.Query) -> list[tuple[str, str]]:
-    complaint = ("TABLESAMPLE takes other rows in every run", "filter by the data, as in pmod(xxhash64(id), 10) = 0")
-    return [complaint] if tree.find(exp.TableSample) else []
-
-
 def _check_output(tree: exp.Query, file: Path, where: str, report: Report) -> None:
     """Every column of the result needs a name that Delta can store, once."""
     seen: set[str] = set()
     for column in tree.selects:
         name = column.output_name
         text = shorten(column.sql(DIALECT))
-        if column.is_star or isinstance(column, exp.Aliases | exp.Explode | exp.Inline):
+        if column.is_star or isinstance(column, exp.Aliases | exp.Explode | exp.Inline | exp.QueryTransform):
             continue
         if not name:
             report.add_in_file(file, line_in(column), where, column.sql(DIALECT), f"the column {text} has no name", "add AS <name>")
@@ -90,7 +93,7 @@ def _check_output(tree: exp.Query, file: Path, where: str, report: Report) -> No
         seen.add(name.lower())
 
 
-def resolve_columns(tree: exp.Query, known: Mapping[str, Columns], file: Path, where: str, report: Report) -> Columns | None:
+def resolve_columns(tree: exp.Query, known: Mapping[str, Columns], keys: Keys, file: Path, where: str, report: Report) -> Columns | None:
     """Resolves every column against the tables. Only what is surely missing is a problem; what sqlglot cannot follow passes."""
     if tree.find(exp.Values) or not known:
         return None
@@ -103,7 +106,7 @@ def resolve_columns(tree: exp.Query, known: Mapping[str, Columns], file: Path, w
     except SqlglotError as error:
         _explain(str(error), tree, known, file, where, report)
         return None
-    _check_sums(resolved, known, file, where, report)
+    _check_sums(resolved, known, keys, file, where, report)
     return dict.fromkeys(resolved.named_selects, ANY) | {"_processed_at": "timestamp"}
 
 
@@ -114,12 +117,28 @@ def _in_two_words(tree: exp.Query) -> exp.Query:
         if catalog := node.args.get("catalog"):
             node.set("db", exp.to_identifier(f"{catalog.name}.{node.args['db'].name}".lower(), quoted=True))
             node.set("catalog", None)
+    return _with_named_windows(tree)
+
+
+def _with_named_windows(tree: exp.Query) -> exp.Query:
+    """The same with the columns that Spark makes of window(…) and session_window(…): such a call is a column of its own name."""
+    for select in list(tree.find_all(exp.Select)):
+        for part in select.selects:
+            if isinstance(part, exp.Anonymous) and part.name.lower() in TIME_WINDOWS:
+                part.replace(exp.alias_(part.copy(), part.name.lower()))
+        grouped = select.args["group"].expressions if select.args.get("group") else []
+        made = {part.name.lower() for part in grouped if isinstance(part, exp.Anonymous)} & TIME_WINDOWS
+        for column in [column for column in select.find_all(exp.Column) if column.parts[0].name.lower() in made]:
+            if column.find_ancestor(exp.Select) is select:
+                value = exp.cast(exp.null(), "timestamp") if len(column.parts) > 1 else exp.null()
+                keeps_name = column.parent is select and column.arg_key == "expressions"
+                column.replace(exp.alias_(value, column.name) if keeps_name else value)
     return tree
 
 
-def _check_sums(resolved: exp.Expr, known: Mapping[str, Columns], file: Path, where: str, report: Report) -> None:
+def _check_sums(resolved: exp.Expr, known: Mapping[str, Columns], keys: Keys, file: Path, where: str, report: Report) -> None:
     for scope in traverse_scope(resolved):
-        for node in floating_sums(scope.expression, partial(_type_in, scope, known)):
+        for node in floating_sums(scope.expression, partial(_type_in, scope, known), keys):
             if node.find_ancestor(exp.Select) is scope.expression:
                 message, hint = explain(node)
                 report.add_in_file(file, line_in(node), where, node.sql(DIALECT), message, hint)

@@ -12,10 +12,12 @@ ROW_ORIGIN = {
     "_line": "bigint",
     "_content": "bigint",
 }
+# With `ties: newest_arrival`: what the origin lacks of a row's place among the arrivals.
+ARRIVAL = {"_chunk": "bigint", "_element": "int"}
 # What had been seen when the row's file arrived: there where a gold table closes windows over the silver table.
 SEEN = {"_seen_until": "timestamp", "_closed_until": "timestamp"}
 # Columns that tell of processing, or of the order of arrival: a table made from them would be no function of the files.
-OF_PROCESSING = ("_processed_at", *SEEN)
+OF_PROCESSING = ("_processed_at", *SEEN, *ARRIVAL)
 WINDOW = {"window_start": "timestamp", "window_end": "timestamp"}
 # The type of a measure is Spark's to find; the checks need only its name.
 ANY = "unknown"
@@ -35,7 +37,7 @@ def dimension_columns(dimension: Dimension) -> dict[str, str]:
     own = own_columns(dimension)
     kind = own.get(dimension.sequence_by, ANY)
     history = {"_valid_from": kind, "_valid_to": kind, "_confirmed_by": ANY} if dimension.history == "scd2" else {}
-    return own | history | ROW_ORIGIN
+    return own | history | ROW_ORIGIN | _arrival(dimension)
 
 
 def silver_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
@@ -46,7 +48,11 @@ def silver_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
         members = own_columns(pipeline.dimensions[dimension]) if dimension in pipeline.dimensions else {}
         taken |= {column: members.get(column, ANY) for column in lookup.take}
     event = {"_event_at": "timestamp"} if silver.event_time else {}
-    return taken | own_columns(silver) | event | ROW_ORIGIN | (SEEN if pipeline.is_watermarked(name) else {})
+    return taken | own_columns(silver) | event | ROW_ORIGIN | _arrival(silver) | (SEEN if pipeline.is_watermarked(name) else {})
+
+
+def _arrival(table: Silver | Dimension) -> dict[str, str]:
+    return ARRIVAL if table.ties == "newest_arrival" else {}
 
 
 def aggregate_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
@@ -62,6 +68,23 @@ def aggregate_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
         | {"_processed_at": "timestamp"}
     )
     return (WINDOW if gold.window else {}) | groups | dict.fromkeys(gold.measures, ANY) | system
+
+
+def row_keys(pipeline: Pipeline) -> dict[str, list[str]]:
+    """By table the columns that identify a row, where there are such: what an order must name to leave no ties."""
+    keys = {f"dimension.{name}": dimension_key(dimension) for name, dimension in pipeline.dimensions.items()}
+    keys |= {f"silver.{name}": silver_key(silver) for name, silver in pipeline.silver.items() if silver_key(silver)}
+    aggregates = {name: gold for name, gold in pipeline.gold.items() if gold.measures and not gold.is_native}
+    return keys | {f"gold.{name}": [*(["window_start"] if gold.window else []), *gold.group_by] for name, gold in aggregates.items()}
+
+
+def dimension_key(dimension: Dimension) -> list[str]:
+    return [*dimension.key, *(["_valid_from"] if dimension.history == "scd2" else [])]
+
+
+def silver_key(silver: Silver) -> list[str]:
+    """Its key, or the place of a row in its file; none of those that share a record."""
+    return silver.key or ([] if silver.explode else ["_file_id", "_line"])
 
 
 def _native_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:

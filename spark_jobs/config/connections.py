@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Field
 
 from spark_jobs.config.document import name_in_project, read_document
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.files import read_text
 from spark_jobs.config.model import Model
 from spark_jobs.config.validation import validate
 
@@ -100,7 +101,7 @@ def _read_secret(folder: Path, file: str | None, shown: str, name: str) -> str |
         )
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise ConfigError([Problem(shown, 1, name, file, f"others may read {file!r}", f"chmod 600 {file}")])
-    return path.read_text(encoding="utf-8")
+    return read_text(path)
 
 
 def _settings(text: str) -> dict[str, str]:

@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.config.files import read_file
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.sources import FileSource
 
 HARMLESS = {
     "bronze": {
@@ -14,12 +16,12 @@ HARMLESS = {
         "pattern",
         "files_per_batch",
         "bytes_per_batch",
+        "bytes_per_record",
         "fields",
         "settle",
         "same_content",
         "changed",
         "idle_after",
-        "servers",
         "schema",
         "offsets_per_batch",
         "connection",
@@ -33,6 +35,8 @@ HARMLESS = {
     "sink": {"compact_after", "rows", "servers", "options", "connection", "function", "per"},
 }
 """Parts that concern only what comes next."""
+LATER = {"bytes_per_record": FileSource.model_fields["bytes_per_record"].default}
+"""Keys of sources that came later and have a default."""
 
 
 def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, Any]:
@@ -41,22 +45,26 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
     definition: Any = next(found for kind, known_as, found in pipeline.nodes() if (kind, known_as) == (layer, name))
     parts: dict[str, Any] = definition.model_dump(mode="json", by_alias=True)
     if layer == "bronze":  # keys that came later leave the definitions of tables without them as they were
-        parts = {key: value for key, value in parts.items() if value not in (None, [])}
+        parts = {key: value for key, value in parts.items() if value not in (None, []) and LATER.get(key) != value}
     if layer in ("dimension", "silver"):
         for column in parts["columns"].values():
             del column["sensitive"]  # concerns what is shown of a row, not the row
             if not column["rest"]:
                 del column["rest"]
+        if parts["ties"] == "hash":  # as it was before there was a choice
+            del parts["ties"]
     if layer in ("dimension", "silver"):
         source = pipeline.sources[definition.from_]
         parts["(format of its source)"] = source.record_format
         parts["(fields of its source)"] = source.fields
     if layer == "silver":
+        if parts["event_time"] and parts["event_time"]["past"] is None:  # came later, as above
+            del parts["event_time"]["past"]
         parts["give_up_after"] = {dimension: lookup.pop("give_up_after") for dimension, lookup in parts["lookup"].items()}
         parts["(history of its dimensions)"] = {dimension: pipeline.dimensions[dimension].history for dimension in definition.lookup}
         parts["(a gold table has a watermark on it)"] = pipeline.is_watermarked(name)
     if layer == "gold" and (file := definition.sql or (definition.python or definition.state or "").partition(":")[0]):
-        parts["(content of its file)"] = hashlib.sha256((conf / file).read_bytes()).hexdigest()
+        parts["(content of its file)"] = hashlib.sha256(read_file(conf / file)).hexdigest()
     if layer == "gold" and other_pipeline(definition.from_ or "") and definition.window and not definition.window.column:
         silver = pipeline.silver_named(definition.from_)
         parts["(event time of its table)"] = silver.event_time.column if silver and silver.event_time else None
@@ -68,13 +76,22 @@ def harmful_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> lis
     layer = table.partition(".")[0]
     if layer == "gold" and not any(parts.get(key) for parts in (old, new) for key in ("from", "join")):
         return []
-    changed = [part for part in {**old, **new} if old.get(part) != new.get(part) and part not in HARMLESS[layer]]
+    harmless = HARMLESS[layer] - ({"path"} if new.get("format") == "delta" else set())
+    changed = [part for part in {**old, **new} if old.get(part) != new.get(part) and part not in harmless]
+    if layer == "bronze" and _are_of_one_cluster(old, new):
+        changed = [part for part in changed if part != "servers"]
     return [deeper for part in changed for deeper in _within(part, old.get(part), new.get(part))]
 
 
 def harmless_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     harmful = harmful_changes(table, old, new)
     return [part for part in {**old, **new} if old.get(part) != new.get(part)] if not harmful else []
+
+
+def _are_of_one_cluster(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether both lists of brokers name one of them: offsets count the messages of one cluster, and are of no use in another."""
+    before, now = ({server.strip().lower() for server in str(parts.get("servers", "")).split(",")} for parts in (old, new))
+    return bool(before & now)
 
 
 def fingerprint(parts: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 Stricter than YAML 1.1: only true and false are booleans (`on`, `yes` and `no` stay words), dates and times stay text, a key stands once.
 """
 
+import errno
 import os
 import re
 from collections.abc import Sequence
@@ -14,9 +15,9 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.files import read_file
 from spark_jobs.config.names import shorten
 
-MAX_BYTES = 1_000_000
 MAX_NODES = 100_000
 MAX_DEPTH = 40
 KeyPath = tuple[str | int, ...]
@@ -83,13 +84,10 @@ def name_in_project(path: Path, root: Path) -> str:
 
 def _read_text(path: Path, file: str) -> str:
     try:
-        content = path.read_bytes()
+        content = read_file(path)
     except OSError as error:
-        hint = "create it, or allow reading it"
+        hint = "split the pipeline into several" if error.errno == errno.EFBIG else "write a regular file, and allow reading it"
         raise ConfigError([Problem(file, 1, "", None, f"the file cannot be read: {error.strerror}", hint)]) from error
-    if len(content) > MAX_BYTES:
-        message = f"the file has {len(content):,} bytes; at most {MAX_BYTES:,} are read"
-        raise ConfigError([Problem(file, 1, "", len(content), message, "split the pipeline into several")])
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -18,6 +18,8 @@ from spark_jobs.config.names import Name
 OnFail = Literal["quarantine", "warn", "block"]
 Severity = Literal["critical", "warning", "info"]
 Scope = Literal["batch", "table"]
+READABLE = "readable"
+"""The rule in the reasons of records that could not be told apart from their neighbours: no rule or definition makes them readable."""
 SET_ASIDE = "set aside"
 """The rule in the reasons of rows that a person put into quarantine with their whole batch; its value names what the batch was held for."""
 COLUMN_KEYS = ("column", "column_A", "column_B", "column_list", "column_set")

@@ -1,54 +1,52 @@
-"""Judges SQL expressions of a pipeline file: each must be one expression over known columns, and a function of the data alone."""
+"""Judges SQL: each expression of a pipeline file is one expression over known columns, and all SQL is a function of the data alone."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
+from spark_jobs.config.allowed_sql import foreign_parts
+from spark_jobs.config.columns import OF_PROCESSING
+from spark_jobs.config.comparable import compared_maps
+from spark_jobs.config.constants import clocks_in_constants
 from spark_jobs.config.errors import did_you_mean
-from spark_jobs.config.functions import AGGREGATES, BUILT_IN, GENERATORS, ORDER_DEPENDENT, RAISING, SORTS, UNSTABLE, WITHOUT_PARENTHESES
+from spark_jobs.config.functions import AGGREGATES, GENERATORS, RAISING, WITHOUT_PARENTHESES
 from spark_jobs.config.names import shorten
-from spark_jobs.config.sql import DIALECT, SqlError, columns_of_tree, parse_expression
+from spark_jobs.config.row_order import Keys, order_dependent
+from spark_jobs.config.sql import Complaint, SqlError, calls_in, columns_of_tree, function_names, parse_expression
+from spark_jobs.config.sql_patterns import judge_patterns
 
-Complaint = tuple[str, str]
-# Names that Spark has for what sqlglot files under a name of its own.
-SPARK_NAMES: dict[type[exp.Expr], set[str]] = {
-    exp.ApproxQuantile: {"percentile_approx"},
-    exp.ArrayUniqueAgg: {"collect_set"},
-    exp.BitwiseAndAgg: {"bit_and"},
-    exp.BitwiseOrAgg: {"bit_or"},
-    exp.BitwiseXorAgg: {"bit_xor"},
-    exp.GroupConcat: {"listagg"},
-    exp.Quantile: {"percentile"},
-}
+SEVERAL = "use the key 'explode' of the table; for a time window date_trunc('hour', t), or the key 'window' of a gold table"
 
 
-def judge_row_expression(text: str, columns: Iterable[str]) -> list[Complaint]:
-    """What is wrong with an expression over one row: (message, hint) each."""
+def judge_row_expression(text: str, columns: Collection[str]) -> list[Complaint]:
+    """What is wrong with an expression over one row: (message, hint) each. Columns may be given with their types."""
     tree, complaints = _parse(text)
     if tree is None:
         return complaints
-    for called in called_functions(tree):
-        if called & AGGREGATES:
-            complaints.append((f"{shorten(text)} aggregates rows", "an expression sees one row; aggregate in a gold table"))
-        for name in sorted(called & RAISING.keys())[:1]:
-            complaints.append((f"{name} fails on a row that it cannot take, and with it the whole batch", RAISING[name]))
-        if called & GENERATORS:
-            complaints.append((f"{shorten(text)} makes several rows of one", "use the key 'explode' of the table"))
+    if any(function_names(node) & AGGREGATES for node in tree.walk()):
+        complaints.append((f"{shorten(text)} aggregates rows", "an expression sees one row; aggregate in a gold table"))
+    calls = {name for name, _ in calls_in(text)}
+    for name in sorted(calls & RAISING.keys()):
+        complaints.append((f"{name} fails on a row that it cannot take, and with it the whole batch", RAISING[name]))
+    if calls & GENERATORS:
+        complaints.append((f"{shorten(text)} makes several rows of one", SEVERAL))
     if tree.find(exp.Window):
         complaints.append((f"{shorten(text)} looks at other rows (OVER)", "an expression sees one row; use a SQL table of gold"))
-    return complaints + _unknown_columns(tree, columns) + _bad_functions(tree)
+    return complaints + _unknown_columns(tree, columns) + _of_data_alone(text, tree, columns)
 
 
-def judge_measure(text: str, columns: Iterable[str], group_by: Iterable[str]) -> list[Complaint]:
-    """What is wrong with an aggregate over the rows of a group: (message, hint) each."""
+def judge_measure(text: str, columns: Collection[str], group_by: Iterable[str], key: Sequence[str] = ()) -> list[Complaint]:
+    """What is wrong with an aggregate over the rows of a group, which `key` identifies: (message, hint) each."""
     tree, complaints = _parse(text)
     if tree is None:
         return complaints
     aggregates = [node for node in tree.walk() if isinstance(node, exp.Func) and function_names(node) & AGGREGATES]
-    unknown = _bad_functions(tree)
-    if not aggregates and not unknown:
+    foreign = _of_data_alone(text, tree, columns)
+    if not aggregates and not foreign:
         hint = "write for example count(*), sum(amount) or max(price); group_by takes plain columns"
         complaints.append((f"{shorten(text)} is not an aggregate", hint))
+    if {name for name, _ in calls_in(text)} & GENERATORS:
+        complaints.append((f"{shorten(text)} makes several rows of one", SEVERAL))
     if tree.find(exp.Window):
         complaints.append((f"{shorten(text)} uses OVER", "a measure aggregates the rows of its group; use a SQL table of gold"))
     grouped = {name.lower() for name in group_by}
@@ -57,57 +55,31 @@ def judge_measure(text: str, columns: Iterable[str], group_by: Iterable[str]) ->
         if name.lower() not in grouped and not _is_inside(column, aggregates):
             hint = f"aggregate it, as in max({name}), or add it to group_by"
             complaints.append((f"{name!r} stands outside the aggregate in {shorten(text)}", hint))
-    return complaints + _unknown_columns(tree, columns) + unknown + order_dependent(tree)
+    return complaints + _unknown_columns(tree, columns) + foreign + order_dependent(tree, {}, key)
 
 
-def order_dependent(tree: exp.Expr) -> list[Complaint]:
-    """Aggregates whose answer depends on the order of rows, unless their result is sorted or they are given an order."""
-    complaints = []
-    for node in tree.find_all(exp.Func):
-        around = node.parent
-        while isinstance(around, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-            around = around.parent
-        if isinstance(around, exp.Window | exp.WithinGroup) or (around is not None and function_names(around) & SORTS):
-            continue
-        for name in sorted(function_names(node) & ORDER_DEPENDENT.keys())[:1]:
-            complaints.append((f"{shorten(node.sql(DIALECT))} depends on the order in which rows arrive", ORDER_DEPENDENT[name]))
-    return complaints
+def judge_query(text: str, tree: exp.Query, tables: Mapping[str, Collection[str] | None], keys: Keys) -> list[Complaint]:
+    """What is wrong with a SELECT over these tables, whatever they hold: (message, hint) each."""
+    columns: dict[str, str] = {}
+    for known in tables.values():
+        types = known if isinstance(known, Mapping) else dict.fromkeys(known or (), "")
+        for name, kind in types.items():  # a name with two types has none
+            columns[name.lower()] = kind if columns.get(name.lower(), kind) == kind else ""
+    return _of_data_alone(text, tree, columns) + _times_of_processing(tree) + order_dependent(tree, keys)
 
 
-def unstable_functions(tree: exp.Expr) -> list[Complaint]:
-    """The clock, chance and the session: what is not a function of the data."""
-    found = [sorted(called & UNSTABLE.keys()) for called in called_functions(tree)]
-    complaints = []
-    for name in dict.fromkeys(names[0] for names in found if names):
-        reason, _, hint = UNSTABLE[name].partition("; ")
-        complaints.append((f"{name} may not be used: {reason}", hint))
-    return complaints
+def _times_of_processing(tree: exp.Query) -> list[Complaint]:
+    """Columns that tell when rows were processed, or what had arrived by then. _processed_at as it is becomes the table's own."""
+    named = [column for column in tree.find_all(exp.Column) if column.name.lower() in OF_PROCESSING]
+    told = [column for column in named if column.name.lower() != "_processed_at" or column.arg_key != "expressions"]
+    hint = "use _arrived_at, or a time of the data"
+    return [(f"{name} tells how rows were processed, not what they say", hint) for name in dict.fromkeys(c.name for c in told)]
 
 
-def unknown_functions(tree: exp.Expr) -> list[Complaint]:
-    """Functions that Spark does not have. Those that sqlglot knows by name pass."""
-    names = dict.fromkeys(node.name.lower() for node in tree.find_all(exp.Anonymous))
-    return [(f"there is no function {name!r}", did_you_mean(name, sorted(BUILT_IN))) for name in names if name not in BUILT_IN]
-
-
-def called_functions(tree: exp.Expr) -> Iterator[set[str]]:
-    """For each function of a tree the names that it has; some have several."""
-    for node in tree.walk():
-        if isinstance(node, exp.Func):
-            yield function_names(node)
-        elif isinstance(node, exp.Column) and _is_function(node):
-            yield {node.name.lower()}
-
-
-def _is_function(column: exp.Column) -> bool:
-    """Whether Spark takes this plain word for a function, as in current_date."""
-    return len(column.parts) == 1 and not column.this.args.get("quoted") and column.name.lower() in WITHOUT_PARENTHESES
-
-
-def function_names(node: exp.Expr) -> set[str]:
-    if isinstance(node, exp.Anonymous):
-        return {node.name.lower()}
-    return {name.lower() for name in type(node).sql_names()} | SPARK_NAMES.get(type(node), set()) if isinstance(node, exp.Func) else set()
+def _of_data_alone(text: str, tree: exp.Expr, columns: Collection[str]) -> list[Complaint]:
+    """The clock, chance and the session, what is not among the clauses and functions of a table, and what no data could answer."""
+    types = {name.lower(): kind for name, kind in columns.items()} if isinstance(columns, Mapping) else {}
+    return foreign_parts(text, tree, columns) + clocks_in_constants(tree, types) + compared_maps(tree, types) + judge_patterns(tree)
 
 
 def _is_inside(node: exp.Expr, others: Sequence[exp.Expr]) -> bool:
@@ -132,7 +104,3 @@ def _unknown_columns(tree: exp.Expr, columns: Iterable[str]) -> list[Complaint]:
     known = {name.lower() for name in allowed}
     missing = [name for name in columns_of_tree(tree) if name.lower() not in known and name.lower() not in WITHOUT_PARENTHESES]
     return [(f"there is no column {name!r} here", did_you_mean(name, allowed)) for name in missing]
-
-
-def _bad_functions(tree: exp.Expr) -> list[Complaint]:
-    return unknown_functions(tree) + unstable_functions(tree)

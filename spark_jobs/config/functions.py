@@ -1,63 +1,57 @@
-"""The functions of Spark SQL 4.2 (`SHOW FUNCTIONS`), and which of them a table may not use because it must be a function of its data."""
+"""The functions of Spark SQL: which of them a table may use, because it must be a function of its data, and what is special about some.
+
+Every function is in functions.txt, in the group [allowed] or in one that says why it is refused.
+"""
+
+from pathlib import Path
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-BUILT_IN = _words(
+def _read_groups() -> dict[str, frozenset[str]]:
+    text = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8")
+    lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    return {name: _words(names) for name, _, names in (part.partition("]") for part in lines.split("[")[1:])}
+
+
+GROUPS = _read_groups()
+ALLOWED = GROUPS["allowed"]
+# Why the functions of a group are refused, and what to do instead.
+WHY_REFUSED = {
+    "clock": ("it depends on when the run takes place", "take the time from the data, as in the event time or _arrived_at"),
+    "chance": ("it gives another value in every run", "derive the value from the data, as in xxhash64(order_id)"),
+    "session": ("it depends on who runs it and where", "write the value itself"),
+    "place": ("it depends on how the rows are spread over files and tasks", "order by columns of the data instead"),
+    "code": ("it calls code that is no SQL", "write a Python table of gold, as in python: hooks/mine.py:make"),
+    "jar": ("it is in a jar that is not loaded", "let the source decode its records, as in value: avro"),
+    "sketch": (
+        "it is approximate, and depends on the order in which rows arrive",
+        "use percentile(x, p), count(DISTINCT x) or approx_count_distinct(x)",
+    ),
+    "double": (
+        "it depends on the order in which rows arrive: Spark computes it in double precision for every type",
+        "derive it from sum(x), sum(x * x) and count(x) of decimal numbers",
+    ),
+    "collation": ("of values that it takes for equal, which one is kept depends on the order of rows", "compare lower(x)"),
+    "failure": (
+        "one row would fail the whole table",
+        "leave such rows out by where, mark the column as required, or write an expectation with on_fail: block",
+    ),
+    "type": ("its type cannot be stored in a table", "use a timestamp, text or a number"),
+    "metric": ("it belongs to metric views, which are not read here", "aggregate the columns themselves"),
+}
+REFUSED = {name: group for group in WHY_REFUSED for name in GROUPS[group]}
+BUILT_IN = ALLOWED | REFUSED.keys()
+WITHOUT_PARENTHESES = _words("current_timestamp current_date current_time localtimestamp current_user session_user user")
+# Written like a function, but a word of the grammar: before a parenthesis these call nothing.
+GRAMMAR = _words(
     """
-    abs acos acosh add_months aes_decrypt aes_encrypt aggregate and any any_value approx_count_distinct approx_percentile approx_top_k
-    approx_top_k_accumulate approx_top_k_combine approx_top_k_estimate array array_agg array_append array_compact array_contains
-    array_distinct array_except array_insert array_intersect array_join array_max array_min array_position array_prepend array_remove
-    array_repeat array_size array_sort array_union arrays_overlap arrays_zip ascii asin asinh assert_true atan atan2 atanh avg base64
-    between bigint bin binary bit_and bit_count bit_get bit_length bit_or bit_xor bitmap_and_agg bitmap_bit_position
-    bitmap_bucket_number bitmap_construct_agg bitmap_count bitmap_or_agg bool_and bool_or boolean bround btrim cardinality case cast
-    cbrt ceil ceiling char char_length character_length chr coalesce collate collation collations collect_list collect_set concat
-    concat_ws contains conv convert_timezone corr cos cosh cot count count_if count_min_sketch covar_pop covar_samp crc32 csc cume_dist
-    curdate current_catalog current_database current_date current_path current_schema current_time current_timestamp current_timezone
-    current_user date date_add date_diff date_format date_from_unix_date date_part date_sub date_trunc dateadd datediff datepart day
-    dayname dayofmonth dayofweek dayofyear decimal decode degrees dense_rank div double e element_at elt encode endswith equal_null
-    every exists exp explode explode_outer expm1 extract factorial filter find_in_set first first_value flatten float floor forall
-    format_number format_string from_avro from_csv from_json from_protobuf from_unixtime from_utc_timestamp from_xml get get_json_object
-    getbit greatest grouping grouping_id hash hex histogram_numeric hll_sketch_agg hll_sketch_estimate hll_union hll_union_agg hour
-    hypot if ifnull ilike in initcap inline inline_outer input_file_block_length input_file_block_start input_file_name instr int
-    is_valid_utf8 is_valid_variant is_variant_null isnan isnotnull isnull java_method json_array_length json_object_keys json_tuple
-    kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float
-    kll_sketch_get_n_bigint kll_sketch_get_n_double kll_sketch_get_n_float kll_sketch_get_quantile_bigint kll_sketch_get_quantile_double
-    kll_sketch_get_quantile_float kll_sketch_get_rank_bigint kll_sketch_get_rank_double kll_sketch_get_rank_float
-    kll_sketch_merge_bigint kll_sketch_merge_double kll_sketch_merge_float kll_sketch_to_string_bigint kll_sketch_to_string_double
-    kll_sketch_to_string_float kurtosis lag last last_day last_value lcase lead least left len length levenshtein like listagg ln
-    localtimestamp locate log log10 log1p log2 lower lpad ltrim luhn_check make_date make_dt_interval make_interval make_time
-    make_timestamp make_timestamp_ltz make_timestamp_ntz make_valid_utf8 make_ym_interval map map_concat map_contains_key map_entries
-    map_filter map_from_arrays map_from_entries map_keys map_values map_zip_with mask max max_by md5 mean measure median min min_by
-    minute mod mode monotonically_increasing_id month monthname months_between named_struct nanvl negative next_day not now nth_value
-    ntile nullif nullifzero nvl nvl2 octet_length or overlay parse_json parse_url percent_rank percentile percentile_approx
-    percentile_cont percentile_disc pi pmod posexplode posexplode_outer position positive pow power printf python_worker_logs quarter
-    quote radians raise_error rand randn random randstr range rank reduce reflect regexp regexp_count regexp_extract regexp_extract_all
-    regexp_instr regexp_like regexp_replace regexp_substr regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx
-    regr_sxy regr_syy repeat replace reverse right rint rlike round row_number rpad rtrim schema_of_avro schema_of_csv schema_of_json
-    schema_of_variant schema_of_variant_agg schema_of_xml sec second sentences sequence session_user session_window sha sha1 sha2
-    shiftleft shiftright shiftrightunsigned shuffle sign signum sin sinh size skewness slice smallint some sort_array soundex space
-    spark_partition_id split split_part sql_keywords sqrt st_asbinary st_geogfromwkb st_geomfromwkb st_setsrid st_srid stack startswith
-    std stddev stddev_pop stddev_samp str_to_map string string_agg struct substr substring substring_index sum tan tanh theta_difference
-    theta_intersection theta_intersection_agg theta_sketch_agg theta_sketch_estimate theta_union theta_union_agg time time_bucket
-    time_diff time_from_micros time_from_millis time_from_seconds time_to_micros time_to_millis time_to_seconds time_trunc timestamp
-    timestamp_micros timestamp_millis timestamp_seconds tinyint to_avro to_binary to_char to_csv to_date to_json to_number to_protobuf
-    to_time to_timestamp to_timestamp_ltz to_timestamp_ntz to_unix_timestamp to_utc_timestamp to_varchar to_variant_object to_xml
-    transform transform_keys transform_values translate trim trunc try_add try_aes_decrypt try_avg try_divide try_element_at
-    try_make_interval try_make_timestamp try_make_timestamp_ltz try_make_timestamp_ntz try_mod try_multiply try_parse_json try_parse_url
-    try_reflect try_subtract try_sum try_to_binary try_to_date try_to_number try_to_time try_to_timestamp try_url_decode
-    try_validate_utf8 try_variant_get tuple_difference_double tuple_difference_integer tuple_difference_theta_double
-    tuple_difference_theta_integer tuple_intersection_agg_double tuple_intersection_agg_integer tuple_intersection_double
-    tuple_intersection_integer tuple_intersection_theta_double tuple_intersection_theta_integer tuple_sketch_agg_double
-    tuple_sketch_agg_integer tuple_sketch_estimate_double tuple_sketch_estimate_integer tuple_sketch_summary_double
-    tuple_sketch_summary_integer tuple_sketch_theta_double tuple_sketch_theta_integer tuple_union_agg_double tuple_union_agg_integer
-    tuple_union_double tuple_union_integer tuple_union_theta_double tuple_union_theta_integer typeof ucase unbase64 unhex uniform
-    unix_date unix_micros unix_millis unix_seconds unix_timestamp upper url_decode url_encode user uuid validate_utf8 var_pop var_samp
-    variance variant_explode variant_explode_outer variant_get vector_avg vector_cosine_similarity vector_inner_product
-    vector_l2_distance vector_norm vector_normalize vector_sum version weekday weekofyear when width_bucket window window_time xpath
-    xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short xpath_string xxhash64 year zeroifnull zip_with
+    all and anti any array as between by case cast char cross cube dec decimal distinct else end except exclude exists filter for from
+    full group grouping having in inner intersect is join lateral left like ilike limit map minus natural not numeric offset on or order
+    outer over partition pivot qualify recursive regexp right rlike rollup select semi set sets some struct tablesample then
+    timestampadd timestampdiff try_cast union unpivot using values varchar view when where with within
     """
 )
 
@@ -75,42 +69,29 @@ AGGREGATES = _words(
     """
 )
 
+# One row becomes several: not for an expression over one row. A sliding time window multiplies rows, too.
 GENERATORS = _words(
-    "explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer stack variant_explode variant_explode_outer"
+    """
+    explode explode_outer inline inline_outer json_tuple posexplode posexplode_outer session_window stack variant_explode
+    variant_explode_outer window window_time
+    """
 )
 
-# The clock, chance, the session or the place of a row: another run would give another answer.
-CLOCK = "it depends on when the run takes place; take the time from the data, as in the event time or _arrived_at"
-CHANCE = "it gives another value in every run; derive the value from the data, as in xxhash64(order_id)"
-SESSION = "it depends on who runs it and where; write the value itself"
-PLACE = "it depends on how the rows are spread over files and tasks; order by columns of the data instead"
-UNSTABLE = (
-    dict.fromkeys(_words("now current_timestamp current_date current_time curdate localtimestamp"), CLOCK)
-    | dict.fromkeys(_words("rand randn random randstr uniform uuid shuffle"), CHANCE)
-    | dict.fromkeys(_words("current_catalog current_database current_schema current_path current_timezone"), SESSION)
-    | dict.fromkeys(_words("current_user session_user user version"), SESSION)
-    | dict.fromkeys(_words("java_method reflect try_reflect"), SESSION)
-    | dict.fromkeys(_words("monotonically_increasing_id spark_partition_id"), PLACE)
-    | dict.fromkeys(_words("input_file_name input_file_block_start input_file_block_length"), PLACE)
-)
-WITHOUT_PARENTHESES = _words("current_timestamp current_date current_time localtimestamp current_user session_user")
-
+BY_TIE = "max_by(x, struct(t, x)) FILTER (WHERE t IS NOT NULL)"
 # Aggregates whose answer depends on the order in which rows come, and what to use instead.
 ORDER_DEPENDENT = (
-    dict.fromkeys(_words("first first_value any_value last last_value"), "use min_by(x, t) or max_by(x, t)")
+    dict.fromkeys(_words("first first_value any_value last last_value"), f"use min(x), max(x), or {BY_TIE}, or min_by in the same way")
     | dict.fromkeys(_words("collect_list array_agg collect_set"), "use array_sort(collect_list(x)) or array_sort(collect_set(x))")
-    | dict.fromkeys(_words("listagg string_agg"), "use array_join(array_sort(collect_list(x)), ',')")
-    | dict.fromkeys(_words("percentile_approx approx_percentile"), "use percentile(x, p)")
-    | {"mode": "use max_by over counts in a SQL table"}
-    | dict.fromkeys(
-        _words(
-            """
-            std stddev stddev_pop stddev_samp variance var_pop var_samp covar_pop covar_samp corr skewness kurtosis regr_avgx regr_avgy
-            regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy histogram_numeric
-            """
-        ),
-        "Spark computes it in double precision for every type; derive it from sum(x), sum(x * x) and count(x) of decimal numbers",
-    )
+    | dict.fromkeys(_words("listagg string_agg"), "use listagg(x, ',') WITHIN GROUP (ORDER BY x)")
+    | {"mode": "use mode(x, true), which takes the smallest of several"}
+)
+# Of several rows with the same t any one may win.
+BY_ORDER = _words("max_by min_by")
+# Of window functions those that tell rows with equal keys of the order apart.
+BY_POSITION = _words(
+    """
+    row_number ntile lag lead nth_value first first_value last last_value any_value collect_list collect_set array_agg listagg string_agg
+    """
 )
 # Aggregates that add: exact over whole and decimal numbers, and dependent on the order of rows in floating point.
 ADDING = _words("sum try_sum avg try_avg mean")
@@ -121,12 +102,41 @@ DOUBLES = _words(
     power radians rint sec sin sinh sqrt tan tanh vector_norm xpath_double xpath_float xpath_number
     """
 )
-SORTS = frozenset({"array_sort", "sort_array"})
+SORTS = _words("array_sort sort_array")
+# What these say of an array does not depend on its order.
+ORDERLESS = _words("size cardinality array_size array_max array_min array_contains")
+# Functions that compare what they are given.
+COMPARING = _words(
+    """
+    array_contains array_distinct array_except array_intersect array_max array_min array_position array_remove array_sort array_union
+    arrays_overlap collect_set greatest hash least max max_by median min min_by mode nullif sort_array xxhash64
+    """
+)
+
+# Functions of a time: text that they are given becomes one, and '12:30' or 'now' is a time of the day on which it is read.
+TAKE_TIMES = _words(
+    """
+    add_months convert_timezone date date_add date_diff date_format date_part date_sub date_trunc dateadd datediff datepart day dayname
+    dayofmonth dayofweek dayofyear extract from_utc_timestamp hour last_day minute month monthname months_between next_day quarter second
+    session_window timestamp timestampadd timestampdiff time_bucket to_date to_timestamp to_timestamp_ltz to_timestamp_ntz
+    to_unix_timestamp to_utc_timestamp trunc try_to_date try_to_timestamp unix_date unix_micros unix_millis unix_seconds unix_timestamp
+    weekday weekofyear window year
+    """
+)
+# Of these the ones that are told the form of the text by a second argument.
+WITH_FORMAT = _words("to_date to_timestamp to_timestamp_ltz to_timestamp_ntz try_to_date try_to_timestamp unix_timestamp to_unix_timestamp")
+# Functions whose result is text.
+TEXTS = _words(
+    """
+    array_join base64 btrim char chr concat concat_ws date_format dayname decode elt format_number format_string from_unixtime
+    get_json_object hex initcap lcase left listagg lower lpad ltrim mask md5 monthname overlay parse_url printf regexp_extract
+    regexp_replace regexp_substr repeat replace reverse right rpad rtrim sha sha1 sha2 space split_part string string_agg substr substring
+    substring_index to_char to_json to_varchar translate trim try_parse_url try_url_decode ucase upper url_decode url_encode
+    """
+)
 
 # One row of a feed that such a function cannot take would stop its table for good.
 _TRIED = _words("url_decode to_number parse_json to_binary aes_decrypt variant_get")
 RAISING = {name: f"use try_{name}, which gives NULL" for name in _TRIED} | {
-    "raise_error": "use where, or mark the column as required",
-    "assert_true": "use where, or mark the column as required",
     "sequence": "use the key 'explode' of the table, or a SQL table of gold",
 }

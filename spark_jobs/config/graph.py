@@ -11,6 +11,7 @@ from pathlib import Path
 from spark_jobs.config.document import name_in_project
 from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.expectations import Rule
+from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
@@ -73,7 +74,7 @@ def gold_inputs(gold: Gold, conf: Path) -> list[str]:
     sides = [side.from_ for side in gold.join.sides.values()] if gold.join else []
     named = [*([gold.from_] if gold.from_ else []), *sides, *gold.inputs]
     if gold.sql is not None:
-        named += tables_named_in((conf / gold.sql).read_text(encoding="utf-8"), pipeline_names(conf))
+        named += tables_named_in(read_text(conf / gold.sql), pipeline_names(conf))
     return list(dict.fromkeys(named))
 
 

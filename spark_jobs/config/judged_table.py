@@ -8,6 +8,7 @@ from spark_jobs.config.checks_sql import Columns
 from spark_jobs.config.columns import OF_PROCESSING, own_columns
 from spark_jobs.config.graph import inputs_of, table_names
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.row_order import Keys
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class JudgedTable:
     columns: Columns | None
     own: Columns
     others: Mapping[str, Columns | None]
+    keys: Keys
 
     @property
     def stable(self) -> Columns | None:
@@ -25,13 +27,13 @@ class JudgedTable:
         return {name: kind for name, kind in self.columns.items() if name not in OF_PROCESSING} if self.columns is not None else None
 
 
-def judged_table(pipeline: Pipeline, table: str, tables: Mapping[str, Columns | None], conf: Path) -> JudgedTable:
+def judged_table(pipeline: Pipeline, table: str, tables: Mapping[str, Columns | None], keys: Keys, conf: Path) -> JudgedTable:
     """`tables` are all tables of the pipeline, with their columns where they are known."""
     made = _made_from(pipeline, table, conf)
     others = {name: known for name, known in tables.items() if not name.startswith("bronze.") and name not in made}
     layer, _, name = table.partition(".")
     declared = {"dimension": pipeline.dimensions.get(name), "silver": pipeline.silver.get(name)}.get(layer)
-    return JudgedTable(table, tables[table], own_columns(declared) if declared else {}, others)
+    return JudgedTable(table, tables[table], own_columns(declared) if declared else {}, others, keys)
 
 
 def _made_from(pipeline: Pipeline, table: str, conf: Path) -> set[str]:

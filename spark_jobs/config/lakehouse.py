@@ -1,5 +1,7 @@
 """Where the lake is and how Spark runs: the models of conf/lakehouse.yml and conf/profiles/*.yml."""
 
+import re
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
@@ -7,9 +9,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from spark_jobs.config.cron import Cron
 from spark_jobs.config.names import Duration, Name, shorten
 
+CUTS_PLANS = "spark.weir.cutsPlans"
+"""A setting of Weir's own among Spark's: whether rows that a batch keeps lose the plan by which they were computed."""
 MASTER = r"^(local(\[(\*|\d+)(,\s*\d+)?\])?|yarn|spark://.+|k8s://.+)$"
 # Settings that would take away a guarantee or that Weir sets from other keys: part of the name, and why.
 REFUSED_SETTINGS = {
+    "spark.weir.": "Weir sets it by the size of the work",
     "spark.master": "write it as master: in the profile",
     "spark.eventlog.enabled": "write it as event_log: in the profile",
     "spark.eventlog.dir": "write it as event_log: in the profile; logs are in logs/spark-events",
@@ -46,8 +51,19 @@ REFUSED_SETTINGS = {
 }
 
 
+CREDENTIALS = {"password", "passphrase", "passwd", "pwd", "secret", "token", "credential", "jaas"}
+KEYS = {"secret", "access", "account", "private", "api", "session", "encryption", "shared", "auth"}
+"""Words of a setting's name that tell of something to be kept from others; the second ones before `key`."""
+HANDLING = {"file", "path", "location", "provider", "providers", "class", "enabled", "ref", "binding", "type", "ttl", "timeout", "interval"}
+"""Last words by which it says where a secret is, or how it is handled, not what it is."""
 SECRET_FILES = ("spark.authenticate.secret.file", "spark.authenticate.secret.driver.file", "spark.authenticate.secret.executor.file")
 """Where a secret is, not what it is."""
+
+
+WAYS = (
+    "give it in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for S3), or name a credentials provider or a file; "
+    "for Spark's own, write it into spark-defaults.conf of the folder SPARK_CONF_DIR"
+)
 
 
 def check_setting_name(value: str) -> str:
@@ -56,7 +72,16 @@ def check_setting_name(value: str) -> str:
     for part, reason in REFUSED_SETTINGS.items():
         if part in value.lower() and value not in SECRET_FILES:
             raise ValueError(f"{shorten(value)} may not be set: {reason}; remove it")
+    if value not in SECRET_FILES and _is_credential(value):
+        why = "it looks like a credential, and would stand in this file and on a command line that every user of the machine can read"
+        raise ValueError(f"{shorten(value)} may not be set: {why}; {WAYS}")
     return value
+
+
+def _is_credential(name: str) -> bool:
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)]
+    keys = {before for before, word in pairwise(words) if word == "key"}
+    return not HANDLING & set(words[-2:]) and bool(CREDENTIALS & set(words) or KEYS & keys)
 
 
 def check_setting_value(value: object) -> str | int | float | bool:
@@ -116,7 +141,9 @@ class Profile(Strict):
         False, description="deploy: cluster: folders of this machine (landing, lake, exports) are at the same paths there, and locks hold"
     )
     driver_memory: str = Field("2g", pattern=r"^[1-9]\d{0,5}[mg]$", description="memory of the driver, as in 2g or 1500m")
-    big_load_from_mb: int = Field(64, ge=0, le=1_000_000, description="runs with more new bytes than this take the big-load settings")
+    big_load_from_mb: int = Field(
+        16, ge=0, le=1_000_000, description="runs with more MB of new records than this, unpacked, take the big-load settings"
+    )
     parallel_tables: int = Field(3, ge=1, le=16, description="tables of a run that work at the same time")
     landing: str | None = Field(None, min_length=1, description="another landing root than that of conf/lakehouse.yml")
     lake: str | None = Field(None, min_length=1, description="another root of the tables than that of conf/lakehouse.yml")

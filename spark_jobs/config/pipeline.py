@@ -63,6 +63,10 @@ Address = Annotated[str, Field(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$", max_length=
 Addresses = Annotated[list[Address], BeforeValidator(as_list, json_schema_input_type=Address | list[Address])]
 
 
+Ties = Literal["hash", "newest_arrival"]
+TIES = "versions of one sequence that say different things: a hash of their content decides, or the one that arrived last wins"
+
+
 class Dimension(Model):
     """A table that facts are joined with: its current rows (scd1), or every version with its interval (scd2)."""
 
@@ -70,6 +74,7 @@ class Dimension(Model):
     key: Names = Field(min_length=1, description="column or columns that identify a member")
     columns: Columns = Field(min_length=1)
     sequence_by: ColumnName = Field(description="the greater value is the newer version, whatever the order of arrival")
+    ties: Ties = Field("hash", description=TIES)
     history: Literal["scd1", "scd2"] = Field(
         "scd1", description="scd1: the newest version; scd2: all versions, each with _valid_from and _valid_to"
     )
@@ -77,10 +82,11 @@ class Dimension(Model):
 
 
 class EventTime(Model):
-    """When the fact happened. A time further ahead of its arrival than `future` is a mistake of the feed: the row is quarantined."""
+    """When the fact happened. A time further ahead of its arrival than `future`, or behind it than `past`, is a mistake of the feed."""
 
     column: ColumnName
     future: Duration = Field("1 day", description="how far ahead of the arrival it may be")
+    past: Duration | None = Field(None, description="how far behind the arrival it may be; without it any time from the year 1 on")
 
 
 class Lookup(Model):
@@ -107,6 +113,7 @@ class Silver(Model):
     )
     key: Names | None = Field(None, min_length=1, description="upsert by these columns; without a key rows are appended")
     sequence_by: ColumnName | None = Field(None, description="the greater value is the newer version; without it the event time")
+    ties: Ties = Field("hash", description=TIES)
     event_time: Annotated[EventTime, BeforeValidator(_as_event_time, json_schema_input_type=str | EventTime)] | None = None
     where: str | None = Field(None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered")
     delete_when: str | None = Field(

@@ -1,5 +1,5 @@
-"""Judges regular expressions before they are used: of rules without Java, whose dialect Spark speaks (what both dialects refuse, and what
-Java does not know); of log lines without RE2, whose dialect is Python's but for what can take for ever.
+"""Judges regular expressions before they are used, without the engines that read them: those of rules and of log lines as RE2's, those in
+SQL as Java's, because Spark reads them. What Python, RE2 and Java have in common is left to Python.
 """
 
 import re
@@ -7,6 +7,9 @@ import warnings
 
 from spark_jobs.config.names import check_column
 
+Judgement = tuple[str, str] | None
+"""What is wrong, and what to do about it; None where nothing is."""
+SAY_IT_WITHOUT = "say it without; a rule with expect_column_values_to_not_match_regex says what must not be there"
 # What Python writes in its own way only.
 PYTHON_ONLY = {
     "(?P<": "name a group as in (?<name>…)",
@@ -14,14 +17,15 @@ PYTHON_ONLY = {
     "(?(": "Java has no conditions; write both cases with |",
     "(?#": "Java has no comments here; say it in the reason",
 }
-# What Java writes in its own way, and something that Python can read in the same place.
-JAVA_ONLY = [
+# What Java or RE2 write in their own way, and something that Python can read in the same place.
+NOT_PYTHON = [
     (r"\\Q.*?(?:\\E|$)", "q"),
-    (r"\\[pP](?:\{[\w=]+\}|\w)", "\\w"),
+    (r"\\[pP](?:\{\^?[\w=]+\}|\w)", "\\w"),
     (r"\\x\{[0-9A-Fa-f]+\}", "x"),
     (r"\\k<\w+>", "k"),
-    (r"\\[hHvRXeGzZ]", "\\s"),
-    (r"\(\?<[A-Za-z]\w*>", "("),
+    (r"\\[hHvRXeGzZC]", "\\s"),
+    (r"\[:\^?\w+:\]", "a"),
+    (r"\(\?P?<[A-Za-z]\w*>", "("),
     (r"\(\?[idmsuxU-]+\)", "(?:)"),
     (r"\(\?[idmsuxU-]+:", "(?:"),
     (r"&&", ""),
@@ -37,25 +41,95 @@ NOT_IN_RE2 = {
     "(?>": "it is atomic",
     "(?#": "it is a comment",
 }
+# What RE2 does not know, or takes for something else than Java does, which is where most patterns are copied from.
+JAVA_ONLY = [
+    (r"\\(?:[1-9]|k<)", "it repeats a group, which may take for ever", SAY_IT_WITHOUT),
+    (r"\\[hHRXeGuc]", "RE2 does not know this escape", "name the characters, as in [ \\t] or \\x{2028}"),
+    (r"\\Z", "RE2 does not know \\Z", "write $ or \\z for the end of the value"),
+    (
+        r"\\[pP]\{(?:Lower|Upper|ASCII|Alpha|Digit|Alnum|Punct|Graph|Print|Blank|Cntrl|XDigit|Space|Is\w+|In\w+|java\w+|\w+=\w+)\}",
+        "RE2 does not know this class",
+        "write [[:alpha:]] and the like for ASCII, \\p{L}, \\p{Lu} or \\p{Greek} for all letters",
+    ),
+    (r"\[[^\]]*&&", "RE2 does not know the intersection of classes", "name the characters that are left"),
+    (r"\[\^?\]?[^\]\\]*\[(?!:)", "a class within a class is Java's", "write one class, and \\[ for the bracket itself"),
+]
 UNESCAPED = r"(?<!\\)((?:\\\\)*)"
+MOST_REPEATS = 1000
+"""RE2 counts as far."""
+MOST_IN_JAVA = 256
+"""How often Java may call itself: a thread's stack has room for about a thousand."""
+CLASS = r"\[\^?\]?(?:\\.|\[(?:\\.|[^\]\\])*\]|[^\]\\])*\]"
+QUANTIFIED = re.compile(
+    rf"""(\\Q.*?(?:\\E|$) | \\[pPx]\{{[^}}]*\}} | \\k<\w+> | \\. | {CLASS} | .)
+    (?:([*+?] | \{{\d+(?:,(\d*))?\}}) ([+?]?))?""",
+    re.VERBOSE | re.DOTALL,
+)
+"""The parts of an expression, with how often each may come."""
+NARROW = re.compile(r"[ -\-/-~]|\\[dws.\-]|\[(?!\^)(?:(?!\\[DWSpP])[ -~])*\]")
+"""A character that has one width in Java."""
 
 
-def judge_regex(pattern: str) -> tuple[str, str] | None:
-    """What is wrong with a regular expression: message and hint; None where nothing can be told."""
+def judge_regex(pattern: str) -> Judgement:
+    """What is wrong with the expression of a rule, which RE2 reads."""
+    for mark, why in NOT_IN_RE2.items():
+        if re.search(UNESCAPED + re.escape(mark), pattern):
+            return f"{mark!r} cannot be used: {why}, which may take for ever", SAY_IT_WITHOUT
+    for java, message, hint in JAVA_ONLY:
+        if re.search(UNESCAPED + java, pattern):
+            return message, hint
+    if _is_possessive(pattern):
+        return "it is possessive, which RE2 does not know", "write it without the second +: RE2 never goes back"
+    if any(int(count) > MOST_REPEATS for count in re.findall(r"(?<!\\)[{,](\d+)(?=,?\d*\})", pattern)):
+        return f"it counts further than {MOST_REPEATS}", "use expect_column_value_lengths_to_be_between for the length"
+    return _judge_syntax(pattern)
+
+
+def judge_java_regex(pattern: str) -> Judgement:
+    """What is wrong with an expression in SQL, which Java reads."""
     for mark, hint in PYTHON_ONLY.items():
         if re.search(UNESCAPED + re.escape(mark), pattern):
             return f"{mark!r} is not known to Spark's regular expressions, which are Java's", hint
-    readable = pattern
-    for java, python in JAVA_ONLY:
-        readable = re.sub(UNESCAPED + java, lambda match, python=python: match[1] + python, readable)  # type: ignore[misc]
+    if any(_calls_itself(*found.groups()) for found in QUANTIFIED.finditer(pattern)):
+        hint = "write [ab]* instead of (a|b)*, or let the group keep what it has taken, as in (?:…)*+; for a length use length(…)"
+        return "it repeats a group, or counts too far: on a long value that ends Java's engine, and the run with it", hint
+    return _judge_syntax(pattern)
+
+
+def _is_possessive(pattern: str) -> bool:
+    return any(found[4] == "+" for found in QUANTIFIED.finditer(pattern))
+
+
+def _calls_itself(part: str, often: str | None, most: str | None, mode: str | None) -> bool:
+    """Whether Java calls itself for every turn of a repetition. It does for groups, and where characters of two widths are counted; not
+    where the repetition gives nothing back.
+    """
+    is_endless = often in ("*", "+") or most == ""
+    is_counted = bool(most) and int(str(most)) > MOST_IN_JAVA
+    if mode == "+" or not (is_endless or is_counted):
+        return False
+    return part == ")" or (is_counted and not NARROW.fullmatch(part))
+
+
+def _judge_syntax(pattern: str) -> Judgement:
     try:
         with warnings.catch_warnings(action="ignore"):
-            re.compile(readable)
+            re.compile(_readable(pattern))
     except re.error as error:
-        if "look-behind" in error.msg:  # Java takes one of several lengths
-            return None
-        return f"it is not a regular expression: {error.msg}", "correct it; a mark that is meant as such is written as in \\( or \\["
+        return _explain(error)
     return None
+
+
+def _readable(pattern: str) -> str:
+    for other, python in NOT_PYTHON:
+        pattern = re.sub(UNESCAPED + other, lambda match, python=python: match[1] + python, pattern)  # type: ignore[misc]
+    return pattern
+
+
+def _explain(error: re.error) -> Judgement:
+    if "look-behind" in error.msg:  # Java takes one of several lengths
+        return None
+    return f"it is not a regular expression: {error.msg}", "correct it; a mark that is meant as such is written as in \\( or \\["
 
 
 def group_names(pattern: str) -> list[str]:
@@ -68,7 +142,7 @@ def judge_line_regex(pattern: str) -> tuple[str, str] | None:
     for mark, why in NOT_IN_RE2.items():
         if re.search(UNESCAPED + re.escape(mark), pattern):
             return f"{mark!r} cannot be used here: {why}, which may take for ever", "say it without; other columns can test further by sql"
-    if re.search(UNESCAPED + r"\\[1-9Z]", pattern) or re.search(r"(?<!\\)[*+?}]\+", pattern):
+    if re.search(UNESCAPED + r"\\[1-9Z]", pattern) or _is_possessive(pattern):
         return "it repeats a group, or is possessive, which is not known here", "say it without; other columns can test further by sql"
     try:
         with warnings.catch_warnings(action="ignore"):

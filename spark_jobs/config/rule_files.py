@@ -41,7 +41,7 @@ def rules_file(root: Path, pipeline: str, table: str) -> Path:
 def _files(root: Path, only: str | None) -> Iterator[Path]:
     """All YAML files, wherever they stand: one in a wrong place would otherwise be a rule that nobody applies."""
     folder = root / FOLDER if only is None else root / FOLDER / only
-    yield from sorted(path for path in folder.rglob("*") if path.suffix in (".yml", ".yaml") and path.is_file())
+    yield from sorted(path for path in folder.rglob("*") if path.suffix in (".yml", ".yaml") and not path.is_dir())
 
 
 def _load_file(path: Path, root: Path, pipelines: Mapping[str, Pipeline]) -> tuple[str, tuple[Rule, ...]]:

@@ -7,6 +7,7 @@ and in gold what is grouped by or aggregated from it. Names are compared as Spar
 from pathlib import Path
 
 from spark_jobs.config.columns import WINDOW
+from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold, Join
 from spark_jobs.config.graph import gold_inputs
 from spark_jobs.config.names import SIDES, name_at_home, other_pipeline
@@ -24,6 +25,11 @@ class Everything(Names):
 
 
 EVERYTHING = Everything(["*"])
+
+
+def all_names(*known: frozenset[str]) -> frozenset[str]:
+    """The names of several answers of sensitive_columns as one, asked in the same way."""
+    return EVERYTHING if any(isinstance(names, Everything) for names in known) else Names(name for names in known for name in names)
 
 
 def sensitive_columns(pipeline: Pipeline, table: str, conf: Path | None = None) -> frozenset[str]:
@@ -123,7 +129,7 @@ def _reads_sensitive(pipeline: Pipeline, gold: Gold, conf: Path | None) -> bool:
 
     hidden = [sensitive_columns(pipeline, table, conf) for table in gold_inputs(gold, conf)]
     try:
-        tree = parse_query((conf / gold.sql).read_text(encoding="utf-8"))
+        tree = parse_query(read_text(conf / gold.sql))
     except SqlError:
         return any(hidden)
     return any(bool(names) and (has_star(tree) or any(word in names for word in words_of(tree))) for names in hidden)

@@ -17,6 +17,8 @@ RecordFormat = Literal["json", "csv", "parquet", "text", "avro", "orc", "xml"]
 
 
 FORMATS = (*get_args(RecordFormat), "kafka", "delta", "rate", "socket")
+MOST_FILES, MOST_BYTES = 20_000, 1024**3
+"""Of a batch of files whose source does not say: see `batch_limits`."""
 IDLE_AFTER = "nothing arrived for so long: the windows that are still open are closed"
 
 
@@ -38,8 +40,17 @@ class FileSource(Model):
     )
     path: RelativePath = Field(description="folder below the landing root; its sub-folders belong to it")
     pattern: str = Field("*", description="only files whose name matches this glob", min_length=1, max_length=200)
-    files_per_batch: int = Field(500, ge=1, le=100_000, description="files that one micro-batch takes at most")
-    bytes_per_batch: int | None = Field(None, ge=1, description="bytes that one micro-batch takes; a larger file is a batch of its own")
+    files_per_batch: int | None = Field(
+        None, ge=1, le=100_000, description=f"files that one micro-batch takes at most; if not given, {MOST_FILES:,}"
+    )
+    bytes_per_batch: int | None = Field(
+        None,
+        ge=1,
+        description="bytes that one micro-batch takes; a larger file is a batch of its own; if neither is given, 1 GiB",
+    )
+    bytes_per_record: int = Field(
+        16_000_000, ge=1_000, le=500_000_000, description="bytes that a record may have; a longer one is set aside with its line and size"
+    )
     delimiter: str = Field(",", min_length=1, max_length=1, description="csv only: between the fields")
     fields: str | None = Field(
         None, min_length=1, max_length=5000, description="text only: a regular expression for the whole line; its named groups are fields"
@@ -56,6 +67,15 @@ class FileSource(Model):
     idle_after: Duration | None = Field(None, description=IDLE_AFTER)
 
     @property
+    def batch_limits(self) -> tuple[int, int | None]:
+        """The files and bytes at which a chunk of arrivals is cut. Small files are cheap together and dear apart, large ones the other
+        way round: so without a word from the pipeline file both count.
+        """
+        if self.files_per_batch is not None:
+            return self.files_per_batch, self.bytes_per_batch
+        return MOST_FILES, self.bytes_per_batch or MOST_BYTES
+
+    @property
     def record_format(self) -> RecordFormat:
         """What the text of a bronze record is."""
         return self.format
@@ -64,15 +84,24 @@ class FileSource(Model):
     def own_fields(self) -> frozenset[str]:
         return frozenset()
 
+    @property
+    def is_stream(self) -> bool:
+        return False
+
+    @property
+    def is_change_feed(self) -> bool:
+        return False
+
     def place(self, landing: str) -> str:
         """Where it comes from, in words for a person."""
         return f"{landing}/{self.path}"
 
 
-OWN_FIELDS = frozenset(
-    ("_key", "_headers", "_timestamp", "_partition", "_offset", "_tombstone", "_value", "_bytes", "_change_type", "_commit_version")
-)
-"""Fields that a record of a stream has from its message or its change, not from its value."""
+MESSAGE_FIELDS = frozenset(("_key", "_headers", "_timestamp", "_partition", "_offset", "_tombstone"))
+"""What a record has from its message: a value that has a field of such a name is quarantined."""
+KEPT_VALUE = frozenset(("_value", "_bytes"))
+"""Where the value of a message stands that is none of what its source expects."""
+CHANGE_FIELDS = frozenset(("_change_type", "_commit_version"))
 
 
 class StreamSource(Model):
@@ -88,11 +117,22 @@ class StreamSource(Model):
 
     @property
     def own_fields(self) -> frozenset[str]:
-        return OWN_FIELDS
+        """Fields that a record has from its message or its change, not from its value."""
+        return frozenset()
 
     @property
     def is_live(self) -> bool:
         """Whether it keeps nothing, so that only a query that never ends can read it."""
+        return False
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether its batches are what arrives, not files."""
+        return True
+
+    @property
+    def is_change_feed(self) -> bool:
+        """Whether its records are changes, which have an order of their own."""
         return False
 
 
@@ -111,6 +151,10 @@ class KafkaSource(StreamSource):
     connection: Name | None = Field(None, description="entry of the connections file with the settings that are secret")
     idle_after: Duration | None = Field(None, description=IDLE_AFTER)
 
+    @property
+    def own_fields(self) -> frozenset[str]:
+        return MESSAGE_FIELDS | KEPT_VALUE
+
     def place(self, _: str) -> str:
         return f"topic {self.topic} at {self.servers}"
 
@@ -124,6 +168,14 @@ class DeltaSource(StreamSource):
     files_per_batch: int = Field(500, ge=1, le=100_000, description="data files of the table that one micro-batch takes at most")
     bytes_per_batch: int | None = Field(None, ge=1, description="bytes of data files that one micro-batch takes")
     idle_after: Duration | None = Field(None, description=IDLE_AFTER)
+
+    @property
+    def is_change_feed(self) -> bool:
+        return self.changes
+
+    @property
+    def own_fields(self) -> frozenset[str]:
+        return CHANGE_FIELDS if self.changes else frozenset()
 
     def place(self, landing: str) -> str:
         return f"{landing}/{self.path}"

@@ -1,18 +1,38 @@
 """Reads SQL without Spark: which tables and columns a text names, and the text with its tables replaced by views.
 
-The only module that touches sqlglot; it is imported where SQL is there to be read, never at the load of a project.
+It and the modules that judge SQL import sqlglot: where SQL is there to be read, never at the load of a project.
 """
 
 import logging
 from collections.abc import Iterator, Mapping
 
-import sqlglot
-from sqlglot import exp
+from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 DIALECT = "spark"
+Complaint = tuple[str, str]
+"""What is wrong with SQL, and what to write instead."""
 # sqlglot warns where it takes a text for a command; such a text is refused here, with a better message.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
+# Names that Spark has for what sqlglot files under a name of its own.
+SPARK_NAMES: dict[type[exp.Expr], set[str]] = {
+    exp.ApproxQuantile: {"percentile_approx"},
+    exp.ArrayUniqueAgg: {"collect_set"},
+    exp.BitwiseAndAgg: {"bit_and"},
+    exp.BitwiseOrAgg: {"bit_or"},
+    exp.BitwiseXorAgg: {"bit_xor"},
+    exp.Format: {"format_string"},
+    exp.GroupConcat: {"listagg"},
+    exp.JSONExtractScalar: {"get_json_object"},
+    exp.JSONFormat: {"to_json"},
+    exp.Pad: {"lpad", "rpad"},
+    exp.Quantile: {"percentile"},
+    exp.TimeToStr: {"date_format"},
+    exp.ToBase64: {"base64"},
+    exp.UnixToStr: {"from_unixtime"},
+}
+VALUES = (exp.Condition, exp.Filter, exp.Window, exp.WithinGroup, exp.AtTimeZone, exp.FromTimeZone)
+"""What an expression may be as a whole."""
 
 
 class SqlError(ValueError):
@@ -83,7 +103,7 @@ def parse_expression(text: str) -> exp.Expr:
     tree = _parse_one(text, "expression")
     if isinstance(tree, exp.Alias):
         raise SqlError(f"{tree.alias!r} stands after the expression", hint="write the expression alone; its name is the key before it")
-    is_value = isinstance(tree, exp.Condition | exp.Filter | exp.Window) and not isinstance(tree, exp.Query | exp.Star)
+    is_value = isinstance(tree, VALUES) and not isinstance(tree, exp.Query | exp.Star)
     if not is_value or text.rstrip().endswith(";"):
         raise SqlError("it is not an expression", hint="write one value or condition, as in amount > 0")
     if tree.find(exp.Query):
@@ -93,6 +113,26 @@ def parse_expression(text: str) -> exp.Expr:
     return tree
 
 
+def function_names(node: exp.Expr) -> set[str]:
+    """The names that a function has; some have several."""
+    if isinstance(node, exp.Anonymous):
+        return {node.name.lower()}
+    return {name.lower() for name in type(node).sql_names()} | SPARK_NAMES.get(type(node), set()) if isinstance(node, exp.Func) else set()
+
+
+def calls_in(text: str) -> Iterator[tuple[str, bool]]:
+    """The words before an opening parenthesis, as Spark reads them, and whether each is qualified; words of the grammar are among them."""
+    tokens = _tokens(text)
+    for before, word, behind in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        if behind.token_type is TokenType.L_PAREN and word.text[:1].isalpha() and word.token_type is not TokenType.STRING:
+            yield word.text.lower(), before is not None and before.token_type is TokenType.DOT
+
+
+def has_pipes(text: str) -> bool:
+    """Whether it is written with |>, which the parser rewrites."""
+    return any(token.token_type is TokenType.PIPE_GT for token in _tokens(text))
+
+
 def line_in(tree: exp.Expr) -> int:
     """The line of the first word of a part of the tree that has a place."""
     return next((node.meta["line"] for node in tree.walk() if node.meta.get("line")), 1)
@@ -100,7 +140,8 @@ def line_in(tree: exp.Expr) -> int:
 
 def _parse_one(text: str, what: str) -> exp.Expr:
     try:
-        trees = [tree for tree in sqlglot.parse(text, dialect=DIALECT) if tree is not None and not isinstance(tree, exp.Semicolon)]
+        parsed = Dialect.get_or_raise(DIALECT).parser().parse(_tokens(text), text)
+        trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     except SqlglotError as error:
         details = (getattr(error, "errors", None) or [{}])[0]
         reason = (details.get("description") or str(error)).partition(" for <class")[0].rstrip(".")
@@ -111,6 +152,15 @@ def _parse_one(text: str, what: str) -> exp.Expr:
     if len(trees) != 1:
         raise SqlError("it is empty" if not trees else f"there are {len(trees)} statements", hint=f"write exactly one {what}")
     return trees[0]
+
+
+def _tokens(text: str) -> list[Token]:
+    """The words of a text. `window` is a function and a column as well as a clause: only WINDOW name AS ( is the clause."""
+    tokens = Dialect.get_or_raise(DIALECT).tokenize(text)
+    for at, token in enumerate(tokens):
+        if token.token_type is TokenType.WINDOW and [t.token_type for t in tokens[at + 2 : at + 4]] != [TokenType.ALIAS, TokenType.L_PAREN]:
+            token.token_type = TokenType.VAR
+    return tokens
 
 
 def _qualifier_spans(column: exp.Column, views: Mapping[str, str]) -> Iterator[tuple[tuple[int, int], str]]:

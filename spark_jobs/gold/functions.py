@@ -9,7 +9,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.config.hooks import calling
 from spark_jobs.config.sql import with_views
+from spark_jobs.lake.clocks import refuse_clocks_in_query
+from spark_jobs.lake.queries import run_query
 
 
 def compute_sql(spark: SparkSession, sql: str, inputs: dict[str, DataFrame], processed_at: datetime) -> DataFrame:
@@ -17,12 +20,15 @@ def compute_sql(spark: SparkSession, sql: str, inputs: dict[str, DataFrame], pro
     views = {name: name.replace(".", "__") for name in inputs}
     for name, frame in inputs.items():
         frame.createOrReplaceTempView(views[name])
-    return spark.sql(with_views(sql, views)).withColumn("_processed_at", F.lit(processed_at))
+    found = run_query(spark, with_views(sql, views))
+    refuse_clocks_in_query(found, sql)
+    return found.withColumn("_processed_at", F.lit(processed_at))
 
 
 def compute_python(reference: str, conf: Path, inputs: list[DataFrame], processed_at: datetime) -> DataFrame:
     """Call the function of `hooks/retail.py:build` with the inputs in their order."""
-    result = load_hook(reference, conf)(*inputs)
+    with calling(reference):
+        result = load_hook(reference, conf)(*inputs)
     if not isinstance(result, DataFrame):
         raise TypeError(f"{reference} returned {type(result).__name__}; it must return a DataFrame")
     return result.withColumn("_processed_at", F.lit(processed_at))
@@ -35,6 +41,7 @@ def load_hook(reference: str, conf: Path) -> Callable[..., Any]:
     if spec is None or spec.loader is None:
         raise FileNotFoundError(f"{conf / file} cannot be loaded as Python")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with calling(reference):
+        spec.loader.exec_module(module)
     hook: Callable[..., Any] = getattr(module, name)
     return hook

@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold
 from spark_jobs.gold.windows import first_window
+from spark_jobs.lake.json_text import MICROSECONDS
 
 LATE_DDL = (
     "window_start timestamp, window_end timestamp, event_at timestamp, watermark_at timestamp, late_seconds double, "
@@ -41,7 +42,7 @@ def late_rows(rows: DataFrame, gold: Gold, event_time: str, declared: list[str],
         at.alias("event_at"),
         watermark.alias("watermark_at"),
         F.greatest(behind, F.lit(0.0)).alias("late_seconds"),
-        F.to_json(F.struct(*declared)).alias("row"),
+        F.to_json(F.struct(*declared), MICROSECONDS).alias("row"),
         F.col("_file").alias("file"),
         F.col("_file_id").alias("file_id"),
         F.col("_line").alias("line"),

@@ -8,12 +8,17 @@ drops rows by: it never has one to drop.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import reduce
+from typing import Self
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold, Join
+from spark_jobs.config.names import parse_duration
+from spark_jobs.lake.json_text import MICROSECONDS
+from spark_jobs.lake.seen import Seen, Watermark
 
 EMITTED, ON_TIME, LATE, FILTERED = "emitted", "on time", "late", "filtered"
 NATIVE_LATE_DDL = (
@@ -26,7 +31,11 @@ LATE_ROW = (
 )
 BEHIND_TABLE = "it came after its table had seen later rows"
 BEHIND_QUERY = "the query had gone on, by rows of its other input or before this row left the quarantine"
-EVENT = "_event_at"
+EVENT, MARK = "_event_at", "_mark_at"
+EPOCH, MILLISECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
+POLICY = {"spark.sql.streaming.multipleWatermarkPolicy": "max"}
+"""Of a query with a course. Spark writes it into the checkpoint: one of before there were courses keeps its own, and its watermark goes on
+as it did until the table is rebuilt."""
 SIDES = ("left", "right")
 
 
@@ -57,16 +66,50 @@ class NativeTable:
         return [self.name]
 
 
-def build_query(table: NativeTable, rows: Mapping[str, DataFrame], come_to: int) -> DataFrame:
-    """One streaming frame of all that becomes of the inputs' rows. `come_to` is the watermark of the query, in milliseconds."""
+def build_query(table: NativeTable, rows: Mapping[str, DataFrame], come_to: int, course: "Course | None" = None) -> DataFrame:
+    """One streaming frame of all that becomes of the inputs' rows. `come_to` is the watermark of the query, in milliseconds; a query with
+    several inputs has a `course`.
+    """
     judged = {known.table: judge_rows(rows[known.table], known, table.gold, come_to) for known in table.inputs}
     on_time = {name: frame.where(F.col("_what") == ON_TIME).drop("_what", "_late") for name, frame in judged.items()}
-    emitted = _emit(table, on_time)
+    emitted = _emit(table, on_time, course)
     shape = emitted.select(F.struct("*").alias("out")).schema["out"].dataType
     nothing = F.lit(None).cast(shape)
     out = emitted.select(F.lit(EMITTED).alias("what"), F.struct("*").alias("out"), F.lit(None).cast(LATE_ROW).alias("late"))
+    if course and course.mark:
+        mark = F.lit(course.mark)
+        judged = {name: frame.withColumn(MARK, mark).withWatermark(MARK, "0 seconds") for name, frame in judged.items()}
     read = [frame.select(F.col("_what").alias("what"), nothing.alias("out"), F.col("_late").alias("late")) for frame in judged.values()]
     return reduce(DataFrame.unionByName, read, out)
+
+
+@dataclass(frozen=True)
+class Course:
+    """How far a query with several inputs comes in this run: its watermark (`mark`), and per input a delay by which no row goes beyond it.
+
+    Spark keeps the watermark of each input in memory: in the next run an input without rows counts as one of 1970, and the least of all
+    never moves. So the least is made here, of what the inputs' tables have come to. Every row that is read shows it to Spark, which takes
+    the greatest of all watermarks (`POLICY`).
+    """
+
+    mark: datetime | None
+    delays: Mapping[str, str]
+
+    @classmethod
+    def plot(cls, join: Join, highs: Mapping[str, datetime | None], now: Mapping[str, datetime | None]) -> Self:
+        """`highs` are the greatest event times of the inputs in what the next batch reads, `now` those of all that is there."""
+        delays = {side.from_: parse_duration(side.watermark) for side in join.sides.values()}
+        reached = {name: Watermark.of(Seen(high), delays[name]).until for name, high in highs.items()}
+        known = [until for until in reached.values() if until is not None]
+        if join.watermark_policy == "max":
+            return cls(max(known, default=None), {name: _interval(delay) for name, delay in delays.items()})
+        mark = min(known) if len(known) == len(delays) else None
+        behind = {name: high - (mark or EPOCH) if high else delays[name] for name, high in now.items()}
+        return cls(mark, {name: _interval(delay + 2 * MILLISECOND) for name, delay in behind.items()})
+
+
+def _interval(delay: timedelta) -> str:
+    return f"{max(delay // MILLISECOND, 0)} milliseconds"
 
 
 def judge_rows(rows: DataFrame, known: NativeInput, gold: Gold, come_to: int) -> DataFrame:
@@ -91,7 +134,7 @@ def _late_row(known: NativeInput, watermark: Column, by_table: Column) -> Column
         F.col(EVENT).alias("event_at"),
         watermark.alias("watermark_at"),
         behind.alias("late_seconds"),
-        F.to_json(F.struct(*known.declared)).alias("row"),
+        F.to_json(F.struct(*known.declared), MICROSECONDS).alias("row"),
         F.col("_file").alias("file"),
         F.col("_file_id").alias("file_id"),
         F.col("_line").alias("line"),
@@ -99,10 +142,11 @@ def _late_row(known: NativeInput, watermark: Column, by_table: Column) -> Column
     ).cast(LATE_ROW)
 
 
-def _emit(table: NativeTable, rows: Mapping[str, DataFrame]) -> DataFrame:
+def _emit(table: NativeTable, rows: Mapping[str, DataFrame], course: Course | None) -> DataFrame:
     gold = table.gold
     if gold.join is not None:
-        return _join(gold.join, table, rows)
+        delays = course.delays if course else {known.table: str(known.delay) for known in table.inputs}
+        return _join(gold.join, table, {name: frame.withWatermark(EVENT, delays[name]) for name, frame in rows.items()})
     [known] = table.inputs
     watermarked = rows[known.table].withWatermark(EVENT, known.delay) if known.delay else rows[known.table]
     if gold.dedup is not None:
@@ -126,7 +170,7 @@ def _keep_state(table: NativeTable, rows: DataFrame) -> DataFrame:
 def _join(join: Join, table: NativeTable, rows: Mapping[str, DataFrame]) -> DataFrame:
     """Pairs and, of an outer join, rows whose partner can no longer come; each with the places that both rows came from."""
     inputs = zip(SIDES, table.inputs, strict=True)
-    left, right = (rows[known.table].withWatermark(EVENT, str(known.delay)).alias(side) for side, known in inputs)
+    left, right = (rows[known.table].alias(side) for side, known in inputs)
     earliest = f"left.{EVENT} - INTERVAL {join.within.before}" if join.within.before else f"left.{EVENT}"
     latest = f"left.{EVENT} + INTERVAL {join.within.after}" if join.within.after else f"left.{EVENT}"
     is_in_time = F.expr(f"right.{EVENT} >= {earliest} AND right.{EVENT} <= {latest}")

@@ -6,6 +6,7 @@ windows that have closed since the last run are added by `close_windows`.
 
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -97,11 +98,12 @@ def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Co
     windows = aggregate(on_time, table.gold, batch.processed_at)
     windows = first_revision(windows) if table.gold.watermark else windows
     late = (silver.where(table.gold.where) if table.gold.where else silver).where(is_late_row(table.gold, table.event_time))
-    with kept(windows):
+    with kept(windows) as windows:
         found = windows.agg(F.count(F.lit(1)), F.sum("_row_count")).collect()[0]
         check_rows(found[1] or 0, entered.get["pairs"], "rows of its windows", batch)
         counts = Counts(inserted=found[0], late=late.count() if table.gold.watermark else 0)
-        batch.gate.judge(Candidate(windows, found[0], lambda: windows, found[0]))
+        removes = partial(tables.has_standing_rows, batch, table.name)
+        batch.gate.judge(Candidate(windows, found[0], lambda: windows, found[0], removes=removes))
         if table.keeps_late:
             tables.overwrite(_late(rows, batch, table), table.late, batch, counts)
         tables.overwrite(windows, table.name, batch, counts)
@@ -115,14 +117,14 @@ def _write(
     silver = tables.read(spark, batch.lake.table(table.source), summary.version)
     entered = Observation()
     rows = select_rows(silver, table.gold, table.event_time, selection).observe(entered, F.count(F.lit(1)).alias("pairs"))
-    with kept(rows) if table.keeps_late else nullcontext(rows):
+    with kept(rows) if table.keeps_late else nullcontext(rows) as rows:
         windows = aggregate(_on_time(rows, table), table.gold, batch.processed_at)
         if table.gold.watermark and selection and batch.has(table.name):
             old = batch.read(spark, table.name).where(selection.condition)
             windows = count_revisions(windows, old, Watermark.from_list(batch.inputs.get(WAS)))
         elif table.gold.watermark:
             windows = first_revision(windows)
-        with kept(windows):
+        with kept(windows) as windows:
             found = windows.agg(F.count(F.lit(1)), F.sum("_row_count")).collect()[0]
             late = _late(rows, batch, table) if table.keeps_late else None
             late_count = late.count() if late is not None else 0
@@ -131,7 +133,9 @@ def _write(
             check_rows(represented, entered.get.get("pairs", 0), "rows of its windows", batch)
             if pairs is not None:
                 check_rows(represented - _represented(spark, selection, batch, table), pairs, "changes of its windows", batch)
-            batch.gate.judge(Candidate(windows, found[0], lambda: _whole(windows, selection, batch, table), found[0]))
+            whole, removes = partial(_whole, windows, selection, batch, table), partial(_removes, spark, selection, batch, table)
+            about = selection.condition if selection and summary.rows else ""
+            batch.gate.judge(Candidate(windows, found[0], whole, found[0], removes=removes, about=about))
             if late is not None:
                 _put(late, table.late, selection, batch, counts, has_rows=late_count > 0)
             _put(windows, table.name, selection, batch, counts, has_rows=found[0] > 0)
@@ -143,6 +147,13 @@ def _whole(windows: DataFrame, selection: Selection | None, batch: Batch, table:
     if selection is None or not batch.has(table.name):
         return windows
     return batch.read(windows.sparkSession, table.name).where(f"NOT ({selection.condition})").unionByName(windows, allowMissingColumns=True)
+
+
+def _removes(spark: SparkSession, selection: Selection | None, batch: Batch, table: WindowTable) -> bool:
+    """Whether a window goes that is shown."""
+    if selection is None or not batch.has(table.name):
+        return False
+    return not batch.read(spark, table.name).where(selection.condition).isEmpty()
 
 
 def _put(rows: DataFrame, name: str, selection: Selection | None, batch: Batch, counts: Counts, has_rows: bool) -> None:

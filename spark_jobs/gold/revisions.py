@@ -4,6 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.gold.windows import closed_windows
+from spark_jobs.lake.json_text import WHOLE_JSON
 from spark_jobs.lake.seen import Watermark
 
 BESIDE = ("_processed_at", "_revision")
@@ -30,7 +31,7 @@ def count_revisions(windows: DataFrame, old: DataFrame, closed: Watermark) -> Da
 
 def _content(windows: DataFrame) -> DataFrame:
     """What each window says: its rows, in no order."""
-    row = F.xxhash64(F.to_json(F.struct(*(name for name in windows.columns if name not in BESIDE))))
+    row = F.xxhash64(F.to_json(F.struct(*(name for name in windows.columns if name not in BESIDE)), WHOLE_JSON))
     said = F.struct(F.bit_xor(row), F.count(F.lit(1)))
     beside = [F.max(name).alias(name) for name in BESIDE if name in windows.columns]
     return windows.groupBy("window_start").agg(said.alias("_said"), *beside)

@@ -8,7 +8,7 @@ state between runs: the table is a function of silver, as windows are.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
-from functools import reduce
+from functools import partial, reduce
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -19,6 +19,7 @@ from spark_jobs.gold.windows import closed_windows, literal_time
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
+from spark_jobs.lake.json_text import WHOLE_JSON
 from spark_jobs.lake.seen import Watermark
 from spark_jobs.lake.tables import Batch, kept
 
@@ -60,7 +61,8 @@ def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Co
         shown = _shown(sessions, batch, table)
         count = shown.count()
         check_rows(sessions.agg(F.sum("_row_count")).collect()[0][0] or 0, entered.get["rows"], "rows of its sessions", batch)
-        batch.gate.judge(Candidate(shown, count, lambda: shown, count))
+        removes = partial(tables.has_standing_rows, batch, table.name)
+        batch.gate.judge(Candidate(shown, count, lambda: shown, count, removes=removes))
         tables.overwrite(shown, table.name, batch, Counts(inserted=count))
     return Counts(inserted=count)
 
@@ -92,7 +94,8 @@ def _write(spark: SparkSession, summary: Changes, groups: DataFrame, batch: Batc
             with _differences(shown, old, gold) as (changed, counts):
                 whole = shown if standing is None else _without(standing, groups, gold).unionByName(shown)
                 counts += Counts(rows_in=summary.rows, late=summary.late)
-                batch.gate.judge(Candidate(shown, shown.count(), lambda: whole, counts.inserted + counts.updated))
+                is_less, asked = counts.deleted > 0, counts.inserted + counts.updated
+                batch.gate.judge(Candidate(shown, shown.count(), lambda: whole, asked, removes=lambda: is_less, changes=changed))
                 _put(changed, counts, batch, table, is_first=is_first)
     return counts
 
@@ -104,7 +107,7 @@ def _differences(shown: DataFrame, old: DataFrame | None, gold: Gold) -> Iterato
         yield shown.withColumn("_change", F.lit(INSERTED)), Counts(inserted=shown.count())
         return
     names, keys = shown.columns, [*WINDOW, *gold.group_by]
-    said = F.to_json(F.struct(*gold.measures, "_row_count"))
+    said = F.to_json(F.struct(*gold.measures, "_row_count"), WHOLE_JSON)
     new, was = shown.withColumn("_said", said).alias("new"), old.withColumn("_said", said).alias("old")
     joined = new.join(was, on=_same(keys), how="full_outer")
     change = (

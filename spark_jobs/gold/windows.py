@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold, Window
 from spark_jobs.config.names import parse_duration
+from spark_jobs.lake.clocks import refuse_clocks
 from spark_jobs.lake.seen import Watermark
 
 MOST_WINDOWS_LISTED = 500
@@ -83,6 +84,9 @@ def aggregate(rows: DataFrame, gold: Gold, processed_at: datetime) -> DataFrame:
     measures = [F.expr(expression).alias(name) for name, expression in gold.measures.items()]
     groups = [*(["window_start", "window_end"] if gold.window else []), *gold.group_by]
     counted = rows.groupBy(*groups).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
+    refuse_clocks(counted, ", ".join(gold.measures.values()))
+    if gold.where:
+        refuse_clocks(rows.where(gold.where), gold.where)
     if not groups:  # SQL gives one row even for no rows at all
         counted = counted.where("_row_count > 0")
     return counted.select(*groups, *gold.measures, "_row_count", F.lit(processed_at).alias("_processed_at"))
@@ -121,7 +125,7 @@ def _micros(duration: str) -> int:
 
 
 def literal_time(at: datetime) -> str:
-    return _literal(at.strftime("%Y-%m-%d %H:%M:%S.%f"))
+    return _literal(at.replace(tzinfo=None).isoformat(" ", "microseconds"))  # strftime writes the year 999 with three digits
 
 
 def _literal(at: str) -> str:

@@ -76,6 +76,16 @@ def read_offset(checkpoint: str, number: int) -> Any:
     return json.loads(read_text(f"{checkpoint}/offsets/{number}").splitlines()[2]) if number >= 0 else None
 
 
+def begun_versions(checkpoint: str) -> dict[str, int]:
+    """Of a query over Delta tables: the last version of each that a batch reads which was begun and not ended, by the tables' ids."""
+    begun, committed = _numbers(f"{checkpoint}/offsets"), _numbers(f"{checkpoint}/commits")
+    if not begun or max(begun) in committed:
+        return {}
+    lines = read_text(f"{checkpoint}/offsets/{max(begun)}").splitlines()[2:]
+    offsets = [json.loads(line) for line in lines if line != "-"]
+    return {offset["reservoirId"]: offset["reservoirVersion"] - (1 if offset["index"] < 0 else 0) for offset in offsets}
+
+
 def read_first_offset(checkpoint: str) -> Any:
     """Where the first batch begins, for a source that writes it down."""
     try:

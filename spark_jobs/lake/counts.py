@@ -12,7 +12,8 @@ class Counts:
     """One number per class of rows. `inserted` and `updated` are published; the others are not in the table.
 
     A row that leaves parked or quarantine counts there as -1 and once more where it went, so that the numbers of all batches add up to
-    where the rows are now. `grown` (by how many rows the table grew) and `late` (rows that came after their window closed) are no classes.
+    where the rows are now. `grown` (by how many rows the table grew), `late` (rows that came after their window closed) and `ties` (keys of
+    which several versions had the same sequence and different content) are no classes.
     """
 
     rows_in: int = 0
@@ -26,6 +27,7 @@ class Counts:
     filtered: int = 0
     grown: int = 0
     late: int = 0
+    ties: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))

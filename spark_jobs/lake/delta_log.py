@@ -3,18 +3,30 @@
 import json
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from deltalake import Schema
+from deltalake import CommitProperties, PostCommitHookProperties, Schema, Transaction, write_deltalake
 
+from spark_jobs.lake.checksums import forget_checksum, write_checksum
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_table import DeltaTable, options_of
-from spark_jobs.lake.storage import exists, is_remote
+from spark_jobs.lake.query import count_where, names_of
+from spark_jobs.lake.storage import exists, is_remote, sizes_below
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COMMITS_TO_SEARCH = 100
 CHANGES = "delta.enableChangeDataFeed"
+FEW_FILES, FEW_BYTES = 32, 64 * 1024 * 1024
+"""Of more files Spark looks at each in a job; of more bytes it is worth one to leave out those without a wanted row."""
+GLOB = re.compile(r"[*?\[\]{}\\\\]")
+"""Spark takes a path with one of these for a pattern."""
+OWN_FILE = re.compile(r"[\w.-]+")
+"""A file in the table's own folder, under a name that is written in the log as it is."""
 
 
 def table_version(path: str) -> int | None:
@@ -41,6 +53,48 @@ def table_bytes(path: str) -> int:
     if not DeltaTable.is_deltatable(path):
         return 0
     return sum(DeltaTable(path).get_add_actions(flatten=True).column("size_bytes").to_pylist())
+
+
+@dataclass(frozen=True)
+class PlainFiles:
+    """A version of a table that is nothing but its Parquet files: their columns and where they are."""
+
+    schema_json: str
+    files: list[str]
+
+
+def plain_files(path: str, version: int | None = None) -> PlainFiles | None:
+    """The files of a version, or of the newest, where they are few and their rows are all there is to it; else None.
+
+    By Delta's protocol a reader of version 1 knows no deletion vectors, no renamed columns and no types that change.
+    """
+    if is_remote(path) or GLOB.search(path):
+        return None
+    table = DeltaTable(path, version=version)
+    if table.protocol().min_reader_version != 1 or table.metadata().partition_columns:
+        return None
+    actions = table.get_add_actions(flatten=True)
+    names, size = actions.column("path").to_pylist(), sum(actions.column("size_bytes").to_pylist())
+    if len(names) > FEW_FILES or size > FEW_BYTES or not all(map(OWN_FILE.fullmatch, names)):
+        return None
+    return PlainFiles(str(table.schema().to_json()), [f"{path}/{name}" for name in names])
+
+
+def lost_files(path: str) -> list[str]:
+    """The data files of the newest version that are not there, or not as long as the log says."""
+    actions, there = DeltaTable(path).get_add_actions(flatten=True), sizes_below(path)
+    files = zip(actions.column("path").to_pylist(), actions.column("size_bytes").to_pylist(), strict=True)
+    return [name for name, size in files if size not in (there.get(name), there.get(unquote(name)))]
+
+
+def table_property(path: str, name: str) -> str | None:
+    found: str | None = DeltaTable(path).metadata().configuration.get(name)
+    return found
+
+
+def schema_json(path: str) -> str:
+    """The columns of the newest version, as create_table takes them."""
+    return str(DeltaTable(path).schema().to_json())
 
 
 def has_transaction(path: str, app_id: str, number: int) -> bool:
@@ -87,19 +141,26 @@ def count_rows(path: str, version: int | None = None) -> int:
     return sum(counts) if None not in counts else table.to_pyarrow_dataset().count_rows()
 
 
+def count_records(path: str) -> int:
+    """The records of a bronze table: its rows but for those at line 0, which say that a file could not be read."""
+    if not DeltaTable.is_deltatable(path):
+        return 0
+    table = DeltaTable(path)
+    actions = table.get_add_actions(flatten=True)
+    firsts = actions.column("min._line").to_pylist() if "min._line" in actions.schema.names else [None]
+    if all(first for first in firsts):
+        return count_rows(path)
+    return count_where(table, "_line > 0")
+
+
 def count_standing(name: str, path: str) -> int:
     """The rows that a table holds by the law. Of quarantine those that are in it still: replayed ones went on to the table, and are kept
     with their state only for a person to look at.
     """
     if not name.startswith("quarantine.") or not DeltaTable.is_deltatable(path):
         return count_rows(path)
-    import pyarrow.dataset as ds  # takes a third of a second: not for a run with nothing to do
-
-    rows = DeltaTable(path).to_pyarrow_dataset()
-    if "state" not in rows.schema.names:
-        return count_rows(path)
-    count: int = rows.count_rows(filter=ds.field("state").is_null() | (ds.field("state") != "replayed"))
-    return count
+    table = DeltaTable(path)
+    return count_where(table, "state IS NULL OR state <> 'replayed'") if "state" in names_of(table) else count_rows(path)
 
 
 def oldest(path: str, column: str) -> datetime | None:
@@ -125,32 +186,45 @@ def count_chunks(path: str, chunks: Collection[int]) -> Counts:
     return Counts(rows_in=records + unreadable, inserted=records, quarantined=unreadable, grown=records + unreadable)
 
 
+def count_places(path: str, chunk: int) -> dict[str, tuple[int, int, int, int]]:
+    """Of a chunk of a bronze table, per file or partition: its rows, the places that these have, the least and the greatest of them."""
+    import pyarrow.dataset as ds  # takes a third of a second: not for a run with nothing to do
+
+    rows = DeltaTable(path).to_pyarrow_dataset().to_table(columns=["_file", "_line"], filter=ds.field("_chunk") == chunk)
+    kinds = [("_line", kind) for kind in ("count", "count_distinct", "min", "max")]
+    found = rows.group_by("_file").aggregate(kinds).to_pylist()
+    return {row["_file"]: tuple(row[f"_line_{kind}"] for _, kind in kinds) for row in found}
+
+
 def create_table(path: str, schema_json: str, properties: dict[str, str]) -> None:
     """Create an empty table without a Spark job. One that is there gets the columns that it lacks, as it may be of an earlier version."""
     schema = Schema.from_json(schema_json)
     if not DeltaTable.is_deltatable(path):
         DeltaTable.create(path, schema=schema, configuration=dict(properties), storage_options=options_of(path))
-        _write_first_checksum(path)
+        write_checksum(path)
         return
     table = DeltaTable(path)
     known = {field.name for field in table.schema().fields}
     if lacking := [field for field in schema.fields if field.name not in known]:
         table.alter.add_columns(lacking)
+        write_checksum(path)
 
 
-def _write_first_checksum(path: str) -> None:
-    """Delta's own summary of a version, beside it in the log. Without one, Spark's first write to the table starts two jobs to find it;
-    on other storage than a file system it does.
+def append_rows(path: str, rows: "pa.Table", app_id: str, number: int, note: str) -> None:
+    """Append rows that the driver holds, without a Spark job, under a transaction id; a repeated write is skipped.
+
+    Streams read the log: it is not shortened.
     """
-    if is_remote(path):
+    if has_transaction(path, app_id, number):
         return
-    version = Path(path) / "_delta_log" / f"{0:020}"
-    actions = {name: action for line in version.with_suffix(".json").read_text().splitlines() for name, action in json.loads(line).items()}
-    is_empty: dict[str, Any] = {"tableSizeBytes": 0, "numFiles": 0, "setTransactions": [], "domainMetadata": [], "allFiles": []}
-    described = {"numMetadata": 1, "numProtocol": 1, "metadata": actions["metaData"], "protocol": actions["protocol"]}
-    new = version.with_suffix(".crc.new")
-    new.write_text(json.dumps(is_empty | described))
-    new.rename(version.with_suffix(".crc"))
+    now = int(datetime.now(UTC).timestamp() * 1000)
+    said = CommitProperties(custom_metadata={"userMetadata": note}, app_transactions=[Transaction(app_id, number, now)])
+    write_deltalake(
+        DeltaTable(path), rows, mode="append", commit_properties=said,
+        post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
+    )  # fmt: skip
+    forget_checksum(path)
+    write_checksum(path)
 
 
 def newest(path: str, column: str) -> datetime | None:

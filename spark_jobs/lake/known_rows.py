@@ -23,9 +23,9 @@ class KnownRows:
         self._columns, self._schema, self._lock = read, schema, Lock()
         self._new: list[dict[str, Any]] = []
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, *rows: Mapping[str, Any]) -> None:
         with self._lock:
-            self._new.append(dict(row))
+            self._new += map(dict, rows)
             if len(self._new) > FEW:
                 self._columns, self._new = _together(self._columns, self._made(self._new)), []
 
@@ -39,14 +39,6 @@ class KnownRows:
         return pa.Table.from_pylist(rows, schema=self._schema)
 
 
-def newest_per_table(rows: pa.Table, time: str) -> list[dict[str, Any]]:
-    """Of many rows the last one of each table, by a column of times."""
-    numbered = rows.sort_by(time).append_column("_number", pa.array(range(len(rows)), pa.int64()))
-    last = numbered.group_by("table").aggregate([("_number", "max")])["_number_max"]
-    found: list[dict[str, Any]] = numbered.take(last).drop_columns("_number").to_pylist()
-    return found
-
-
 def greatest(rows: pa.Table, column: str) -> Any:
     """None where no row has a value."""
     return pc.max(rows[column]).as_py() if column in rows.column_names else None
@@ -54,6 +46,14 @@ def greatest(rows: pa.Table, column: str) -> Any:
 
 def total(rows: pa.Table, column: str) -> int:
     return int(pc.sum(rows[column]).as_py() or 0) if column in rows.column_names else 0
+
+
+def at_most(rows: pa.Table, column: str, value: int) -> pa.Table:
+    return rows.filter(pc.less_equal(rows[column], value))
+
+
+def not_starting(rows: pa.Table, column: str, start: str) -> pa.Table:
+    return rows.filter(pc.invert(pc.starts_with(rows[column], start)))
 
 
 def _together(*tables: pa.Table) -> pa.Table:

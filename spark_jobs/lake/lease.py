@@ -48,6 +48,18 @@ class LeaseLost(Exception):
         super().__init__(f"pipeline {pipeline}: the lease {path} {why}")
 
 
+class LeaseNotTaken(Exception):
+    """Something was about to be written by a part of Weir that only reads."""
+
+    def __init__(self) -> None:
+        super().__init__("nothing may be written here without the pipeline's lease: this is a defect of Weir, please report it")
+
+
+def refuse_writes() -> None:
+    """The guard of whoever has no lease: raises LeaseNotTaken."""
+    raise LeaseNotTaken
+
+
 class Lease(ABC):
     """What keeps a second writer out of a pipeline, and what it is taken for."""
 

@@ -1,8 +1,11 @@
 """A lease on an object store: one object, which its holder renews every few seconds, each time on the condition that it still is what the
 holder wrote last. Nobody's clock is trusted: whoever wants the lease takes it once the object has stayed the same for a whole term.
 
-The holder counts its own term from before each renewal, and writes nothing after it. A process that was killed is waited for: its JVM ends
-within the term.
+The holder counts its own term from before each renewal, by a clock that goes on while the machine is suspended, and writes nothing after
+it. A process that was killed is waited for: its JVM ends within the term.
+
+A renewal whose answer is lost may have been written all the same. Every object bears the id of its holder, so that the next renewal finds
+the holder's own, and goes on from there.
 """
 
 import json
@@ -23,6 +26,15 @@ MARGIN_SECONDS = 5.0
 """So long before the end of its term a holder begins no more writes."""
 REQUEST_SECONDS = 5.0
 NOBODY = ""
+_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+"""Linux stops CLOCK_MONOTONIC in suspend: a holder that slept for an hour would take its term for unused, and write beside another one."""
+
+
+def term_clock() -> float:
+    """Seconds, those in which the machine slept among them. Whoever waits for a lease counts the seconds that it was awake: sleep proves
+    nothing about the holder.
+    """
+    return time.clock_gettime(_CLOCK)
 
 
 @dataclass
@@ -31,6 +43,7 @@ class ObjectLease(Lease):
     path: str
     what: str
     descriptor: int | None = None
+    _id: str = field(default_factory=lambda: uuid.uuid4().hex)
     _tag: str | None = None
     _until: float = 0.0
     _ending: threading.Event = field(default_factory=threading.Event)
@@ -40,7 +53,8 @@ class ObjectLease(Lease):
         started = seen_at = time.monotonic()
         first = seen = self._look()
         while True:
-            if seen is None or seen.is_free or time.monotonic() - seen_at >= TERM_SECONDS:
+            is_ours = seen is not None and seen.holder_id == self._id  # written before, and the answer was lost
+            if seen is None or seen.is_free or is_ours or time.monotonic() - seen_at >= TERM_SECONDS:
                 if self._write(seen.tag if seen else None):
                     break
             elif first is not None and seen.tag != first.tag:  # it was renewed: its holder lives
@@ -67,7 +81,7 @@ class ObjectLease(Lease):
             self._write(self._tag, is_held=False)
 
     def check(self) -> None:
-        if time.monotonic() >= self._until - MARGIN_SECONDS:
+        if term_clock() >= self._until - MARGIN_SECONDS:
             seconds = TERM_SECONDS - MARGIN_SECONDS
             why = f"was not renewed for {seconds:.0f} seconds, or another process has it; run again when the store answers"
             raise LeaseLost(self.pipeline, self.path, why)
@@ -80,21 +94,28 @@ class ObjectLease(Lease):
                     return
 
     def _write(self, tag: str | None, *, is_held: bool = True) -> bool:
-        """Put the object in the place of the one with this tag, or of none; false where another stands there by now."""
-        before = time.monotonic()
-        holder = {**describe_holder(self.what if is_held else NOBODY), "write": uuid.uuid4().hex}
+        """Put the object in the place of the one with this tag, or of none; false where that of another holder stands there by now."""
+        while True:
+            before = term_clock()
+            holder = {**describe_holder(self.what if is_held else NOBODY), "holder": self._id, "write": uuid.uuid4().hex}
+            try:
+                self._tag = self._put(json.dumps(holder).encode(), tag)
+            except storage.ObjectChanged:
+                now = self._look()
+                if now is None or now.holder_id != self._id:
+                    return False
+                if now.write != holder["write"]:  # an earlier one of our own, whose answer was lost: it is replaced
+                    tag = now.tag
+                    continue
+                self._tag = now.tag  # this very one, and the answer to a first try was lost
+            self._until = before + TERM_SECONDS if is_held else 0.0
+            return True
+
+    def _put(self, content: bytes, tag: str | None) -> str | None:
         store, key = storage.locate(self.path, REQUEST_SECONDS)
-        try:
-            with storage.telling(self.path):
-                put = obstore.put(store, key, json.dumps(holder).encode(), mode={"e_tag": tag} if tag else "create", use_multipart=False)
-                self._tag = put["e_tag"]
-        except storage.ObjectChanged:
-            now = self._look()
-            if now is None or now.write != holder["write"]:  # else it was our own, and the answer to a first try was lost
-                return False
-            self._tag = now.tag
-        self._until = before + TERM_SECONDS if is_held else 0.0
-        return True
+        with storage.telling(self.path):
+            found: str | None = obstore.put(store, key, content, mode={"e_tag": tag} if tag else "create", use_multipart=False)["e_tag"]
+        return found
 
     def _look(self) -> "_Seen | None":
         return _look(self.path)
@@ -104,6 +125,7 @@ class ObjectLease(Lease):
 class _Seen:
     tag: str
     holder: dict[str, str]
+    holder_id: str
     write: str
     modified_at: datetime
 
@@ -129,7 +151,8 @@ def _look(path: str) -> _Seen | None:
     except FileNotFoundError:
         return None
     try:
-        write = str(json.loads(content).get("write"))
+        said = json.loads(content)
+        holder_id, write = str(said.get("holder", "")), str(said.get("write", ""))
     except (json.JSONDecodeError, AttributeError):
-        write = ""
-    return _Seen(meta["e_tag"] or "", read_holder(content), write, meta["last_modified"])
+        holder_id = write = ""
+    return _Seen(meta["e_tag"] or "", read_holder(content), holder_id, write, meta["last_modified"])

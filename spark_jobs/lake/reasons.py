@@ -49,6 +49,17 @@ def count_reasons(path: str, run_ids: Collection[str] | None = None) -> Counter[
     return found
 
 
+def count_replayed_in_vain(path: str, run_id: str) -> tuple[int, Counter[str]]:
+    """The rows that a run has replayed and that stay in quarantine, and how many of them each rule keeps there."""
+    rows, by_rule = 0, Counter[str]()
+    for batch in scan(path, ["reasons", "attempts"], _wanted([run_id])):
+        again = batch.filter(pc.greater(pc.fill_null(batch.column("attempts"), 0), 0)) if "attempts" in batch.schema.names else batch[:0]
+        rows += again.num_rows
+        for reasons in again.column("reasons").to_pylist():
+            by_rule.update({reason["rule"] or "" for reason in reasons or ()})
+    return rows, by_rule
+
+
 def sample_rows(
     path: str, reasons: Collection[Reason], each: int, run_ids: Collection[str] | None = None
 ) -> dict[Reason, list[SetAsideRow]]:

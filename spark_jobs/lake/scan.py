@@ -4,11 +4,12 @@ What enters: a table's path and what is wanted of it. What leaves: plain rows; a
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from spark_jobs.lake.delta_table import DeltaTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # loaded where rows are read: not by a command that finds nothing to do
 
 ROWS_PER_READ = 8_192
 Wanted = Mapping[str, Collection[Any]]
@@ -21,7 +22,7 @@ def read_where(path: str, columns: list[str], wanted: Wanted | None = None) -> l
     return [{name: row.get(name) for name in columns} for row in found]
 
 
-def scan(path: str, columns: list[str], wanted: Wanted | None = None) -> Iterator[pa.RecordBatch]:
+def scan(path: str, columns: list[str], wanted: Wanted | None = None) -> "Iterator[pa.RecordBatch]":
     """The same as batches, of which one is in memory at a time."""
     if not DeltaTable.is_deltatable(path):
         return
@@ -31,13 +32,14 @@ def scan(path: str, columns: list[str], wanted: Wanted | None = None) -> Iterato
         yield from scan_pieces(path, there, ROWS_PER_READ, _condition(schema, wanted or {}), list(wanted or {}))
 
 
-def scan_pieces(path: str, columns: Sequence[str], size: int, where: Any = None, asked: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+def scan_pieces(path: str, columns: Sequence[str], size: int, where: Any = None, asked: Sequence[str] = ()) -> "Iterator[pa.RecordBatch]":
     """These columns, as far as the table has them, of the rows that meet a condition on them or on those that are `asked`, in pieces of at
     most so many rows; nothing where there is no table.
 
     Arrow's own scanner decodes whole row groups, several at once, and those of a big batch are big. Files are read by their pages here,
     which takes the same memory for a million rows as for a few.
     """
+    import pyarrow as pa
     import pyarrow.parquet as pq  # takes a third of a second: not for a look that finds nothing
 
     if not DeltaTable.is_deltatable(path):
@@ -53,8 +55,10 @@ def scan_pieces(path: str, columns: Sequence[str], size: int, where: Any = None,
                 yield from (piece if where is None else piece.filter(where)).select(shown).to_batches()
 
 
-def _completed(batch: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
+def _completed(batch: "pa.RecordBatch", schema: "pa.Schema") -> "pa.Table":
     """With the columns that came after the file was written."""
+    import pyarrow as pa
+
     known = {name: batch.column(name).cast(schema.field(name).type) for name in batch.schema.names}
     return pa.table([known.get(field.name, pa.nulls(len(batch), field.type)) for field in schema], schema=schema)
 
@@ -71,7 +75,8 @@ def column_names(path: str) -> list[str]:
     return [field.name for field in DeltaTable(path).schema().fields] if DeltaTable.is_deltatable(path) else []
 
 
-def _condition(schema: pa.Schema, wanted: Wanted) -> Any:
+def _condition(schema: "pa.Schema", wanted: Wanted) -> Any:
+    import pyarrow as pa
     import pyarrow.dataset as ds  # takes a third of a second: not for a run with nothing to do
 
     condition = None

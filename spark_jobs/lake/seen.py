@@ -1,6 +1,7 @@
 """How far a feed has come in event time: what closes windows. Kept per batch in the ledger, folded here.
 
-Only rows that are good move it: a NULL or a future event time is quarantined and never does.
+Rows that fit their columns move it, whatever rules, lookups or people say of them: it is a function of the records. A NULL or a future
+event time fits no column and never does.
 """
 
 from collections.abc import Sequence
@@ -12,13 +13,14 @@ from typing import Self
 @dataclass(frozen=True)
 class Seen:
     """The greatest event time of a silver table's rows, the same as of the last close mark, and the last chunk of arrivals. A sink has
-    seen its table up to a version.
+    seen its table up to a version. `records`: how many of bronze one batch has read.
     """
 
     high: datetime | None = None
     closed_until: datetime | None = None
     chunk: int | None = None
     version: int | None = None
+    records: int | None = None
 
     def marks_after(self, marks: Sequence[int]) -> tuple[int, ...]:
         """The close marks that came after the last chunk that was seen."""

@@ -130,6 +130,13 @@ def files_below(folder: str) -> set[str]:
     return {os.path.relpath(os.path.join(parent, name), folder) for parent, _, names in os.walk(folder) for name in names}
 
 
+def sizes_below(folder: str) -> dict[str, int]:
+    """The same with their sizes."""
+    if is_remote(folder):
+        return {path: item.size for path, item in objects_below(folder).items()}
+    return {name: os.path.getsize(os.path.join(folder, name)) for name in files_below(folder)}
+
+
 def is_folder(place: str) -> bool:
     """Whether there is such a folder; on a store, whether there is anything in it."""
     return bool(files_below(place)) if is_remote(place) else os.path.isdir(place)

@@ -60,7 +60,9 @@ def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None
 
 
 def read_all_rows(spark: SparkSession, path: str) -> DataFrame:
-    """New rows of an append-only table, all that are there as one batch: a stateful query must not see a part of a commit."""
+    """New rows of an append-only table, all that are there as one batch: for a query that must not see a part of a commit, or later ones
+    before earlier ones.
+    """
     return read_rows(spark, path, files_per_batch=MOST_FILES)
 
 
@@ -74,7 +76,8 @@ def read_table_of_others(spark: SparkSession, path: str, files: int, size: int |
 def read_changes_of_others(spark: SparkSession, path: str, files: int, size: int | None) -> DataFrame:
     """What the table holds now, as inserts, and its changes from then on."""
     reader = spark.readStream.format("delta").option("readChangeFeed", "true").option("maxFilesPerTrigger", files)
-    return (reader.option("maxBytesPerTrigger", f"{size}b") if size else reader).load(path)
+    rows = (reader.option("maxBytesPerTrigger", f"{size}b") if size else reader).load(path)
+    return rows.select("*", F.input_file_name().alias(DATA_FILE))
 
 
 def read_changes(spark: SparkSession, path: str, starting_version: int) -> DataFrame:

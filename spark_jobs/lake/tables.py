@@ -1,16 +1,18 @@
 """Reads and writes of Delta tables by Spark. Every write carries its batch's transaction id, so that a repeated one is skipped."""
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from delta.tables import DeltaMergeBuilder, DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from spark_jobs.config.lakehouse import CUTS_PLANS
 from spark_jobs.lake import delta_log
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
@@ -18,12 +20,22 @@ from spark_jobs.lake.gate import Gate, OpenGate
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger import BatchId
+from spark_jobs.lake.queries import nodes_of
+from spark_jobs.lake.storage import is_remote
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 APPEND_ONLY = {"delta.appendOnly": "true"}
 RECORDS = {**APPEND_ONLY, "delta.dataSkippingStatsColumns": "_file_id,_line,_arrived_at,_chunk"}
 """Bronze: nobody looks for a record by the order of its text, so its least and greatest text is not worth the finding."""
 CHANGE_FEED = {"delta.enableChangeDataFeed": "true"}
 CHANGEABLE: dict[str, str] = {}
+COMPACT = "spark.databricks.delta.autoCompact.enabled"
+FEW_ROWS, FEW_BYTES = 500, 8_000_000
+"""So many rows, and so much of records in them, the driver holds with ease."""
+PICKS = ("Filter", "Project", "SubqueryAlias", "Union")
+"""The parts of a plan that give the same rows whenever theirs are the same: a join or an aggregate may take them in another order."""
 
 
 class RowsMissing(Exception):
@@ -81,12 +93,24 @@ class Batch:
         return json.dumps({"run_id": self.run_id, "step": self.step, "batch": self.number, **counts.as_dict()})
 
 
+def has_standing_rows(batch: Batch, name: str) -> bool:
+    """Whether readers see rows of this table now; while it is built beside, of the one that stands."""
+    path = dataclasses.replace(batch.lake, staged=frozenset()).table(name)
+    return delta_log.table_version(path) is not None and bool(delta_log.count_rows(path))
+
+
 def create(path: str, ddl: str, properties: dict[str, str]) -> None:
     delta_log.create_table(path, StructType.fromDDL(ddl).json(), properties)
 
 
 def read(spark: SparkSession, path: str, version: int | None = None) -> DataFrame:
-    """A version, or the newest, pinned: later commits do not show in this frame."""
+    """A version, or the newest, pinned: later commits do not show in this frame.
+
+    Of a small table the log tells the files, and Spark reads these. Asked by Delta, each query would begin with a job of its own that finds
+    the files, after one per version that rebuilds the table's state.
+    """
+    if plain := delta_log.plain_files(path, version):
+        return spark.read.schema(StructType.fromJson(json.loads(plain.schema_json))).format("parquet").load(plain.files)
     pinned = delta_log.table_version(path) if version is None else version
     return spark.read.format("delta").option("versionAsOf", pinned).load(path)
 
@@ -97,9 +121,29 @@ def read_changes(spark: SparkSession, path: str, after: int, until: int) -> Data
     return reader.option("startingVersion", after + 1).option("endingVersion", until).load(path)
 
 
+def in_one_piece(rows: DataFrame) -> DataFrame:
+    """The rows of a small run as one partition, so that nothing after it needs a shuffle."""
+    return rows.coalesce(1) if _is_small(rows) else rows
+
+
+def _is_small(rows: DataFrame) -> bool:
+    return rows.sparkSession.conf.get(CUTS_PLANS, "false") == "true"
+
+
 @contextmanager
 def kept(rows: DataFrame) -> Iterator[DataFrame]:
-    """The rows are computed once for all that the block asks of them."""
+    """The rows, computed once for all that the block asks of them: of those that it is given.
+
+    A small run cuts their plan off: a cached frame keeps it, and Spark analyses and matches it again for every question. A large one, or
+    one with executors that may be lost, needs the plan to compute again what is gone.
+    """
+    if _is_small(rows):
+        cut = rows.localCheckpoint()
+        try:
+            yield cut
+        finally:
+            cut._jdf.queryExecution().analyzed().rdd().unpersist(False)
+        return
     rows.persist()
     try:
         yield rows
@@ -111,6 +155,32 @@ def append(rows: DataFrame, name: str, batch: Batch, counts: Counts) -> None:
     with writing(name, batch):
         writer = rows.write.format("delta").mode("append").option("userMetadata", batch.note(counts))
         writer.option("txnAppId", batch.app_id).option("txnVersion", batch.number).save(batch.lake.table(name))
+
+
+def append_few(rows: DataFrame, count: int, longest: int, name: str, batch: Batch, counts: Counts) -> None:
+    """Append rows, of which there are so many, with records of at most so many bytes. A few go by way of the driver, which takes one job;
+    a write of Spark's takes two, and rebuilds the table's state for the transaction id.
+    """
+    if count > FEW_ROWS or count * longest > FEW_BYTES or _is_left_to_spark(rows.sparkSession, batch.lake.table(name)):
+        append(rows, name, batch, counts)
+    else:
+        append_held(rows.toArrow(), rows.sparkSession, name, batch, counts)
+
+
+def append_held(rows: "pa.Table", spark: SparkSession, name: str, batch: Batch, counts: Counts) -> None:
+    """Append rows that the driver holds, without a question to Spark. The batches that put small files together are Spark's, and those of
+    an object store, where each version that Spark did not write costs it a job.
+    """
+    path = batch.lake.table(name)
+    if _is_left_to_spark(spark, path):
+        append(spark.createDataFrame(rows).coalesce(1), name, batch, counts)
+        return
+    with writing(name, batch):
+        delta_log.append_rows(path, rows, batch.app_id, batch.number, batch.note(counts))
+
+
+def _is_left_to_spark(spark: SparkSession, path: str) -> bool:
+    return is_remote(path) or spark.conf.get(COMPACT, "false") == "true"
 
 
 def replace(rows: DataFrame, name: str, where: str, batch: Batch, counts: Counts) -> None:
@@ -135,6 +205,7 @@ def merging(rows: DataFrame, name: str, same_row: str, batch: Batch, counts: Cou
     """
     spark = rows.sparkSession
     settings = {
+        "spark.databricks.delta.merge.materializeSource": "none" if is_fixed(rows) else "auto",
         "spark.databricks.delta.write.txnAppId": batch.app_id,
         "spark.databricks.delta.write.txnVersion": str(batch.number),
         "spark.databricks.delta.commitInfo.userMetadata": batch.note(counts),
@@ -147,6 +218,22 @@ def merging(rows: DataFrame, name: str, same_row: str, batch: Batch, counts: Cou
         finally:
             for setting in settings:
                 spark.conf.unset(setting)
+
+
+def is_fixed(rows: DataFrame) -> bool:
+    """Whether the rows were computed already and come out the same however often they are read: a local relation or a checkpoint, of which
+    columns and rows are picked.
+
+    MERGE reads its source twice. Unless that is a Delta table it keeps a copy of it first, which such rows do not need.
+    """
+    plan = rows._jdf.queryExecution().withCachedData()
+    return bool(plan.deterministic()) and all(map(_is_kept_or_picked, nodes_of(plan)))
+
+
+def _is_kept_or_picked(node: Any) -> bool:
+    """Not so a cached frame: what was dropped of it is computed again, and MERGE refuses one that it may not copy."""
+    name = node.nodeName()
+    return name in PICKS or name == "LocalRelation" or bool(name == "LogicalRDD" and node.rdd().isCheckpointed())
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from spark_jobs.lake.checksums import forget_checksum, write_checksum
 from spark_jobs.lake.delta_table import DeltaTable
 from spark_jobs.lake.storage import files_below, is_remote
 
@@ -53,7 +54,8 @@ def measure_files(path: str) -> Files:
 def compact_files(path: str) -> None:
     """Put neighbouring small files together. Commits nothing where none fit."""
     DeltaTable(path).optimize.compact(target_size=TARGET_BYTES)
-    _forget_checksum(path)
+    forget_checksum(path)
+    write_checksum(path)
 
 
 def checkpoint_log(path: str) -> None:
@@ -84,15 +86,8 @@ def delete_expired(path: str, table: str) -> None:
         for name in deleted:
             file = Path(path, name)
             file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
-    _forget_checksum(path)
-
-
-def _forget_checksum(path: str) -> None:
-    """A commit by delta-rs may bring a checkpoint with it, and what names the last one changes: Spark's checksum of that would not fit, and
-    Spark would do without it. A checksum that is not there is not looked at.
-    """
-    if not is_remote(path):
-        Path(path, "_delta_log", "._last_checkpoint.crc").unlink(missing_ok=True)
+    forget_checksum(path)
+    write_checksum(path)
 
 
 def check_retention(path: str, table: str) -> None:

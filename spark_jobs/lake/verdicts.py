@@ -12,6 +12,7 @@ from typing import Any
 
 from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.lake.failpoints import reach
+from spark_jobs.lake.grounds import Grounds
 from spark_jobs.lake.ledger import BatchId, Ledger, batch_columns, batch_id_of
 
 PASSED, BLOCKED, RELEASED, SET_ASIDE = "passed", "blocked", "released", "set_aside"
@@ -22,7 +23,7 @@ RELEASE, ASIDE, HOLD, DISCARD = "release", "set_aside", "hold", "discard"
 
 @dataclass(frozen=True)
 class Verdict:
-    """On a batch that began at this time. `failed` are the blocking rules that did not hold."""
+    """On a batch that began at this time. `failed` are the blocking rules that did not hold; `grounds`: what a person sees of it."""
 
     run_id: str
     batch_id: BatchId
@@ -30,17 +31,19 @@ class Verdict:
     begun_at: datetime
     verdict: str
     failed: tuple[str, ...] = ()
+    grounds: Grounds | None = None
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What a person decided; of a batch that was held, for these rules."""
+    """What a person decided; of a blocked batch, for these rules and about what was seen of it. An earlier version kept no grounds."""
 
     batch_id: BatchId
     action: str
     failed: tuple[str, ...]
     decided_by: str
     reason: str
+    grounds: Grounds | None = None
 
 
 @dataclass
@@ -55,12 +58,17 @@ class Verdicts:
         """The newest last."""
         with self._lock:
             if self._known is None:
-                self._known = sorted(map(_verdict, self.ledger.rows("gates")), key=lambda row: row.judged_at)
+                self._known = list(map(_verdict, self.ledger.ordered("gates")))
             return list(self._known)
 
     def of(self, batch_id: BatchId, begun_at: datetime) -> Verdict | None:
         """On the batch as it was begun at this time."""
         return next((row for row in reversed(self.all()) if (row.batch_id, row.begun_at) == (batch_id, begun_at)), None)
+
+    def seen(self, table: str, grounds_id: str) -> Grounds | None:
+        """What was seen of a blocked batch of this table, by its id."""
+        known = (row.grounds for row in reversed(self.all()) if row.batch_id[0] == table and row.grounds is not None)
+        return next((grounds for grounds in known if grounds.id == grounds_id), None)
 
     def was_held(self, batch_id: BatchId) -> bool:
         """Whether the batch, as it was last begun, was held: then it has written nothing."""
@@ -79,7 +87,8 @@ class Verdicts:
         reach("gate.before", table, step)
         self.all()
         row = {"judged_at": verdict.judged_at, "begun_at": verdict.begun_at, "rules": rules, "verdict": verdict.verdict, "rows": rows}
-        self.ledger.append("gates", [{**batch_columns(verdict.run_id, verdict.batch_id), **row, "failed": json.dumps(verdict.failed)}])
+        why = {"failed": json.dumps(verdict.failed), "grounds": verdict.grounds.as_json() if verdict.grounds else None}
+        self.ledger.append("gates", [{**batch_columns(verdict.run_id, verdict.batch_id), **row, **why}])
         with self._lock:
             self._known = [*(self._known or ()), verdict]
         reach("gate.after", table, step)
@@ -91,18 +100,19 @@ class Verdicts:
 
     def decision(self, batch_id: BatchId) -> Decision | None:
         """The newest one about this batch."""
-        rows = [row for row in self.ledger.rows("decisions") if batch_id_of(row) == batch_id]
-        return _decision(max(rows, key=lambda row: row["decided_at"])) if rows else None
+        rows = [row for row in self.ledger.ordered("decisions") if batch_id_of(row) == batch_id]
+        return _decision(rows[-1]) if rows else None
 
     def decide(self, run_id: str, decision: Decision, decided_at: datetime) -> None:
         row = {"decided_at": decided_at, "action": decision.action, "rules": json.dumps(decision.failed)}
         who = {"decided_by": decision.decided_by, "reason": decision.reason}
+        who |= {"grounds": decision.grounds.as_json()} if decision.grounds else {}
         self.ledger.append("decisions", [{**batch_columns(run_id, decision.batch_id), **row, **who}])
 
     def note_rules(self, table: str, rules: Sequence[Rule]) -> bool:
         """Keep what these rules say, by their version; whether the table's rows so far were judged by others."""
-        known, version = [row for row in self.ledger.rows("rules") if row["table"] == table], rules_version(rules)
-        newest = max(known, key=lambda row: row["noted_at"], default=None)
+        known, version = [row for row in self.ledger.ordered("rules") if row["table"] == table], rules_version(rules)
+        newest = known[-1] if known else None
         if newest is None and not rules:
             return False
         if newest is None or newest["rules"] != version:
@@ -111,6 +121,12 @@ class Verdicts:
             self.ledger.append("rules", [row])
         return newest is not None and newest["rules"] != version
 
+    def keep_rules(self, table: str, rules: Sequence[Rule]) -> None:
+        """Keep what these rules say, for rows that no reader sees yet: the rules of those that are there stay the newest."""
+        newest = next((row for row in reversed(self.ledger.ordered("rules")) if row["table"] == table), None)
+        if self.note_rules(table, rules) and newest is not None:
+            self.ledger.append("rules", [{**newest, "noted_at": datetime.now(UTC)}])
+
     def rules(self, table: str, version: str) -> tuple[Rule, ...]:
         """The rules of a table by their version."""
         found = next(row for row in self.ledger.rows("rules") if (row["table"], row["rules"]) == (table, version))
@@ -118,9 +134,10 @@ class Verdicts:
 
 
 def _verdict(row: Mapping[str, Any]) -> Verdict:
-    failed = tuple(json.loads(row["failed"]))
-    return Verdict(row["run_id"], batch_id_of(row), row["judged_at"], row["begun_at"], row["verdict"], failed)
+    failed, grounds = tuple(json.loads(row["failed"])), Grounds.of_json(row.get("grounds"))
+    return Verdict(row["run_id"], batch_id_of(row), row["judged_at"], row["begun_at"], row["verdict"], failed, grounds)
 
 
 def _decision(row: Mapping[str, Any]) -> Decision:
-    return Decision(batch_id_of(row), row["action"], tuple(json.loads(row["rules"])), row["decided_by"], row["reason"])
+    rules, grounds = tuple(json.loads(row["rules"])), Grounds.of_json(row.get("grounds"))
+    return Decision(batch_id_of(row), row["action"], rules, row["decided_by"], row["reason"], grounds)

@@ -1,5 +1,5 @@
-"""The arrivals table of a source: one row per file and decision, one commit and one data file per chunk of at most
-`files_per_batch` files and `bytes_per_batch` bytes.
+"""The arrivals table of a source: one row per file and decision, one commit and one data file per chunk, which is cut at
+a number of files or bytes.
 
 The bronze stream takes a data file per micro-batch, so a chunk is a batch, fixed for ever, whatever is killed. The chunk's number
 is the version of its commit. A row with an empty path is a close mark: what had arrived before it counts as complete.
@@ -9,19 +9,14 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-import pyarrow as pa
 from deltalake import Schema, write_deltalake
 
+from spark_jobs.lake.checksums import write_checksum
 from spark_jobs.lake.delta_table import DeltaTable, options_of
 from spark_jobs.lake.failpoints import reach
+from spark_jobs.lake.query import read_rows
 from spark_jobs.landing.feed import Feed
-
-_TIME = pa.timestamp("us", "UTC")
-ARRIVALS = pa.schema(
-    [("chunk", pa.int64()), ("path", pa.string()), ("size", pa.int64()), ("modified_at", _TIME), ("content_hash", pa.string()),
-     ("file_id", pa.string()), ("arrived_at", _TIME), ("verdict", pa.string()), ("reason", pa.string()), ("start_byte", pa.int64()),
-     ("start_line", pa.int64()), ("tag", pa.string())]
-)  # fmt: skip
+from spark_jobs.landing.packing import estimate_unpacked
 
 TAKEN, TOUCHED, REFUSED, REPEATED, CLOSED = "taken", "touched", "refused", "repeated", "closed"
 DISCARDED = "discarded"
@@ -31,47 +26,56 @@ Row = dict[str, Any]
 
 
 def read_arrivals(table: str, columns: list[str] | None = None) -> list[Row]:
-    """The rows of an arrivals table; none where nothing has arrived."""
-    if not DeltaTable.is_deltatable(table):
-        return []
-    rows: list[Row] = DeltaTable(table).to_pyarrow_table(columns=columns).to_pylist()
-    return rows
+    """The rows of an arrivals table, those of the first chunk first; none where nothing has arrived."""
+    rows = read_rows(table, columns)
+    return sorted(rows, key=lambda row: row["chunk"]) if columns is None or "chunk" in columns else rows
 
 
 def append_chunks(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
     """Append the rows, chunk by chunk; gives the number of the last chunk."""
-    chunks = [append_chunk(feed, part, arrived_at) for part in cut_chunks(rows, feed.files.files_per_batch, feed.files.bytes_per_batch)]
+    chunks = [append_chunk(feed, part, arrived_at) for part in cut_chunks(rows, *feed.files.batch_limits)]
     return chunks[-1] if chunks else DeltaTable(feed.arrivals).version()
 
 
 def append_chunk(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
     """Append the rows as one chunk, and give its number."""
+    import pyarrow as pa  # with pandas it takes half a second: not for a run with nothing to do
+
+    from spark_jobs.landing.arrivals_schema import ARRIVALS
+
     table = feed.arrivals
+    reach("arrivals.before", feed.table)
+    feed.guard()
     if not DeltaTable.is_deltatable(table):
         DeltaTable.create(
             table, schema=Schema.from_arrow(ARRIVALS), configuration={"delta.appendOnly": "true"}, storage_options=options_of(table)
         )
     chunk = DeltaTable(table).version() + 1
     filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in rows]
-    reach("arrivals.before", feed.table)
-    feed.guard()
     new = pa.Table.from_pylist(filled, schema=ARRIVALS)
     # Tables that were made before objects had a tag get the column now.
     write_deltalake(table, new, mode="append", schema_mode="merge", storage_options=options_of(table))
+    write_checksum(table)
     reach("arrivals.after", feed.table)
     return chunk
 
 
 def cut_chunks(rows: list[Row], most_files: int, most_bytes: int | None) -> Iterator[list[Row]]:
-    """The rows in their order, in parts of so many files or bytes, whichever comes first; a file that is larger is a part of its own."""
+    """The rows in their order, in parts of so many files or bytes to read, whichever comes first; a larger file is a part of its own.
+
+    A row about a file that brings no record (touched, refused) goes with the part at hand: it makes no batch smaller, and no second one.
+    """
     part: list[Row] = []
-    size = 0
+    files = size = 0
     for row in rows:
-        to_read = row["size"] - (row["start_byte"] or 0) if row["verdict"] == TAKEN else 0
-        if part and (len(part) == most_files or (most_bytes is not None and size + to_read > most_bytes)):
+        is_taken = row["verdict"] == TAKEN
+        to_read = row["size"] - (row["start_byte"] or 0) if is_taken else 0
+        is_full = files == most_files or (most_bytes is not None and size + to_read > most_bytes)
+        if is_taken and files and is_full:
             yield part
-            part, size = [], 0
+            part, files, size = [], 0, 0
         part.append(row)
+        files += is_taken
         size += to_read
     if part:
         yield part
@@ -84,14 +88,19 @@ def last_taken_chunk(table: str, ahead: Sequence[Row] = ()) -> int | None:
 
 
 def taken_files(table: str) -> list[Row]:
-    """Chunk and size of every file that was taken."""
-    rows = read_arrivals(table, ["chunk", "size", "verdict", "start_byte"])
+    """Chunk, path and size of every file that was taken."""
+    rows = read_arrivals(table, ["chunk", "path", "size", "verdict", "start_byte"])
     return [row for row in rows if row["verdict"] == TAKEN]
 
 
-def bytes_after(table: str, chunk: int) -> int:
-    """The bytes to read of the taken files in later chunks than this one."""
-    return sum(row["size"] - (row["start_byte"] or 0) for row in taken_files(table) if row["chunk"] > chunk)
+def bytes_after(table: str, chunk: int, file_format: str = "text") -> int:
+    """About how many bytes of records the taken files in later chunks than this one hold, from where they are new."""
+    return sum(bytes_to_read(row, file_format) for row in taken_files(table) if row["chunk"] > chunk)
+
+
+def bytes_to_read(row: Row, file_format: str) -> int:
+    """The same of one file; packed and columnar ones hold more than their size."""
+    return estimate_unpacked(row["path"], row["size"] - (row["start_byte"] or 0), file_format)
 
 
 def close_marks(table: str, ahead: Sequence[Row] = ()) -> list[int]:

@@ -2,13 +2,16 @@
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from spark_jobs.config.connections import mend_login
 from spark_jobs.config.sources import KafkaSource
 
 TIMEOUT_SECONDS = 10
+NO_ID = "A"
+"""An id of zeros, in base64, is all of these."""
 SAME = (
     "security.protocol", "sasl.mechanism", "ssl.endpoint.identification.algorithm", "ssl.key.password", "ssl.keystore.password",
     "client.id",
@@ -30,8 +33,43 @@ class BrokerUnreachable(Exception):
 
 def read_ends(source: KafkaSource, settings: Mapping[str, str]) -> dict[int, tuple[int, int]]:
     """Per partition the offset of its earliest message, and the one after its last that is committed."""
-    from confluent_kafka import IsolationLevel, KafkaException, TopicPartition  # only where a topic is read
-    from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+    from confluent_kafka import IsolationLevel, TopicPartition  # only where a topic is read
+    from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+    with _asking(source, settings) as client:
+        known = client.list_topics(timeout=TIMEOUT_SECONDS).topics
+        if source.topic not in known:
+            raise BrokerUnreachable(source, "there is no such topic")
+        places = [TopicPartition(source.topic, partition) for partition in known[source.topic].partitions]
+        found: list[dict[int, int]] = []
+        for spec in (OffsetSpec.earliest(), OffsetSpec.latest()):  # type: ignore[no-untyped-call]
+            asked = client.list_offsets(
+                dict.fromkeys(places, spec), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT_SECONDS
+            )
+            found.append({place.partition: answer.result().offset for place, answer in asked.items()})
+    return {partition: (found[0][partition], end) for partition, end in sorted(found[1].items())}
+
+
+def read_topic_id(source: KafkaSource, settings: Mapping[str, str]) -> str | None:
+    """What makes a topic another one than that which had its name before; None where brokers do not say: old ones, and some services that
+    speak Kafka's protocol. Whether they answer at all is for those to say who read the topic.
+    """
+    from confluent_kafka import TopicCollection  # only where a topic is read
+
+    try:
+        with _asking(source, settings) as client:
+            asked = client.describe_topics(TopicCollection([source.topic]), request_timeout=TIMEOUT_SECONDS)
+            found = str(asked[source.topic].result().topic_id)
+    except BrokerUnreachable:
+        return None
+    return found if found.strip(NO_ID) else None
+
+
+@contextmanager
+def _asking(source: KafkaSource, settings: Mapping[str, str]) -> Iterator[Any]:
+    """A client for questions to the brokers. BrokerUnreachable where they do not answer one, or let nobody in."""
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AdminClient
 
     quiet = logging.getLogger("weir.kafka")
     quiet.addHandler(logging.NullHandler())
@@ -43,23 +81,13 @@ def read_ends(source: KafkaSource, settings: Mapping[str, str]) -> dict[int, tup
     except KafkaException as error:  # a file that is not there, or no PEM
         raise BrokerUnreachable(source, _say(error.args[0]), f"{mend_login(source.connection)}, and run again") from None
     try:
-        known = client.list_topics(timeout=TIMEOUT_SECONDS).topics
-        if source.topic not in known:
-            raise BrokerUnreachable(source, "there is no such topic")
-        places = [TopicPartition(source.topic, partition) for partition in known[source.topic].partitions]
-        found: list[dict[int, int]] = []
-        for spec in (OffsetSpec.earliest(), OffsetSpec.latest()):  # type: ignore[no-untyped-call]
-            asked = client.list_offsets(
-                dict.fromkeys(places, spec), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT_SECONDS
-            )
-            found.append({place.partition: answer.result().offset for place, answer in asked.items()})
+        yield client
     except KafkaException as error:
         client.poll(0)  # hands over what was heard
         refused = next((said for said in [*heard, error.args[0]] if said.name() in REFUSED), None)
         if refused is not None:
             raise BrokerUnreachable(source, _say(refused), f"{mend_login(source.connection)}, and run again") from None
         raise BrokerUnreachable(source, _say(error.args[0]), START if source.connection else f"{START}{NAME_ONE}") from None
-    return {partition: (found[0][partition], end) for partition, end in sorted(found[1].items())}
 
 
 def client_settings(java: Mapping[str, str]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def mark_if_idle(feed: Feed, rows: Iterable[Row], arrived_at: datetime) -> Row |
 
 
 def _newest_open(rows: Iterable[Row]) -> datetime | None:
-    """When the newest file arrived that no mark stands after."""
+    """When the last file arrived, by its chunk and not by a clock that may have been wrong; None where a mark stands after it."""
     decided = [row for row in rows if row["verdict"] in (TAKEN, CLOSED) and row.get("chunk")]
-    last_mark = max((row["chunk"] for row in decided if row["verdict"] == CLOSED), default=0)
-    return max((row["arrived_at"] for row in decided if row["verdict"] == TAKEN and row["chunk"] > last_mark), default=None)
+    last = max(decided, key=lambda row: int(row["chunk"]), default=None)
+    return last["arrived_at"] if last and last["verdict"] == TAKEN else None

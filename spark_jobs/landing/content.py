@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from io import BufferedReader
 
 from spark_jobs.lake.storage import StoredFile, describe, is_remote, open_object
-from spark_jobs.landing.folder import LandedFile, file_time, landed_object
+from spark_jobs.landing.folder import LandedFile, landed_file, landed_object
 from spark_jobs.landing.packing import is_packed
 
 BLOCK_BYTES = 1024 * 1024
+NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 BOM = b"\xef\xbb\xbf"
 LINE_ENDS = (b"\n", b"\r\n")
 CUT_TEXT = "its line {line} was half-written when it was taken, and that half is a record of its own now"
@@ -45,22 +46,37 @@ class Content:
     start: Start | None = None
 
 
-def open_landed(path: str) -> BufferedReader:
-    """The file, never waiting: what has become a link or a pipe since it was listed is an OSError."""
+def open_landed(path: str, folder: str | None = None) -> BufferedReader:
+    """The file, never waiting: what has become a link or a pipe since it was listed is an OSError. So is a folder on the way, below the
+    `folder` of the source: who may write there could otherwise let a run read any file that it may read.
+    """
     if is_remote(path):
         return open_object(path)
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    root, _, inside = path.rpartition(f"/{folder}/") if folder else ("", "", path)
+    descriptor = _open_below(f"{root}/{folder}", inside) if root else os.open(path, NEVER_WAITING)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", path)
     return os.fdopen(descriptor, "rb")
 
 
+def _open_below(folder: str, inside: str) -> int:
+    """Step by step: each folder is opened in the one before it, and none may be a link."""
+    *between, name = inside.split("/")
+    at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in between:
+            above, at = at, os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            os.close(above)
+        return os.open(name, NEVER_WAITING, dir_fd=at)
+    finally:
+        os.close(at)
+
+
 def stat_open(file: BufferedReader, path: str) -> LandedFile:
     if isinstance(file.raw, StoredFile):
         return landed_object(path, describe(file.raw.place))
-    found = os.fstat(file.fileno())
-    return LandedFile(path, found.st_size, file_time(found.st_mtime_ns))
+    return landed_file(path, os.fstat(file.fileno()))
 
 
 def is_plain_lines(file_format: str, path: str) -> bool:

@@ -16,8 +16,8 @@ class Feed:
     landing: str
     arrivals: str
     bronze: str
-    guard: Callable[[], None] = lambda: None
-    """Asked before every row of the arrivals: it raises where the lease is lost."""
+    guard: Callable[[], None]
+    """Asked before every row of the arrivals: it raises where the lease is lost. Of a feed that is only looked at: refuse_writes."""
 
     @property
     def table(self) -> str:
@@ -35,5 +35,5 @@ class Feed:
         return f"weir take {self.pipeline} {self.name} {shlex.quote(path)}"
 
 
-def make_feed(lake: Lake, landing: str, name: str, source: AnySource, guard: Callable[[], None] = lambda: None) -> Feed:
+def make_feed(lake: Lake, landing: str, name: str, source: AnySource, guard: Callable[[], None]) -> Feed:
     return Feed(lake.pipeline, name, source, landing, lake.arrivals(name), lake.table(f"bronze.{name}"), guard)

@@ -15,6 +15,7 @@ from spark_jobs.lake.storage import Object, is_remote, objects_below
 LINK = "it is a symbolic link; land the file itself"
 SPECIAL = "it is a pipe, a socket or a device; land a regular file"
 NOT_UTF8 = "its name is not UTF-8 text; land it under another name"
+CHANGE_TIME = "ctime "
 VANISHED = "it vanished while the folder was being listed"
 
 
@@ -26,7 +27,14 @@ class LandedFile:
     size: int
     modified_at: datetime
     tag: str | None = None
-    """A store's mark of the content, where there is one: such stores tell times in whole seconds."""
+    """What tells two contents of one size and time apart: a store's mark of the content, or on a disk the time of the last change of any
+    kind. `cp -p` and `rsync -t` set a file's modification time; that time nobody can set.
+    """
+
+    @property
+    def changed_at(self) -> datetime | None:
+        """The time of the last change of any kind; None for an object."""
+        return file_time(int(self.tag.removeprefix(CHANGE_TIME))) if self.tag and self.tag.startswith(CHANGE_TIME) else None
 
 
 @dataclass
@@ -67,6 +75,10 @@ def _list_objects(landing: str, folder: str, pattern: str) -> Listing:
     return Listing([landed_object(f"{folder}/{name}", found[name]) for name in names])
 
 
+def landed_file(path: str, found: os.stat_result) -> LandedFile:
+    return LandedFile(path, found.st_size, file_time(found.st_mtime_ns), f"{CHANGE_TIME}{found.st_ctime_ns}")
+
+
 def landed_object(path: str, found: Object) -> LandedFile:
     return LandedFile(path, found.size, found.modified_at, found.tag)
 
@@ -98,7 +110,7 @@ def _place(entry: os.DirEntry[str], path: str, pattern: str, listing: Listing) -
             return True
         if fnmatchcase(entry.name, pattern) or _hides_files(entry):
             found = entry.stat(follow_symlinks=False)
-            file = LandedFile(readable(path), found.st_size, file_time(found.st_mtime_ns))
+            file = landed_file(readable(path), found)
             reason = _against(found.st_mode, path)
             if reason:
                 listing.refused.append((file, reason))

@@ -11,8 +11,8 @@ from spark_jobs.landing.arrivals import DISCARDED, TAKEN, Row
 from spark_jobs.landing.content import Earlier
 from spark_jobs.landing.folder import LandedFile
 
-Identity = tuple[str, int, datetime, str | None, str | None]
-"""A file as it was judged; with the reason where it was refused without being read."""
+Identity = tuple[str, int, datetime, str | None]
+"""Path, size and time of a file as it was judged; with the reason where it was refused without being read."""
 
 
 @dataclass
@@ -21,7 +21,7 @@ class History:
 
     rows: list[Row]
     bronze: str
-    _known: set[Identity] = field(default_factory=set)
+    _known: dict[Identity, list[Row]] = field(default_factory=lambda: defaultdict(list))
     _taken: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     _same: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
     _discarded: set[tuple[str, str]] = field(default_factory=set)
@@ -37,7 +37,7 @@ class History:
         self.rows.append(row)
         self._paths.add(row["path"])
         reason = None if row["content_hash"] else row["reason"]
-        self._known.add((row["path"], row["size"], row["modified_at"], row.get("tag"), reason))
+        self._known[row["path"], row["size"], row["modified_at"], reason].append(row)
         if row["verdict"] == DISCARDED and row["content_hash"]:
             self._discarded.add((row["path"], row["content_hash"]))
         if row["verdict"] == TAKEN:
@@ -48,7 +48,11 @@ class History:
 
     def knows(self, file: LandedFile, reason: str | None = None) -> bool:
         """Whether the file was judged as it lies there now; with a reason: whether it was refused for it, unread."""
-        return any((file.path, file.size, file.modified_at, file.tag, why) in self._known for why in (None, reason))
+        return any(_has_tag(row, file) for why in (None, reason) for row in self._judged(file, why))
+
+    def content_now(self, file: LandedFile) -> str | None:
+        """The hash of what the file says, where it was judged as it lies there now."""
+        return next((row["content_hash"] for row in reversed(self._judged(file)) if _has_tag(row, file)), None)
 
     def has_path(self, path: str) -> bool:
         """Whether anything was ever decided about this path."""
@@ -76,11 +80,21 @@ class History:
         rows = (row for row in self._same.get(content_hash, []) if row["path"] != path and row["file_id"] not in self.unreadable)
         return next((row["path"] for row in rows), None)
 
+    def _judged(self, file: LandedFile, reason: str | None = None) -> list[Row]:
+        return self._known.get((file.path, file.size, file.modified_at, reason), [])
+
     @cached_property
     def unreadable(self) -> frozenset[str]:
         """The ids of the files of which bronze has no record, but the problem. Read only when it matters."""
         problems = file_ids(self.bronze, is_record=False)
         return problems - file_ids(self.bronze, is_record=True, among=problems) if problems else problems
+
+
+def _has_tag(row: Row, file: LandedFile) -> bool:
+    """Earlier versions kept no tag of a file on a disk: one that has not been changed since it arrived is the one that was judged."""
+    if row.get("tag") is None and file.changed_at is not None:
+        return bool(file.changed_at <= row["arrived_at"])
+    return bool(row.get("tag") == file.tag)
 
 
 def as_earlier(row: Row | None) -> Earlier | None:

@@ -79,7 +79,7 @@ def look_at(feed: Feed, arrived_at: datetime, consumed: int | None = None, read:
     judged, growing = _judge_all(feed, settled, history, read)
     rows = [{**row, "arrived_at": arrived_at} for row in sorted([*refused, *judged], key=lambda row: str(row["path"]))]
     waiting = (*listing.waiting, *unsettled, *growing)
-    unread = tuple(find_unread(feed, history.rows, listing, consumed or 0))
+    unread = tuple(find_unread(feed, history, listing, consumed or 0))
     taken = [row for row in rows if row["verdict"] == TAKEN]
     mark = None if taken or waiting else mark_if_idle(feed, known, arrived_at)
     found = Arrivals(len(taken), _named(rows, REFUSED), _named(rows, REPEATED), waiting, unread, mark["reason"] if mark else None)

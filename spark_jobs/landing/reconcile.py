@@ -1,35 +1,34 @@
 """Landed files against arrivals: the files that were taken and that bronze will not find as they were."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from spark_jobs.landing.arrivals import TAKEN, Row
+from spark_jobs.landing.arrivals import TAKEN
 from spark_jobs.landing.content import is_plain_lines
 from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.folder import Listing
+from spark_jobs.landing.history import History
 
 GONE = "it was taken and is gone, before bronze was done with it"
 CHANGED = "it was taken and has changed, before bronze was done with it"
 
 
-def find_unread(feed: Feed, rows: Iterable[Row], listing: Listing, consumed: int) -> Iterator[tuple[str, str]]:
+def find_unread(feed: Feed, history: History, listing: Listing, consumed: int) -> Iterator[tuple[str, str]]:
     """The taken files of chunks after the consumed one that are gone or changed: bronze names them as unreadable.
 
     Lines that were appended to do no harm, because bronze reads exactly as far as the file went when it arrived.
     """
-    decided = list(rows)
-    pending = [row for row in decided if row["verdict"] == TAKEN and row.get("chunk", 0) > consumed]
+    pending = [row for row in history.rows if row["verdict"] == TAKEN and row.get("chunk", 0) > consumed]
     if not pending:
         return
     files = {file.path: file for file in listing.files}
     replaced = {file.path for file, _ in listing.refused}
-    contents = {(row["path"], row["size"], row["modified_at"], row.get("tag")): row["content_hash"] for row in decided}
     for row in pending:
         path, file = row["path"], files.get(row["path"])
         if _is_waiting(path, listing):
             continue
         if file is None:
             yield path, CHANGED if path in replaced else GONE
-        elif contents.get((path, file.size, file.modified_at, file.tag)) != row["content_hash"]:
+        elif history.content_now(file) != row["content_hash"]:
             has_grown = file.size > row["size"] and is_plain_lines(feed.files.format, path)
             if not has_grown:
                 yield path, CHANGED

@@ -6,7 +6,6 @@ Needs no JVM. Whoever calls holds the pipeline's lease.
 from datetime import datetime
 
 from spark_jobs.landing.arrivals import (
-    ARRIVALS,
     REFUSED,
     TAKEN,
     append_chunk,
@@ -22,7 +21,6 @@ from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.look import GROWING, Arrivals, look_at
 
 __all__ = [
-    "ARRIVALS",
     "GROWING",
     "REFUSED",
     "TAKEN",

@@ -58,13 +58,19 @@ def files_set_aside(feed: Feed) -> list[FileAside]:
 
 
 def discard_files(feed: Feed, paths: Sequence[str], arrived_at: datetime, by: str, reason: str) -> int:
-    """Write down that these files are not wanted, all or none of them; gives the last chunk. Whoever calls holds the pipeline's lease."""
+    """Write down that these files are not wanted, all or none of them; gives the last chunk. The caller holds the pipeline's lease."""
+    decisions = check_discardable(feed, paths)
+    row = {"verdict": DISCARDED, "reason": f"by {by}: {reason}", "start_byte": None, "start_line": None}
+    return append_chunks(feed, [{name: decisions[path].get(name) for name in KEPT} | row for path in dict.fromkeys(paths)], arrived_at)
+
+
+def check_discardable(feed: Feed, paths: Sequence[str]) -> dict[str, Row]:
+    """NotDiscardable unless each of these files waits for a decision; gives the newest decision per path."""
     decisions = newest_decisions(read_arrivals(feed.arrivals))
     waiting = {file.path: file for file in files_set_aside(feed)}
     for path in paths:
         _check_open(feed, path, waiting, path in decisions)
-    row = {"verdict": DISCARDED, "reason": f"by {by}: {reason}", "start_byte": None, "start_line": None}
-    return append_chunks(feed, [{name: decisions[path].get(name) for name in KEPT} | row for path in dict.fromkeys(paths)], arrived_at)
+    return decisions
 
 
 def _check_open(feed: Feed, path: str, waiting: dict[str, FileAside], is_known: bool) -> None:

@@ -5,8 +5,8 @@ many positions it spans. Of a topic positions are offsets + 1, and not every off
 """
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from spark_jobs.config.connections import read_connection
@@ -54,13 +54,33 @@ def broker_settings(project: Project, source: AnySource) -> Mapping[str, str]:
     return {}
 
 
-def register_batch(feed: Feed, batch: str, ranges: list[Range], arrived_at: datetime) -> tuple[list[Row], datetime]:
-    """The rows of a batch's chunk and when it arrived. A batch that was begun before keeps both, whatever was killed."""
+def register_batch(feed: Feed, batch: str, ranges: list[Range], arrived_at: datetime, tag: str | None = None) -> tuple[list[Row], datetime]:
+    """The rows of a batch's chunk and when it arrived. A batch that was begun before keeps both, whatever was killed. `tag` is what tells
+    a topic from another one of its name.
+    """
     mine = [row for row in read_arrivals(feed.arrivals) if row["content_hash"] == batch]
     if not mine:
-        append_chunk(feed, [{**_row(place, arrived_at), "content_hash": batch} for place in ranges], arrived_at)
+        append_chunk(feed, [{**_row(place, arrived_at), "content_hash": batch, "tag": tag} for place in ranges], arrived_at)
         mine = [row for row in read_arrivals(feed.arrivals) if row["content_hash"] == batch]
     return mine, mine[0]["arrived_at"]
+
+
+def last_tag(feed: Feed) -> str | None:
+    """The tag that the last batch was registered with; None where none has one yet."""
+    tagged = [row for row in read_arrivals(feed.arrivals) if row["verdict"] == TAKEN and row.get("tag")]
+    return str(tagged[-1]["tag"]) if tagged else None
+
+
+def count_misplaced(rows: Sequence[Row], found: Mapping[str, tuple[int, int, int, int]]) -> dict[str, int]:
+    """Per partition of a batch, the messages in bronze that its offsets cannot have given: outside of them, or there twice. Offsets are
+    not messages, so that fewer than these are no loss.
+    """
+    ranges = {row["path"]: (row["start_line"], row["start_line"] + row["size"]) for row in rows}
+    wrong: dict[str, int] = {}
+    for path, (count, places, first, last) in found.items():
+        start, end = ranges.get(path, (0, 0))
+        wrong[path] = count - places if start <= first and last < end else count
+    return {path: count for path, count in wrong.items() if count}
 
 
 def read_until(rows: list[Row]) -> dict[str, int]:
@@ -73,6 +93,9 @@ def read_until(rows: list[Row]) -> dict[str, int]:
 
 
 def _find_ahead(feed: Feed, until: dict[str, int], settings: Mapping[str, str]) -> list[Range]:
+    """What is there and was not read. A source that ends before what was read of it was made anew: it is not up to date, and whoever reads
+    it says so.
+    """
     source = feed.source
     if isinstance(source, KafkaSource):
         ends = {f"kafka/{source.topic}/{partition}": ends for partition, ends in read_ends(source, settings).items()}
@@ -84,7 +107,7 @@ def _find_ahead(feed: Feed, until: dict[str, int], settings: Mapping[str, str]) 
         ranges = [Range("rate", until.get("rate", 0), until.get("rate", 0) + 1)]
     else:
         ranges = []
-    return [place for place in ranges if place.end > place.start]
+    return [place if place.end > place.start else replace(place, end=place.start + 1) for place in ranges if place.end != place.start]
 
 
 def _row(place: Range, arrived_at: datetime) -> Row:

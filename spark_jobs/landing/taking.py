@@ -14,7 +14,7 @@ from spark_jobs.lake.storage import describe, is_remote
 from spark_jobs.landing.arrivals import TAKEN, Row, append_chunks, files_not_taken, read_arrivals
 from spark_jobs.landing.content import Content, read_content
 from spark_jobs.landing.feed import Feed
-from spark_jobs.landing.folder import LINK, NOT_UTF8, SPECIAL, LandedFile, file_time, landed_object, say
+from spark_jobs.landing.folder import LINK, NOT_UTF8, SPECIAL, LandedFile, landed_file, landed_object, say
 from spark_jobs.landing.history import History, as_earlier, file_ids
 from spark_jobs.landing.verdicts import make_file_id, make_row
 
@@ -39,8 +39,29 @@ class Taking:
     may_repeat: bool
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """A file that can be taken in: the row that says so, and what is to be told of it."""
+
+    row: Row
+    doubt: str | None
+    may_repeat: bool
+
+
 def take_file(feed: Feed, path: str, arrived_at: datetime, by: str, consumed: int | None) -> Taking:
     """Register the file as taken, whatever the source's policies say. `consumed` is the last chunk that bronze has read."""
+    return take_prepared(feed, prepare_file(feed, path, by, consumed), arrived_at)
+
+
+def take_prepared(feed: Feed, prepared: Prepared, arrived_at: datetime) -> Taking:
+    """Register a file as taken that was found to be takeable."""
+    row = prepared.row
+    chunk = append_chunks(feed, [row], arrived_at)
+    return Taking(row["path"], row["file_id"], chunk, row["start_line"], prepared.doubt, prepared.may_repeat)
+
+
+def prepare_file(feed: Feed, path: str, by: str, consumed: int | None) -> Prepared:
+    """Find and read the file, and say how it would be taken in; NotTakeable where it cannot. Nothing is written."""
     file = _find_file(feed, path)
     history = History(read_arrivals(feed.arrivals), feed.bronze)
     content = _read(feed, file, history)
@@ -48,11 +69,9 @@ def take_file(feed: Feed, path: str, arrived_at: datetime, by: str, consumed: in
     if again:
         _check_unread(feed, path, again[-1], history, consumed or 0)
     row = make_row(file, content, TAKEN, f"by {by}", start=content.start)
-    chunk = append_chunks(feed, [row], arrived_at)
     is_changed = history.earlier(path) is not None and content.start is None
     may_repeat = is_changed or history.said_by(path, content.content_hash) is not None
-    doubt = content.start.doubt if content.start else None
-    return Taking(path, row["file_id"], chunk, row["start_line"], doubt, may_repeat)
+    return Prepared(row, content.start.doubt if content.start else None, may_repeat)
 
 
 def _find_file(feed: Feed, path: str) -> LandedFile:
@@ -92,7 +111,7 @@ def _find_on_disk(feed: Feed, path: str, parts: Sequence[str]) -> LandedFile:
             raise NotTakeable(path, LINK)
     if not stat.S_ISREG(found.st_mode):
         raise NotTakeable(path, "it is a folder; name one file" if stat.S_ISDIR(found.st_mode) else SPECIAL)
-    return LandedFile(path, found.st_size, file_time(found.st_mtime_ns))
+    return landed_file(path, found)
 
 
 def _is_utf8(path: str) -> bool:

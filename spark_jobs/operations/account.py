@@ -1,5 +1,6 @@
 """What became of every row that entered the tables of a pipeline, summed over all batches of the ledger, and whether the sums balance."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from spark_jobs.config.graph import node_names
@@ -13,7 +14,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.landing.registrar import TAKEN, files_not_taken, read_arrivals
 from spark_jobs.landing.streams import read_until
-from spark_jobs.run.reconcile import balances
+from spark_jobs.run.reconcile import balances, records_unread
 
 REENRICH = "reenrich"
 
@@ -31,24 +32,29 @@ def account_of(project: Project, name: str) -> dict[str, Any]:
             {"path": path, "reason": reason} for source in pipeline.sources for path, reason in files_not_taken(lake.arrivals(source))
         ],
         "offsets": read_offsets(pipeline, lake),
-        "drift": [f"{row['source']}: {row['field']!r} {row['kind']} in {row['file']!r}" for row in Ledger(lake).rows("drift")],
-        "evidence": [row["message"] for row in Ledger(lake).rows("evidence", ["message"])],
+        "drift": [
+            f"{row['source']}: {row['field']!r} {row['kind']} in {row['file']!r}"
+            for row in sorted(Ledger(lake).ordered("drift"), key=lambda row: row["kind"] != "missing")
+        ],
+        "evidence": [row["message"] for row in Ledger(lake).ordered("evidence")],
     }
 
 
 def sum_up(pipeline: Pipeline, lake: Lake) -> list[dict[str, Any]]:
     """One entry per table: its counts, the rows corrected by late dimension rows, and the rows not accounted for.
 
-    Missing are rows that entered and are in no class, and those that the ledger has but neither the table nor what was set aside from it.
+    Missing are rows that entered and are in no class, those that the ledger has but neither the table nor what was set aside from it,
+    and records of bronze that the table has never read.
     """
     ledger = Ledger(lake)
-    definitions, accounts = ledger.live_definitions(), []
+    definitions, consumed, accounts = ledger.live_definitions(), ledger.consumed_inputs(), []
     for table in node_names(pipeline):
         mine = ledger.batches(table, definitions[table].generation) if table in definitions else []
         counts = sum((Counts.of_row(row) for row in mine if not row["step"].startswith(REENRICH)), Counts())
         corrected = sum(row["updated"] for row in mine if row["step"].startswith(REENRICH))
         is_sink = table.startswith("sink.")
         missing = _undelivered(pipeline, ledger, table, lake) if is_sink else _missing(pipeline, table, counts, lake) if mine else 0
+        missing = missing or _unread(pipeline, table, ledger, lake, consumed.get(table, {}))
         numbers = {**counts.as_dict(), "corrected": corrected, "missing": missing}
         accounts.append({"table": table, "version": table_version(lake.table(table)), "batches": len(mine), **numbers})
     return accounts
@@ -81,6 +87,14 @@ def read_offsets(pipeline: Pipeline, lake: Lake) -> dict[str, dict[str, list[int
             first = {path: min(row["start_line"] - 1 for row in rows if row["path"] == path) for path in until}
             found[name] = {path: [first[path], end] for path, end in sorted(until.items())}
     return found
+
+
+def _unread(pipeline: Pipeline, table: str, ledger: Ledger, lake: Lake, consumed: Mapping[str, Any]) -> int:
+    """Records of bronze that the table should have read and has not."""
+    generations = {name: known.generation for name, known in ledger.live_definitions().items()}
+    version = next((version for name, version in consumed.items() if name.startswith("bronze.")), None)
+    found = records_unread(pipeline, table, ledger, generations, lake, version)
+    return found[2] - found[1] if found else 0
 
 
 def _missing(pipeline: Pipeline, table: str, counts: Counts, lake: Lake) -> int:

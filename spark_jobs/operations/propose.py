@@ -54,7 +54,7 @@ def _landed(project: Project, source: FileSource) -> Iterator[tuple[str, str]]:
     for file in chosen:
         content = read_content(project.landing, file, source.format, None)
         if isinstance(content, Content):
-            arrived = ArrivedFile(f"{project.landing}/{file.path}", file.size, file.modified_at, content.content_hash, tag=file.tag)
+            arrived = ArrivedFile(f"{project.landing}/{file.path}", file.size, file.modified_at, content.content_hash)
             rows = (row for batch in read_records(arrived, source) for row in batch.to_pylist())
             good = (row["record"] for row in rows if row["line"] and row["problem"] is None)
             yield from ((file.path, record) for record in islice(good, RECORDS_PER_FILE))

@@ -9,7 +9,6 @@ from typing import Any
 
 from spark_jobs.config.loading import Project
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.known_rows import newest_per_table
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import holder_of
 from spark_jobs.lake.verdicts import Verdicts
@@ -70,7 +69,7 @@ def status_of(project: Project, name: str, now: datetime) -> PipelineStatus:
     lake = Lake(project.lake, name)
     plan = make_plan(project.pipelines[name], project.conf, lake)
     ledger, consumed = plan.ledger, plan.ledger.consumed_inputs()
-    progress = {row["table"]: row for row in newest_per_table(ledger.read("progress"), "at")}
+    progress = {row["table"]: row for row in ledger.newest("progress")}
     verdicts, last = Verdicts(ledger), ledger.last_run()
     tables = tuple(_table(plan, table, consumed.get(table), progress.get(table), verdicts) for table in plan.tables)
     known = last and {name: last[name] for name in ("run_id", "at", "status", "message")}

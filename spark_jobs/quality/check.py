@@ -25,8 +25,10 @@ from spark_jobs.config.expectation_types import OWN, REFUSED
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.loading import Project
 from spark_jobs.config.names import shorten
+from spark_jobs.config.regexes import judge_regex
 from spark_jobs.config.report import Report
 from spark_jobs.config.rule_files import rules_file
+from spark_jobs.quality.patterns import explain_pattern
 
 # What GX takes beside the arguments that say what is expected, and where an expectation file has it.
 ELSEWHERE = {
@@ -72,8 +74,14 @@ def _check_rule(rule: Rule, report: Report) -> None:
         message = f"Great Expectations has {rule.type}, but not for Spark" if is_there else f"there is no type {shorten(rule.type)}"
         report.add((*path, "type"), rule.type, message, did_you_mean(rule.type, [*usable_types(), *OWN]))
     else:
-        for key, message, hint in _judge_arguments(get_expectation_impl(rule.type), rule.kwargs):
+        for key, message, hint in judge_rule(rule.type, rule.kwargs):
             report.add((*path, "kwargs", *key), rule.kwargs.get(key[0]) if key else dict(rule.kwargs), message, hint)
+
+
+def judge_rule(kind: str, kwargs: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """What is wrong with the arguments of a type that can be used: the key, a message and a hint each."""
+    yield from _judge_arguments(get_expectation_impl(kind), kwargs)
+    yield from _judge_patterns(kwargs)
 
 
 def _judge_arguments(expectation: type[Expectation], kwargs: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str, str]]:
@@ -95,6 +103,16 @@ def _judge_arguments(expectation: type[Expectation], kwargs: Mapping[str, Any]) 
         yield from _explain(error, kwargs)
     except (GreatExpectationsError, OverflowError) as error:
         yield (), f"Great Expectations refuses the arguments: {error}", "correct them"
+
+
+def _judge_patterns(kwargs: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """What RE2 itself says of the patterns; config/regexes.py has told most of it before, without RE2."""
+    given = {"regex": [kwargs.get("regex")], "regex_list": kwargs.get("regex_list")}
+    for name, patterns in given.items():
+        for pattern in patterns if isinstance(patterns, list) else []:
+            wrong = explain_pattern(pattern) if isinstance(pattern, str) and judge_regex(pattern) is None else None
+            if wrong is not None:
+                yield (name,), f"{shorten(pattern)} cannot be used: {wrong}", "see https://github.com/google/re2/wiki/Syntax"
 
 
 def _construct(expectation: type[Expectation], kwargs: Mapping[str, Any]) -> Expectation:

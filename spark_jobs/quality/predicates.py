@@ -1,7 +1,8 @@
 """Row-level rules as predicates of one row: true exactly for the rows that Great Expectations counts as unexpected, never NULL.
 
 GX's answers on NULL are kept: most types skip a NULL, pairs and lists skip a row by `ignore_row_if`, and a comparison that gives NULL fails
-nobody. tests/quality holds both equal for each type. Sums are added with try_add: no row's value can end a batch.
+nobody. tests/quality holds both equal for each type. Sums are added with try_add: no row's value can end a batch, and one that is too
+large for a decimal fails its rule.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,17 +15,21 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.quality.bounds import BOUNDS, read_bounds
+from spark_jobs.quality.patterns import matches, matches_any
 
 Arguments = Mapping[str, Any]
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 SKIPPED_BY_DEFAULT = {"pair": "both_values_are_missing", "list": "all_values_are_missing"}
 
 
-def fails(rule: Rule) -> Column:
-    """Whether a row fails the rule. KeyError for a type that is none of one row: see COMPILED."""
+def fails(rule: Rule, is_concerned: Column | None = None) -> Column:
+    """Whether a row fails the rule. KeyError for a type that is none of one row: see COMPILED.
+
+    `is_concerned` is the answer to its row_condition, where that was asked before.
+    """
     is_unexpected = COMPILED[rule.type](rule.kwargs)
     if rule.kwargs.get("row_condition"):
-        is_unexpected = F.expr(rule.kwargs["row_condition"]) & is_unexpected
+        is_unexpected = (F.expr(rule.kwargs["row_condition"]) if is_concerned is None else is_concerned) & is_unexpected
     return F.coalesce(is_unexpected, F.lit(False))
 
 
@@ -67,23 +72,22 @@ def _has_other_length(arguments: Arguments) -> Column:
 
 
 def _does_not_match(arguments: Arguments) -> Column:
-    return ~_column(arguments).rlike(arguments["regex"])
+    return ~matches(_column(arguments), arguments["regex"])
 
 
 def _matches(arguments: Arguments) -> Column:
-    return _column(arguments).rlike(arguments["regex"])
+    return matches(_column(arguments), arguments["regex"])
 
 
 def _does_not_match_list(arguments: Arguments) -> Column:
     column, regexes = _column(arguments), arguments["regex_list"]
     if arguments.get("match_on", "any") == "all":
-        return ~reduce(and_, [column.rlike(regex) for regex in regexes])
-    # One pattern, as GX makes it: a flag such as (?i) in the first reaches to the last.
-    return ~column.rlike("|".join(regexes))
+        return ~reduce(and_, [matches(column, regex) for regex in regexes])
+    return ~matches_any(column, regexes)
 
 
 def _matches_one_of_list(arguments: Arguments) -> Column:
-    return reduce(or_, [_column(arguments).rlike(regex) for regex in arguments["regex_list"]])
+    return reduce(or_, [matches(_column(arguments), regex) for regex in arguments["regex_list"]])
 
 
 def _pair_differs(arguments: Arguments) -> Column:
@@ -108,7 +112,8 @@ def _sum_differs(arguments: Arguments) -> Column:
     columns, total = _columns(arguments), F.lit(float(arguments["sum_total"]))
     has_integers = reduce(or_, [F.typeof(column).isin(*INTEGERS) for column in columns])
     is_other = F.when(has_integers, _sum(columns, F.lit(0).cast("decimal(1,0)")) != total).otherwise(_sum(columns, F.lit(0)) != total)
-    return _unless_skipped(arguments, "list", columns, is_other)
+    # No part is NULL: a sum that is has more digits than a decimal can have, and so is another one.
+    return _unless_skipped(arguments, "list", columns, F.coalesce(is_other, F.lit(True)))
 
 
 def _repeats_a_value(arguments: Arguments) -> Column:

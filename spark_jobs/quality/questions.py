@@ -1,8 +1,7 @@
 """Rules as questions to Great Expectations, with the values of now: Weir's own types become GX's."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import median
@@ -14,6 +13,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.names import check_column, parse_duration
+from spark_jobs.lake.clocks import refuse_clocks
 from spark_jobs.quality.bounds import Bound, read_bound, read_bounds
 from spark_jobs.quality.sql_rules import SQL_TYPE, known_table, matching_rows, rows_of_query, rows_without_a_partner
 from spark_jobs.quality.texts import one_line
@@ -44,24 +44,21 @@ class Surroundings:
     history: Sequence[int] = ()
 
 
-@contextmanager
-def questions_about(rows: DataFrame, rules: Sequence[Rule], around: Surroundings) -> Iterator[list[Question | Answer]]:
-    """A question per rule, or the answer where none is needed. The views that SQL reads last as long as this."""
-    with ExitStack() as views:
-        yield [_question(rows, rule, around, views) for rule in rules]
-
-
-def _question(rows: DataFrame, rule: Rule, around: Surroundings, views: ExitStack) -> Question | Answer:
-    """As the rule's type has it. An argument or a table that is not there, or SQL that is none, is the rule's problem alone."""
+def question_about(rows: DataFrame, rule: Rule, around: Surroundings) -> Question | Answer:
+    """The question of a rule, or the answer where none is needed. An argument or a table that is not there, or SQL that is none, is the
+    rule's problem alone.
+    """
     try:
-        return _translated(rows, rule, around, views)
+        return _translated(rows, rule, around)
     except KeyError as error:
         return Answer(False, {}, f"it has no {error.args[0]}")
     except (ValueError, PySparkException) as error:
         return Answer(False, {}, one_line(str(error)))
 
 
-def _translated(rows: DataFrame, rule: Rule, around: Surroundings, views: ExitStack) -> Question | Answer:
+def _translated(rows: DataFrame, rule: Rule, around: Surroundings) -> Question | Answer:
+    if condition := rule.kwargs.get("row_condition"):
+        refuse_clocks(rows.filter(condition), condition)
     if rule.type == MATCH_HISTORY:
         return _match_history(rows, rule, around.history)
     if rule.type == RECENT:
@@ -69,9 +66,9 @@ def _translated(rows: DataFrame, rule: Rule, around: Surroundings, views: ExitSt
     if rule.type == SUM_OF_OTHER_TABLE:
         return _sums_differ(rows, rule, around.tables)
     if rule.type == ROWS_OF_OTHER_TABLE:
-        return rows_without_a_partner(rows, rule, around.tables, views)
+        return rows_without_a_partner(rows, rule, around.tables)
     if rule.type == SQL_TYPE:
-        return rows_of_query(rows, rule, around.tables, views)
+        return rows_of_query(rows, rule, around.tables)
     return Question(rows, rule.type, _gx_arguments(rule))
 
 
@@ -120,7 +117,8 @@ def _sums_differ(rows: DataFrame, rule: Rule, tables: Mapping[str, DataFrame]) -
     tolerance = abs(float(rule.kwargs.get("tolerance", 0)))
     own = matching_rows(rows, rule).agg(_sum(rule.kwargs["column"]).alias("own"))
     other = tables[known_table(rule.kwargs["other_table"], tables)].agg(_sum(rule.kwargs["other_column"]).alias("other"))
-    difference = own.join(other, how="cross").select((F.col("own") - F.col("other")).alias("difference"))
+    both = own.unionByName(other, allowMissingColumns=True)  # two rows, each with its own sum: no join
+    difference = both.agg((F.max("own") - F.max("other")).alias("difference"))
     return Question(
         difference, "expect_column_max_to_be_between", {"column": "difference", "min_value": -tolerance, "max_value": tolerance}
     )

@@ -1,7 +1,9 @@
-"""Rules that are a query for the rows that must not be there: their tables are bound as views, and Great Expectations counts the rows."""
+"""Rules that are a query for the rows that must not be there: Great Expectations gets those rows, and counts them."""
 
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import reduce
+from operator import and_
 from typing import Any
 from uuid import uuid4
 
@@ -11,26 +13,37 @@ from pyspark.sql import functions as F
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.names import check_column
 from spark_jobs.config.sql import SqlError, referenced_tables, with_views
+from spark_jobs.lake.clocks import refuse_clocks_in_query
+from spark_jobs.lake.queries import check_query
+from spark_jobs.quality.aggregates import EVERY_ROW
 from spark_jobs.quality.validation import Question
 
 SQL_TYPE = "unexpected_rows_expectation"
 Tables = Mapping[str, DataFrame]
 
 
-def rows_of_query(rows: DataFrame, rule: Rule, tables: Tables, views: ExitStack) -> Question:
+def rows_of_query(rows: DataFrame, rule: Rule, tables: Tables) -> Question:
     """The user's own SELECT, with {batch} for the rows and other tables by their full names."""
-    return _unexpected_rows(rows, rule, tables, views, rule.kwargs["unexpected_rows_query"])
+    batch = f"weir_judged_{uuid4().hex}"
+    text = _with_batch(rule.kwargs["unexpected_rows_query"], batch).strip().rstrip(";")
+    named = {name: f"weir_judged_{uuid4().hex}" for name in referenced_tables(text) if name != batch}
+    frames = {view: tables[known_table(name, tables)] for name, view in named.items()}
+    text = with_views(text, named)
+    check_query(rows.sparkSession, text)
+    with _views({batch: matching_rows(rows, rule), **frames}):
+        unexpected = rows.sparkSession.sql(text)
+    refuse_clocks_in_query(unexpected, rule.kwargs["unexpected_rows_query"])
+    return _none_of(unexpected)
 
 
-def rows_without_a_partner(rows: DataFrame, rule: Rule, tables: Tables, views: ExitStack) -> Question:
+def rows_without_a_partner(rows: DataFrame, rule: Rule, tables: Tables) -> Question:
     """The rows whose columns are all there and that no row of the other table equals in them."""
     other_table = known_table(rule.kwargs["other_table"], tables)
-    own = _names(rule.kwargs, "column", "column_list")
-    other = _names(rule.kwargs, "other_column", "other_column_list")
-    equal = " AND ".join(f"judged.`{a}` = other.`{b}`" for a, b in zip(own, other, strict=True))
-    present = " AND ".join(f"judged.`{a}` IS NOT NULL" for a in own)
-    query = f"SELECT 1 FROM {{batch}} AS judged LEFT ANTI JOIN {other_table} AS other ON {equal} WHERE {present}"
-    return _unexpected_rows(rows, rule, tables, views, query)
+    own = [F.col(name).alias(f"own_{place}") for place, name in enumerate(_names(rule.kwargs, "column", "column_list"))]
+    other = [F.col(name).alias(f"other_{place}") for place, name in enumerate(_names(rule.kwargs, "other_column", "other_column_list"))]
+    pairs = [(F.col(f"own_{place}"), F.col(f"other_{place}")) for place, _ in enumerate(zip(own, other, strict=True))]
+    present = matching_rows(rows, rule).select(*own).filter(reduce(and_, [a.isNotNull() for a, _ in pairs]))
+    return _none_of(present.join(tables[other_table].select(*other), on=reduce(and_, [a == b for a, b in pairs]), how="left_anti"))
 
 
 def matching_rows(rows: DataFrame, rule: Rule) -> DataFrame:
@@ -46,15 +59,9 @@ def known_table(table: str, tables: Tables) -> str:
     return table
 
 
-def _unexpected_rows(rows: DataFrame, rule: Rule, tables: Tables, views: ExitStack, query: str) -> Question:
-    """GX counts the rows of a query. It would collect some of them too: so they carry nothing."""
-    batch = _view(matching_rows(rows, rule), views)
-    text = _with_batch(query, batch).strip().rstrip(";")
-    named = {name: _view(tables[known_table(name, tables)], views) for name in referenced_tables(text) if name != batch}
-    text = with_views(text, named).replace("{", "{{").replace("}", "}}")
-    views.callback(rows.sparkSession.catalog.dropTempView, "tmp_view")  # GX binds the rows to this name, whatever the query reads
-    # GX prints a warning for a query that does not name {batch}; a comment names it.
-    return Question(_as_other_plan(rows), SQL_TYPE, {"unexpected_rows_query": f"SELECT 1 AS unexpected FROM (\n{text}\n) /* {{batch}} */"})
+def _none_of(unexpected: DataFrame) -> Question:
+    """That there are no such rows. They carry nothing: they are only counted."""
+    return Question(unexpected.select(F.lit(1).alias("unexpected")), SQL_TYPE, {"unexpected_rows_query": EVERY_ROW})
 
 
 def _with_batch(query: str, batch: str) -> str:
@@ -69,14 +76,15 @@ def _names(kwargs: Mapping[str, Any], one: str, several: str) -> list[str]:
     return [check_column(name) for name in (kwargs[several] if several in kwargs else [kwargs[one]])]
 
 
-def _view(frame: DataFrame, views: ExitStack) -> str:
-    """A view with a name of its own, dropped at the end."""
-    name = f"weir_judged_{uuid4().hex}"
-    _as_other_plan(frame).createOrReplaceTempView(name)
-    views.callback(frame.sparkSession.catalog.dropTempView, name)
-    return name
-
-
-def _as_other_plan(frame: DataFrame) -> DataFrame:
-    """The same rows as another plan: to drop a view is to unpersist its plan, and the rows must stay persisted."""
-    return frame.filter(F.lit(True))
+@contextmanager
+def _views(frames: Mapping[str, DataFrame]) -> Iterator[None]:
+    """Views of these names while a query is read. Each has a plan of its own: to drop a view is to unpersist its plan, and the rows must
+    stay persisted.
+    """
+    for name, frame in frames.items():
+        frame.filter(F.lit(True)).createOrReplaceTempView(name)
+    try:
+        yield
+    finally:
+        for name, frame in frames.items():
+            frame.sparkSession.catalog.dropTempView(name)

@@ -10,7 +10,7 @@ from spark_jobs.lake.scan import read_where
 from spark_jobs.operations.account import sum_up
 from spark_jobs.report.aside import top_reasons
 from spark_jobs.report.facts import Balance, Report
-from spark_jobs.report.feeds import collect_drift, collect_files_not_taken, collect_sources
+from spark_jobs.report.feeds import DRIFT_SHOWN, collect_drift, collect_files_not_taken, collect_sources
 from spark_jobs.report.figures import cut
 from spark_jobs.report.gates import collect_gates
 from spark_jobs.report.rules import rules_of_tables
@@ -59,7 +59,8 @@ def collect_report(project: Project, name: str, run_id: str, made_at: datetime) 
         reasons=top_reasons(pipeline, lake, [table.name for table in tables if not table.name.startswith(("bronze.", "sink."))], run_id),
         gates=gates,
         decisions=decisions,
-        drift=drift,
+        drift=drift[:DRIFT_SHOWN],
+        drift_count=len(drift),
         files_not_taken=files,
         files_not_taken_count=file_count,
         balance=balance,

@@ -159,7 +159,7 @@ class DriftFact:
 
 @dataclass(frozen=True)
 class GateFact:
-    """A batch that did not simply pass."""
+    """A batch that did not simply pass; `seen` names what was seen of a blocked one."""
 
     table: str
     batch: int
@@ -167,6 +167,7 @@ class GateFact:
     rows: int
     failed: tuple[str, ...]
     judged_at: datetime | None
+    seen: str | None = None
 
 
 @dataclass(frozen=True)
@@ -223,6 +224,7 @@ class Report:
     gates: tuple[GateFact, ...]
     decisions: tuple[DecisionFact, ...]
     drift: tuple[DriftFact, ...]
+    drift_count: int
     files_not_taken: tuple[FileFact, ...]
     files_not_taken_count: int
     balance: tuple[Balance, ...]

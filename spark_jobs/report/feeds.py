@@ -1,11 +1,12 @@
 """What landed: the files of each source, those that were not taken, and fields that came or went."""
 
 import json
+from itertools import groupby
 from typing import Any
 
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.scan import read_where
+from spark_jobs.lake.sequence import SEQUENCE, read_ordered
 from spark_jobs.landing.registrar import TAKEN, files_not_taken, read_arrivals
 from spark_jobs.operations.account import count_files
 from spark_jobs.report.facts import DriftFact, FileFact, SourceFact
@@ -32,9 +33,10 @@ def collect_files_not_taken(pipeline: Pipeline, lake: Lake) -> tuple[tuple[FileF
 
 
 def collect_drift(lake: Lake, run_id: str) -> tuple[DriftFact, ...]:
-    """The newest first."""
-    rows = read_where(lake.ledger("drift"), ["run_id", "source", "field", "kind", "file", "seen_at"])
-    newest = sorted(rows, key=lambda row: row["seen_at"], reverse=True)[:DRIFT_SHOWN]
+    """All of it, the newest first, and of one time what is missing before what is new."""
+    rows = read_ordered(lake, "drift", ["run_id", "source", "field", "kind", "file", "seen_at"])
+    writes = groupby(reversed(rows), key=lambda row: (row.get(SEQUENCE), row["seen_at"]))
+    newest = [row for _, written in writes for row in sorted(written, key=lambda row: row["kind"] != "missing")]
     return tuple(
         DriftFact(row["source"], cut(row["field"]), row["kind"], cut(row["file"], TEXT_LENGTH), row["seen_at"], row["run_id"] == run_id)
         for row in newest
@@ -43,8 +45,7 @@ def collect_drift(lake: Lake, run_id: str) -> tuple[DriftFact, ...]:
 
 def _files_of_run(lake: Lake, source: str, run_id: str) -> int | None:
     """The taken files between the chunk that bronze had read before the run and the one that it read in it."""
-    rows = read_where(lake.ledger("tables"), ["run_id", "ended_at", "inputs", "table"], {"table": [f"bronze.{source}"]})
-    rows.sort(key=lambda row: row["ended_at"])
+    rows = read_ordered(lake, "tables", ["run_id", "inputs", "table"], {"table": [f"bronze.{source}"]})
     ends = [row["run_id"] for row in rows]
     if run_id not in ends:
         return None

@@ -18,7 +18,7 @@ TITLE_HEIGHT, LINE_HEIGHT, SPACE = 32, 17, 26
 TALL_WIDTH = 340
 TITLE_LENGTH = 22
 ASIDES = ("quarantined", "parked", "deleted", "superseded", "duplicate", "filtered")
-ALARMING = ("quarantined", "held back", "late", "not taken")
+ALARMING = ("quarantined", "held back", "late", "not taken", "key tied", "keys tied")
 
 
 @dataclass(frozen=True)
@@ -188,6 +188,8 @@ def _branches(table: TableFact, gates: Sequence[GateFact]) -> Iterable[Branch]:
             yield Branch(count(rows, "file unreadable", "files unreadable"), True) if is_file else _branch(rows, name)
     if table.counts.late:
         yield _branch(table.counts.late, "late")
+    if table.counts.ties:
+        yield _branch(table.counts.ties, "keys tied" if table.counts.ties > 1 else "key tied")
 
 
 def _branch(rows: int, what: str) -> Branch:

@@ -4,8 +4,9 @@ import json
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from spark_jobs.lake.grounds import Grounds
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.scan import read_where
+from spark_jobs.lake.sequence import read_ordered
 from spark_jobs.report.facts import DecisionFact, GateFact
 from spark_jobs.report.figures import cut
 
@@ -16,13 +17,13 @@ REASON_LENGTH = 500
 
 def collect_gates(lake: Lake, run_id: str) -> tuple[tuple[GateFact, ...], tuple[DecisionFact, ...]]:
     """What this run's batches met, and every decision about them, also one that was taken later."""
-    rows = read_where(lake.ledger("gates"), [*BATCH, "judged_at", "verdict", "rows", "failed"], {"run_id": [run_id]})
-    stopped = sorted((row for row in rows if row["verdict"] != PASSED), key=lambda row: row["judged_at"])
+    rows = read_ordered(lake, "gates", [*BATCH, "judged_at", "verdict", "rows", "failed", "grounds"], {"run_id": [run_id]})
+    stopped = [row for row in rows if row["verdict"] != PASSED]
     return tuple(gate_of(row) for row in stopped), _decisions(lake, run_id, {_batch_id(row) for row in stopped})
 
 
 def _decisions(lake: Lake, run_id: str, batches: Collection[tuple[Any, ...]]) -> tuple[DecisionFact, ...]:
-    rows = read_where(lake.ledger("decisions"), [*BATCH, "decided_at", "action", "decided_by", "reason"])
+    rows = read_ordered(lake, "decisions", [*BATCH, "decided_at", "action", "decided_by", "reason"])
     mine = [row for row in rows if row["run_id"] == run_id or _batch_id(row) in batches]
     return tuple(
         DecisionFact(
@@ -33,13 +34,15 @@ def _decisions(lake: Lake, run_id: str, batches: Collection[tuple[Any, ...]]) ->
             cut(row["reason"] or "", REASON_LENGTH),
             row["decided_at"],
         )
-        for row in sorted(mine, key=lambda row: row["decided_at"])
+        for row in mine
     )
 
 
 def gate_of(row: Mapping[str, Any]) -> GateFact:
     failed = tuple(cut(name) for name in json.loads(row["failed"] or "[]"))
-    return GateFact(row["table"], row["batch"], row["verdict"], row["rows"] or 0, failed, row["judged_at"])
+    grounds = Grounds.of_json(row.get("grounds"))
+    seen = grounds.id if grounds else None
+    return GateFact(row["table"], row["batch"], row["verdict"], row["rows"] or 0, failed, row["judged_at"], seen)
 
 
 def _batch_id(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.scan import read_where
+from spark_jobs.lake.sequence import read_markers, read_ordered
 from spark_jobs.report.facts import GateFact, Outcome, RuleState, Run
 from spark_jobs.report.figures import count, cut, moment
 from spark_jobs.report.gates import PASSED, gate_of
@@ -43,10 +44,10 @@ class RunLine:
 def list_runs(lake: Lake, run_ids: Collection[str]) -> list[RunLine]:
     """These runs, the newest first."""
     wanted = {"run_id": run_ids}
-    batches = _by_run(read_where(lake.ledger("batches"), ["run_id", "table", "step", *COUNTS], wanted))
+    batches = _by_run(read_markers(lake, ["run_id", *COUNTS], wanted))
     judged = _by_run(read_where(lake.ledger("expectations"), ["run_id", "table", "rule", "on_fail", "is_met", "failed", "problem"], wanted))
     drift = {row["run_id"] for row in read_where(lake.ledger("drift"), ["run_id"], wanted)}
-    gates = _by_run(row for row in read_where(lake.ledger("gates"), GATE, wanted) if row["verdict"] != PASSED)
+    gates = _by_run(row for row in read_ordered(lake, "gates", GATE, wanted) if row["verdict"] != PASSED)
     runs = reversed(read_runs(lake, run_ids))
     return [_line(run, batches[run.run_id], judged[run.run_id], gates[run.run_id], has_drift=run.run_id in drift) for run in runs]
 

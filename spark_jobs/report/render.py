@@ -52,7 +52,7 @@ def render_run(report: Report) -> str:
         open_quarantine=sum(table.quarantine_open for table in report.tables),
         open_parked=sum(table.parked_open for table in report.tables),
         most_open=max((reason.open_rows for reason in report.reasons), default=1),
-        shown_classes=[name for name in (*CLASSES, "late") if any(getattr(entry.counts, name) for entry in report.balance)],
+        shown_classes=[name for name in (*CLASSES, "late", "ties") if any(getattr(entry.counts, name) for entry in report.balance)],
     )
 
 

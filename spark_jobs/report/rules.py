@@ -9,6 +9,7 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import MASK, sensitive_columns
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.scan import read_where
+from spark_jobs.lake.sequence import MARKER, read_ordered
 from spark_jobs.report.facts import Point, RuleFact, RuleState, Run
 from spark_jobs.report.figures import cut
 from spark_jobs.report.words import say_expectation
@@ -26,20 +27,25 @@ Row = Mapping[str, Any]
 
 def rules_of_tables(pipeline: Pipeline, lake: Lake, run: Run, history: Sequence[Run]) -> dict[str, tuple[RuleFact, ...]]:
     """Per table the rules that this run judged, those that were not met first."""
-    rows = read_where(lake.ledger("expectations"), COLUMNS, {"run_id": [known.run_id for known in history]})
+    rows = once_each(read_ordered(lake, "expectations", [*COLUMNS, *MARKER], {"run_id": [known.run_id for known in history]}))
     by_rule: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         by_rule[row["table"], row["rule"]].append(row)
     arguments = _arguments(lake, {row["rules"] for row in rows if row["run_id"] == run.run_id and row["rules"]})
     found: dict[str, list[RuleFact]] = defaultdict(list)
     for (table, rule), judged in by_rule.items():
-        mine = sorted((row for row in judged if row["run_id"] == run.run_id), key=lambda row: row["judged_at"])
+        mine = [row for row in judged if row["run_id"] == run.run_id]
         if mine:
             known = arguments.get((mine[-1]["rules"], table, rule), {})
             hidden = sensitive_columns(pipeline, table)
             is_hidden = any(name.strip() in hidden for name in (mine[-1]["columns"] or "").split(","))
             found[table].append(_rule(mine, known, _trend(judged, history), is_hidden))
     return {table: tuple(sorted(rules, key=lambda rule: (ORDER.index(rule.state), rule.name))) for table, rules in found.items()}
+
+
+def once_each(rows: Iterable[Row]) -> list[Row]:
+    """What a rule found in a batch in a run, once, however often it was written down: the last says it."""
+    return list({(row["run_id"], row["rule"], *(row[name] for name in MARKER)): row for row in rows}.values())
 
 
 def state_of(row: Row) -> RuleState:

@@ -1,11 +1,11 @@
 """The runs of a pipeline as the ledger has them: a row when one starts and one when it ends."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.scan import read_where
+from spark_jobs.lake.sequence import read_ordered
 from spark_jobs.report.facts import Run
 from spark_jobs.report.figures import cut
 
@@ -18,23 +18,19 @@ COLUMNS = ["run_id", "at", "event", "status", "host", "pid", "message", "origin"
 
 def run_ids(lake: Lake) -> list[str]:
     """Every run of the ledger, the newest last."""
-    started: dict[str, Any] = {}
-    for row in read_where(lake.ledger("runs"), ["run_id", "at"]):
-        if RUN_ID.fullmatch(row["run_id"] or ""):
-            started[row["run_id"]] = min(row["at"], started.get(row["run_id"], row["at"]))
-    return sorted(started, key=lambda run_id: (started[run_id], run_id))
+    known = dict.fromkeys(row["run_id"] or "" for row in read_ordered(lake, "runs", ["run_id"]))
+    return [run_id for run_id in known if RUN_ID.fullmatch(run_id)]
 
 
 def read_runs(lake: Lake, wanted: Collection[str]) -> list[Run]:
     """These runs, in the order in which they began."""
     rows: dict[str, list[Mapping[str, Any]]] = {}
-    for row in read_where(lake.ledger("runs"), COLUMNS, {"run_id": wanted}):
+    for row in read_ordered(lake, "runs", COLUMNS, {"run_id": wanted}):
         rows.setdefault(row["run_id"], []).append(row)
-    return sorted((_run(run_id, known) for run_id, known in rows.items()), key=lambda run: (run.started_at, run.run_id))
+    return [_run(run_id, known) for run_id, known in rows.items()]
 
 
-def _run(run_id: str, rows: Iterable[Mapping[str, Any]]) -> Run:
-    known = sorted(rows, key=lambda row: row["at"])
+def _run(run_id: str, known: Sequence[Mapping[str, Any]]) -> Run:
     first, ended = known[0], next((row for row in reversed(known) if row["event"].endswith("ended")), None)
     return Run(
         run_id=run_id,

@@ -13,7 +13,7 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import count_rows, newest, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.reasons import count_open
-from spark_jobs.lake.scan import read_where
+from spark_jobs.lake.sequence import read_markers, read_ordered
 from spark_jobs.operations.account import REENRICH
 from spark_jobs.report.facts import GateFact, Point, RuleFact, Run, TableFact, TableState
 
@@ -33,8 +33,8 @@ class Work:
     @classmethod
     def read(cls, lake: Lake, history: Sequence[Run]) -> "Work":
         runs = {"run_id": [run.run_id for run in history]}
-        batches = read_where(lake.ledger("batches"), ["run_id", "table", "step", "started_at", "ended_at", *COUNTS], runs)
-        return cls(tuple(batches), tuple(read_where(lake.ledger("tables"), ["run_id", "table", "ended_at", "seconds", "version"], runs)))
+        batches = read_markers(lake, ["run_id", "started_at", "ended_at", *COUNTS], runs)
+        return cls(tuple(batches), tuple(read_ordered(lake, "tables", ["run_id", "table", "ended_at", "seconds", "version"], runs)))
 
 
 def collect_tables(
@@ -64,7 +64,8 @@ def _table(
     run, path = history[-1], lake.table(table)
     batches = [row for row in work.batches if row["table"] == table]
     mine = [row for row in batches if row["run_id"] == run.run_id]
-    ended = next((row for row in work.ended if (row["run_id"], row["table"]) == (run.run_id, table)), None)
+    mine_ended = [row for row in work.ended if row["table"] == table]
+    ended = next((row for row in mine_ended if row["run_id"] == run.run_id), None)
     newest_at, newest_of = _newest(path)
     return TableFact(
         name=table,
@@ -78,7 +79,7 @@ def _table(
         rows=count_rows(path),
         newest=newest_at,
         newest_of=newest_of,
-        updated_at=max((row["ended_at"] for row in (*batches, *(row for row in work.ended if row["table"] == table))), default=None),
+        updated_at=next((row["ended_at"] for row in reversed((*batches, *mine_ended)) if row["ended_at"]), None),
         quarantine_open=count_open(lake.table(f"quarantine.{table}")),
         parked_open=count_open(lake.table(f"parked.{table}")),
         late_kept=count_rows(lake.table(f"late.{table}")),

@@ -92,7 +92,8 @@ def why_blocked(blocked: Sequence[GateFact], run: Run) -> str:
     rules = _list(first.failed) or "a blocking expectation"
     more = f" {count(others, 'more batch', 'more batches')} {'is' if others == 1 else 'are'} held back as well." if others else ""
     verb = "is" if first.rows == 1 else "are"
-    held = f"{count(first.rows, 'row')} of {first.table} {verb} held back, because {rules} is not met."
+    what = f"{count(first.rows, 'row')} of {first.table} {verb}" if first.rows else f"A batch of {first.table} that only removes rows is"
+    held = f"{what} held back, because {rules} is not met."
     return f"{held} Nothing of the batch was published.{more}"
 
 
@@ -110,10 +111,11 @@ def _steps_blocked(pipeline: str, blocked: Sequence[GateFact], decisions: Sequen
             steps.append(Step(f"{gate.table} was {DECIDED.get(known.action, known.action)} since, by {known.decided_by}: {known.reason}"))
             if known.action != "hold":
                 continue
+        about = f"{pipeline} {gate.table}" + (f" --seen {gate.seen}" if gate.seen else "")
         steps += [
             Step("If the data or the rule is wrong: mend it, and run again", f"weir run {pipeline}"),
-            Step("If the data is right all the same: publish it", f'weir release {pipeline} {gate.table} --reason "…"'),
-            Step("If the data is wrong and will not be mended: set its rows aside", f'weir set-aside {pipeline} {gate.table} --reason "…"'),
+            Step("If the data is right all the same: publish it", f'weir release {about} --reason "…"'),
+            Step("If the data is wrong and will not be mended: set its rows aside", f'weir set-aside {about} --reason "…"'),
         ]
     return tuple(dict.fromkeys(steps))
 
@@ -131,6 +133,8 @@ def _notes(
             what = count(table.counts.quarantined, "file that cannot be read", "files that cannot be read")
             rows = f"{count(table.counts.quarantined, 'row was', 'rows were')} set aside in quarantine"
             yield f"{table.name}: {what if table.name.startswith('bronze.') else rows}."
+        if table.counts.ties:
+            yield f"{table.name}: {count(table.counts.ties, 'key has', 'keys have')} versions with the same sequence and different content."
     for gate in gates:
         if gate.verdict == "released":
             yield f"{gate.table}: {count(gate.rows, 'row was', 'rows were')} published by a person's decision."

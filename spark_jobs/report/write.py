@@ -14,7 +14,7 @@ from spark_jobs.report.collect import collect_report
 from spark_jobs.report.facts import Report
 from spark_jobs.report.index import RunLine, list_runs
 from spark_jobs.report.render import render_index, render_run
-from spark_jobs.report.runs import RUN_ID
+from spark_jobs.report.runs import RUN_ID, run_ids
 from spark_jobs.report.runs_file import RUNS_FILE, render_runs
 
 INDEX = "index.html"
@@ -31,8 +31,9 @@ def write_collected(project: Project, report: Report) -> Path:
     folder = project.reports / report.pipeline
     path = folder / f"{report.run.run_id}.html"
     _replace(path, render_run(report))
-    remove_oldest(folder, project.lakehouse.keep_reports, keep=path)
-    lines = list_runs(Lake(project.lake, report.pipeline), [file.stem for file in report_files(folder)])
+    lake = Lake(project.lake, report.pipeline)
+    remove_oldest(folder, lake, project.lakehouse.keep_reports, keep=path)
+    lines = list_runs(lake, [file.stem for file in report_files(folder, lake)])
     caption = f"The newest {len(lines)} reports; the newest first" if len(lines) > 1 else "Its report"
     _replace(folder / INDEX, render_index(report.pipeline, caption, lines, report.made_at, MADE_BY, is_one_pipeline=True))
     _replace(folder / RUNS_FILE, render_runs(report, lines))
@@ -40,17 +41,19 @@ def write_collected(project: Project, report: Report) -> Path:
     return path
 
 
-def report_files(folder: Path) -> list[Path]:
-    """The reports of runs in a folder, the oldest first. Files of other names are not ours."""
+def report_files(folder: Path, lake: Lake) -> list[Path]:
+    """The reports of runs in a folder, the oldest first, in the order of the ledger: their names bear times of a clock. Those of runs that
+    it does not know come before all others. Files of other names are not ours.
+    """
+    place = {run_id: number for number, run_id in enumerate(run_ids(lake))}
     files = folder.glob("*.html") if folder.is_dir() else []
-    return sorted(
-        (file for file in files if RUN_ID.fullmatch(file.stem) and file.is_file() and not file.is_symlink()), key=lambda f: f.name
-    )
+    ours = (file for file in files if RUN_ID.fullmatch(file.stem) and file.is_file() and not file.is_symlink())
+    return sorted(ours, key=lambda file: (place.get(file.stem, -1), file.name))
 
 
-def remove_oldest(folder: Path, count: int, keep: Path) -> None:
+def remove_oldest(folder: Path, lake: Lake, count: int, keep: Path) -> None:
     """Keep so many reports; the one just made stays, however old its run."""
-    others = [file for file in report_files(folder) if file != keep]
+    others = [file for file in report_files(folder, lake) if file != keep]
     for file in others[: max(0, len(others) + 1 - count)]:
         file.unlink(missing_ok=True)
 
@@ -64,7 +67,8 @@ def _write_front(project: Project, made_at: datetime) -> None:
 
 
 def _newest(project: Project, folder: Path) -> list[RunLine]:
-    found = list_runs(Lake(project.lake, folder.name), [file.stem for file in report_files(folder)[-1:]])
+    lake = Lake(project.lake, folder.name)
+    found = list_runs(lake, [file.stem for file in report_files(folder, lake)[-1:]])
     return [replace(line, name=folder.name, link=f"{folder.name}/{INDEX}") for line in found]
 
 
@@ -75,8 +79,15 @@ def _replace(path: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
-        os.chmod(name, 0o644)
+        os.chmod(name, 0o666 & ~_umask())
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _umask() -> int:
+    """Who may read new files, as the user of this process has it; there is no way to ask but to set it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -8,7 +8,7 @@ stays open (live.py), and so are relays (relays.py), which have no increments; a
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from spark_jobs.config import Project
@@ -34,7 +34,8 @@ FIRST_WAIT, LONGEST_WAIT = 2.0, 300.0
 """Seconds until an increment that failed, or is held, is tried again: doubled each time."""
 RENEW_AFTER = 2_000
 """Increments of one session: Spark keeps a little of every query that it has run."""
-REPORT_EVERY = timedelta(minutes=5)
+REPORT_EVERY = 300.0
+"""Seconds."""
 ALL_FILES = 100_000
 
 
@@ -85,7 +86,7 @@ class _Stream:
         self.project, self.name, self.profile, self.orders, self.pulse, self.lease = project, name, profile, orders, pulse, lease
         self.session = session
         self.live: LiveQueries | Relays | None = None
-        self.reported_at: datetime | None = None
+        self.reported: float | None = None
         self.wait = FIRST_WAIT
 
     def run(self) -> RunResult:
@@ -154,12 +155,12 @@ class _Stream:
 
     def _wants_report(self) -> bool:
         """A page tells of a run, and takes a second: one in a while is enough."""
-        return self.reported_at is None or datetime.now(UTC) - self.reported_at >= REPORT_EVERY
+        return self.reported is None or time.monotonic() - self.reported >= REPORT_EVERY
 
     def _weigh(self, result: RunResult, seconds: float) -> float | None:
         """Say how it went, and how many seconds to wait; None where there is no use in going on."""
         if result.report:
-            self.reported_at = datetime.now(UTC)
+            self.reported = time.monotonic()
         if result.run_id:
             self.orders.on_increment(result)
         if self.session.increments >= RENEW_AFTER:

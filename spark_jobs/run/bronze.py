@@ -1,19 +1,20 @@
 """The step of a bronze table: its query, and what each of its batches does. The same for a scheduled run and for one that is always on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.bronze.ingest import BRONZE_DDL, read_chunk
+from spark_jobs.bronze.ingest import BRONZE_DDL, read_by_driver, read_by_tasks
 from spark_jobs.config.sources import FileSource
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
 from spark_jobs.landing.arrivals import TAKEN
 from spark_jobs.run.context import Done, RunContext
-from spark_jobs.run.messages import append_records, start_messages, tell_drift
+from spark_jobs.run.messages import append_held_records, append_records, start_messages, tell_drift
+from spark_jobs.session.jvm_end import note_work
 
 
 def start_bronze(run: RunContext, name: str, trigger: Mapping[str, Any] = streams.AVAILABLE_NOW) -> streams.Running:
@@ -31,10 +32,21 @@ def _start_files(run: RunContext, name: str, source: FileSource, trigger: Mappin
         taken = chunk.where(F.col("verdict") == TAKEN)
         files = taken.toArrow().to_pylist()
         chunks = {file["chunk"] for file in files}
+        note_work(table, f"batch {batch.number}: {_named(files)}")
         if files and not delta_log.has_transaction(run.lake.table(table), batch.app_id, batch.number):
-            append_records(read_chunk(taken, files, source, run.order.project.landing), batch, chunks)
+            rows = read_by_driver(files, source, run.order.project.landing)
+            if rows is None:
+                append_records(read_by_tasks(taken, files, source, run.order.project.landing), batch, chunks)
+            else:
+                append_held_records(rows, chunk.sparkSession, batch, chunks)
         tell_drift(run, name, files, batch)
         return delta_log.count_chunks(run.lake.table(table), chunks), Seen()
 
     arrivals = streams.read_rows(run.new_session(), run.lake.arrivals(name), files_per_batch=1)
     return run.start(arrivals, table, {}, ingest, trigger=trigger)
+
+
+def _named(files: Sequence[Mapping[str, Any]]) -> str:
+    """The files of a chunk in a few words: the largest is the one to look at first."""
+    largest = max(files, key=lambda file: file["size"] or 0, default=None)
+    return f"{largest['path']!r}{f' and {len(files) - 1} more' if len(files) > 1 else ''}" if largest else "no file"

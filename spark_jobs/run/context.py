@@ -1,6 +1,6 @@
 """What every step of a run shares, and the frame of a batch: skip it if done, write down what it reads, do it, write its marker."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -11,26 +11,28 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
-from spark_jobs.lake import delta_log, streams
+from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Gate, OpenGate
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import BatchId, Intent
+from spark_jobs.lake.ledger import STREAM, BatchId, Intent
 from spark_jobs.lake.query_progress import add_backlog, add_lag, is_batch, progress_row
 from spark_jobs.lake.seen import Seen
-from spark_jobs.lake.tables import Batch, RowsMissing
-from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.lake.tables import COMPACT, Batch, RowsMissing
+from spark_jobs.lake.verdicts import SET_ASIDE, Verdicts
 from spark_jobs.landing.arrivals import taken_files
+from spark_jobs.quality.result import RuleResult
 from spark_jobs.run import stopping
-from spark_jobs.run.gate import BatchGate
+from spark_jobs.run.gate import BatchGate, SetAside
 from spark_jobs.run.judging import judge_rows
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
+from spark_jobs.session.jvm_end import note_work
 
-STREAM, RULES = "stream", "rules"
-"""A step of a table, and among a batch's inputs the version of the rules that it is judged by."""
+RULES = "rules"
+"""Among a batch's inputs the version of the rules that it is judged by."""
 
-COMPACT, COMPACT_EVERY = "spark.databricks.delta.autoCompact.enabled", 10
+COMPACT_EVERY = 10
 """Of a table's batches, one in so many puts small files together: to look for them costs a tenth of a small batch."""
 
 Done = tuple[Counts, Seen]
@@ -108,7 +110,7 @@ class RunContext:
             number = count + (anew_from or 0)
             is_compacting = number % COMPACT_EVERY == COMPACT_EVERY - 1
             self.tune(frame.sparkSession, {**settings, COMPACT: str(is_compacting).lower()})
-            self.batch(table, STREAM, number, partial(work, frame), reads, extra)
+            self.batch(table, STREAM, number, partial(work, tables.in_one_piece(frame)), reads, extra)
 
         return self.follow(rows, table, handle, trigger, anew_from)
 
@@ -164,14 +166,24 @@ class RunContext:
         intent = Intent(started_at, inputs) if reads is None else ledger.begin_batch(self.order.run_id, batch_id, inputs)
         gate = self._gate(batch_id, intent)
         batch = Batch(self.lake, self.order.lease, *batch_id, self.order.run_id, intent.begun_at, intent.inputs, gate)
+        note_work(table, f"batch {number}" if step == STREAM else f"{step} batch {number}")
         try:
-            counts, seen = work(batch)
+            counts, seen = self._do(work, batch)
         except RowsMissing as error:
             ledger.write_evidence(self.order.run_id, batch_id, intent.inputs, str(error))
             raise
         version = delta_log.table_version(self.lake.table(table)) if seen.version is None else seen.version
         ledger.write_batch(self.order.run_id, batch_id, started_at, version, counts, seen)
+        note_work(table)
         self.on_batch(batch, counts)
+
+    def _do(self, work: Callable[[Batch], Done], batch: Batch) -> Done:
+        """The gate stands before the first write: a batch that a person has set aside is done once more, with its rows in quarantine."""
+        try:
+            return work(batch)
+        except SetAside as decided:
+            assert isinstance(batch.gate, BatchGate)
+            return work(replace(batch, gate=replace(batch.gate, held_for=decided.failed)))
 
     def next_number(self, table: str, step: str) -> int:
         """The number of the step's batch that is open or comes next."""
@@ -186,10 +198,19 @@ class RunContext:
         return {RULES: rules_version(rules)} if rules else {}
 
     def _gate(self, batch_id: BatchId, intent: Intent) -> Gate:
-        """Rules are those that the batch began with. What a person has decided holds, whatever the rules are by now."""
+        """Rules are those that the batch began with. What a person has decided about its content holds, whatever the rules are by now."""
         version, decision = intent.inputs.get(RULES), self.verdicts.decision(batch_id)
         rules = self.verdicts.rules(batch_id[0], version) if version else ()
         if not rules and decision is None:
             return OpenGate()
-        judge = partial(judge_rows, self.plan, batch_id, intent.inputs)
-        return BatchGate(self.order.run_id, batch_id, intent.begun_at, rules, self.verdicts, decision, judge, self.warn)
+        judge = partial(self._judge, batch_id, intent.inputs)
+        known = self.verdicts.of(batch_id, intent.begun_at)
+        is_aside = known is not None and known.verdict == SET_ASIDE
+        held_for = decision.failed if decision and is_aside else ()
+        return BatchGate(
+            self.order.run_id, batch_id, intent.begun_at, intent.inputs, rules, self.verdicts, decision, judge, self.warn, held_for
+        )
+
+    def _judge(self, batch_id: BatchId, inputs: Mapping[str, Any], rows: DataFrame, rules: Sequence[Rule], *rest: Any) -> list[RuleResult]:
+        note_work(batch_id[0], f"batch {batch_id[3]}, judging {', '.join(rule.name for rule in rules)}")
+        return judge_rows(self.plan, batch_id, inputs, rows, rules, *rest)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from spark_jobs.config.sensitive import MASK
 from spark_jobs.config.text import plain, plain_lines
+from spark_jobs.session.jvm_end import explain_end
 
 CALLED_INTO_JAVA = "An error occurred while calling"
 """How errors begin that came through from the JVM as they were; the error is on the second line, what it came from further below."""
@@ -27,7 +28,10 @@ QUOTED_VALUE = re.compile(
 
 
 def first_line(error: BaseException) -> str:
-    """The cause in one line: Spark's errors begin with it and go on with pages of stack."""
+    """The cause in one line: Spark's errors begin with it and go on with pages of stack. Where its process is gone, that is the cause."""
+    ended = explain_end(error)
+    if ended is not None:
+        return ended
     lines = [line.strip() for line in without_values(str(error)).splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith(CALLED_INTO_JAVA):
         causes = [line for line in lines if line.startswith(CAUSED_BY)]

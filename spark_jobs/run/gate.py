@@ -3,7 +3,7 @@
 A verdict is given once. A batch that has passed is not asked again when a crash has it done again; one that was held has written nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.lake.gate import Candidate
+from spark_jobs.lake.grounds import Finding, Grounds, hide
 from spark_jobs.lake.ledger import BatchId
 from spark_jobs.lake.verdicts import ASIDE, BLOCKED, PASSED, RELEASE, RELEASED, SET_ASIDE, Decision, Verdict, Verdicts
 from spark_jobs.quality.result import RuleResult
@@ -23,11 +24,20 @@ Judge = Callable[[DataFrame, Sequence[Rule], Callable[[], DataFrame], int], list
 class Blocked(Exception):
     """Rules that block did not hold. Nothing of the batch was written, and readers keep what they have."""
 
-    def __init__(self, batch_id: BatchId, rows: int, failed: Sequence[RuleResult]) -> None:
+    def __init__(self, batch_id: BatchId, failed: Sequence[RuleResult], grounds: Grounds, note: str = "") -> None:
         self.table, self.step, _, self.number = batch_id
-        self.rows, self.failed = rows, tuple(failed)
+        self.rows, self.failed, self.grounds = grounds.rows, tuple(failed), grounds
         found = "; ".join(f"{result.rule.name} ({say_finding(result)})" for result in failed)
-        super().__init__(f"{self.table}: {rows:,} rows are held and none is published, because of {found}")
+        what = f"{self.rows:,} rows are held and none is published" if self.rows else "a batch that only removes rows is blocked"
+        super().__init__(f"{self.table}: {what}, because of {found}{note}")
+
+
+class SetAside(Exception):
+    """A person has decided that the rows of this batch go into quarantine. Nothing of it was written: it is done again so."""
+
+    def __init__(self, failed: Sequence[str]) -> None:
+        self.failed = tuple(failed)
+        super().__init__(f"its rows go into quarantine, because of {', '.join(failed)}")
 
 
 class NotJudged(Exception):
@@ -50,45 +60,69 @@ class SplitDisagrees(Exception):
 
 @dataclass(frozen=True)
 class BatchGate:
-    """`decision` is what a person said of this batch after it had been held."""
+    """`decision` is what a person said of this batch after it had been blocked; it holds only for what was seen then. `held_for` is there
+    where the rows of the batch go into quarantine, as decided.
+    """
 
     run_id: str
     batch_id: BatchId
     begun_at: datetime
+    inputs: Mapping[str, Any]
     rules: tuple[Rule, ...]
     verdicts: Verdicts
     decision: Decision | None
     judge_rows: Judge
     warn: Callable[[str], None]
-
-    @property
-    def held_for(self) -> tuple[str, ...]:
-        return self.decision.failed if self.decision and self.decision.action == ASIDE else ()
+    held_for: tuple[str, ...] = ()
 
     def judge(self, candidate: Candidate) -> None:
-        """Blocked unless every rule that blocks holds for the rows, or a person has let them pass; NotJudged where that cannot be said."""
+        """Blocked unless every rule that blocks holds for the rows, or a person has let them pass; NotJudged where that cannot be said.
+        SetAside where a person has decided that they go into quarantine.
+        """
         known = self.verdicts.of(self.batch_id, self.begun_at)
         if known is not None and known.verdict != BLOCKED:
             return
         results, judged_at, version = self._results(candidate), datetime.now(UTC), rules_version(self.rules)
+        blocking = [result for result in results if result.rule.on_fail == "block" and not result.is_met]
+        if unanswered := [result for result in blocking if result.problem is not None]:
+            self._note(results, judged_at, version)
+            raise NotJudged(self.batch_id[0], unanswered)
+        decided = self.decision if self.decision and self.decision.action in (RELEASE, ASIDE) and not self.held_for else None
+        is_aside = decided is not None and decided.action == ASIDE
+        grounds = self._grounds(candidate, blocking) if blocking or is_aside else None
+        holds = decided is not None and decided.grounds is not None and grounds is not None and decided.grounds.covers(grounds)
+        if decided is not None and is_aside and holds:
+            raise SetAside(decided.failed)
+        self._note(results, judged_at, version)
+        verdict = SET_ASIDE if self.held_for else PASSED if not blocking else RELEASED if holds else BLOCKED
+        names = tuple(result.rule.name for result in blocking)
+        kept = grounds if verdict in (BLOCKED, RELEASED) else None
+        self.verdicts.write(Verdict(self.run_id, self.batch_id, judged_at, self.begun_at, verdict, names, kept), version, candidate.count)
+        unheeded = say_unheeded(decided, grounds) if decided is not None and grounds is not None and not holds else None
+        if verdict == BLOCKED and grounds is not None:
+            raise Blocked(self.batch_id, blocking, grounds, f"; {unheeded}: decide again" if unheeded else "")
+        if unheeded:
+            self.warn(f"{self.batch_id[0]}: its rules hold, and it is published; {unheeded}")
+
+    def _note(self, results: Sequence[RuleResult], judged_at: datetime, version: str) -> None:
+        """Write down what the rules found, and say what is not met and blocks nothing."""
         self.verdicts.write_findings(self.run_id, self.batch_id, [_row(result, judged_at, version) for result in results])
         for result in (found for found in results if found.rule.on_fail == "warn" and not found.is_met):
             self.warn(f"{self.batch_id[0]}: {result.rule.name} is not met ({say_finding(result)}): {result.rule.reason}")
-        blocking = [result for result in results if result.rule.on_fail == "block" and not result.is_met]
-        if unanswered := [result for result in blocking if result.problem is not None]:
-            raise NotJudged(self.batch_id[0], unanswered)
-        released = self.decision.failed if self.decision and self.decision.action == RELEASE else ()
-        held = [result for result in blocking if result.rule.name not in released]
-        verdict = BLOCKED if held else RELEASED if blocking else SET_ASIDE if self.held_for else PASSED
-        names = tuple(result.rule.name for result in blocking)
-        self.verdicts.write(Verdict(self.run_id, self.batch_id, judged_at, self.begun_at, verdict, names), version, candidate.count)
-        if held:
-            raise Blocked(self.batch_id, candidate.count, held)
+
+    def _grounds(self, candidate: Candidate, blocking: Sequence[RuleResult]) -> Grounds:
+        content = candidate.fingerprint()
+        found = (Finding(one.rule.name, one.rows, one.failed, one.observed, hide(one.hidden, content)) for one in blocking)
+        return Grounds(content, candidate.count, tuple(found), self.inputs)
 
     def _results(self, candidate: Candidate) -> list[RuleResult]:
-        """One per rule. Where nothing is about to be published there is nothing to judge but what was set aside."""
-        asked = [rule for rule in self.rules if not (candidate.has_older and rule.on_fail == "quarantine")]
-        found = self.judge_rows(candidate.rows, asked, candidate.whole, candidate.count) if candidate.count and asked else []
+        """One per rule. A batch that only removes rows changes the table as well: then all is asked but the rules for single rows. Where
+        the table stays as it is, there is nothing to judge but what was set aside.
+        """
+        is_row_asked = candidate.count > 0 and not candidate.has_older
+        asked = [rule for rule in self.rules if is_row_asked or rule.on_fail != "quarantine"]
+        is_changed = bool(asked) and (candidate.count > 0 or candidate.removes())
+        found = self.judge_rows(candidate.rows, asked, candidate.whole, candidate.count) if is_changed else []
         missed = [result for result in found if result.rule.on_fail == "quarantine" and not result.is_met]
         if unanswered := [result for result in missed if result.problem is not None]:
             raise NotJudged(self.batch_id[0], unanswered)
@@ -112,6 +146,14 @@ def say_finding(result: RuleResult) -> str:
     if result.failed is not None and result.rows:
         return f"{result.failed:,} of {result.rows:,} rows, {result.failed / result.rows:.1%}"
     return f"found {result.observed}" if result.observed is not None else "it does not hold"
+
+
+def say_unheeded(decision: Decision, now: Grounds) -> str:
+    """Why a decision does not hold for a batch."""
+    who = f"{'release' if decision.action == RELEASE else 'set-aside'} by {decision.decided_by}"
+    if decision.grounds is None:
+        return f"the {who} was recorded by an earlier version of Weir, which did not keep what was seen, and does not hold"
+    return f"the {who} was about something else and does not hold ({decision.grounds.changes_to(now)})"
 
 
 def _row(result: RuleResult, judged_at: datetime, version: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from datetime import datetime
 from spark_jobs.config import Project
 from spark_jobs.config.names import parse_duration
 from spark_jobs.lake import storage
+from spark_jobs.lake.layout import Lake
 from spark_jobs.run.plan import Plan
 
 
@@ -35,11 +36,12 @@ def old_reports(project: Project, pipeline: str) -> list[str]:
     """Reports beyond `keep_reports`. The newest stays in any case."""
     from spark_jobs.report.write import report_files
 
-    return [str(file) for file in report_files(project.reports / pipeline)[: -max(1, project.lakehouse.keep_reports)]]
+    files = report_files(project.reports / pipeline, Lake(project.lake, pipeline))
+    return [str(file) for file in files[: -max(1, project.lakehouse.keep_reports)]]
 
 
 def list_reports_again(project: Project, pipeline: str) -> None:
     """The newest report is made again, and with it the lists, which name the reports that are there."""
     from spark_jobs.report.write import report_files, write_report
 
-    write_report(project, pipeline, report_files(project.reports / pipeline)[-1].stem)
+    write_report(project, pipeline, report_files(project.reports / pipeline, Lake(project.lake, pipeline))[-1].stem)

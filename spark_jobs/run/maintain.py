@@ -15,6 +15,7 @@ from spark_jobs.config import Project
 from spark_jobs.config.graph import order_tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
+from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import AFTER, SWAPPING, Ledger
@@ -104,7 +105,8 @@ def _sum_up(name: str, tables: tuple[TableUpkeep, ...], removed: dict[str, int],
     parts += [f"{what} removed: {count:,}" for what, count in removed.items() if count]
     refused = [table.refused for table in tables if table.refused]
     if refused:
-        status, message = Status.CONFIG_ERROR, "\n".join([*refused, *([f"done: {', '.join(parts)}"] if parts else [])])
+        done = f"{'to do' if is_dry else 'done'}: {', '.join(parts)}"
+        status, message = Status.CONFIG_ERROR, "\n".join([*refused, *([done] if parts else [])])
     elif parts:
         status, message = Status.OK, f"{', '.join(parts)}{'; this was a dry run' if is_dry else ''}"
     else:
@@ -165,7 +167,9 @@ class _Upkeep:
         if deleted and not self.is_dry:
             was = table_version(path)
             self.lease.check()
+            reach("upkeep.before", table, "delete")
             delete_expired(path, table)
+            reach("upkeep.after", table, "delete")
             self._follow(table, was, path)
         kept_for = f"{len(expired):,} old files stay, because {need.who} still needs them" if need else None
         return TableUpkeep(table, before, measure_files(path), is_compacted, deleted, kept_for)
@@ -175,7 +179,9 @@ class _Upkeep:
             return before.small >= AT_LEAST
         was = table_version(path)
         self.lease.check()
+        reach("upkeep.before", table, "compact")
         compact_files(path)
+        reach("upkeep.after", table, "compact")
         if table_version(path) == was:
             return False
         self._follow(table, was, path)

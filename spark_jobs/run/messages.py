@@ -10,23 +10,27 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.bronze.drift import note_drift
+from spark_jobs.bronze.drift import describe_drift, note_drift
 from spark_jobs.bronze.messages import message_rows, read_schema
 from spark_jobs.bronze.rows import added_rows, changed_rows, rate_rows, socket_rows
+from spark_jobs.config.files import read_text
 from spark_jobs.config.loading import Project
 from spark_jobs.config.sources import AnySource, DeltaSource, KafkaSource, RateSource, SocketSource, StreamSource
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.checkpoints import read_first_offset, read_offset
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.ledger import STREAM
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.landing.arrivals import read_arrivals
+from spark_jobs.landing.broker import read_topic_id
 from spark_jobs.landing.feed import Feed, make_feed
-from spark_jobs.landing.streams import Range, broker_settings, register_batch
-from spark_jobs.run.context import STREAM, Done, RunContext
+from spark_jobs.landing.streams import Range, broker_settings, count_misplaced, last_tag, register_batch
+from spark_jobs.run.context import Done, RunContext
 
 LOST = ("KAFKA_DATA_LOSS", "OffsetOutOfRangeException", "failOnDataLoss", "DELTA_SOURCE_TABLE_IGNORE_CHANGES", "DELTA_SOURCE_IGNORE_DELETE")
 
@@ -49,19 +53,32 @@ def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mappi
     first = _begin_anew(run, table, feed) if isinstance(source, StreamSource) and source.is_live else None
     checkpoint = run.lake.checkpoint(table, run.plan.generation(table)) + ("" if first is None else f".{first}")
     to_records = _transform(run.order.project, source)
+    tag = _check_topic(run, table, feed, source) if isinstance(source, KafkaSource) else None
 
     def ingest(messages: DataFrame, batch: Batch) -> Done:
         ranges = _ranges(source, checkpoint, batch.number - (first or 0))
-        arrivals, arrived_at = register_batch(feed, f"{batch.generation}.{batch.number}", ranges, datetime.now(UTC))
+        arrivals, arrived_at = register_batch(feed, f"{batch.generation}.{batch.number}", ranges, datetime.now(UTC), tag)
         path, chunks = run.lake.table(table), {arrivals[0]["chunk"]}
         if not delta_log.has_transaction(path, batch.app_id, batch.number):
             append_records(_arrived(to_records(messages, batch.number), arrived_at, arrivals[0]["chunk"]), batch, chunks)
+        if isinstance(source, KafkaSource):
+            _check_offsets(batch, arrivals, path)
         tell_drift(run, name, arrivals, batch)
         return delta_log.count_chunks(path, chunks), Seen()
 
     rows = read_stream(run.new_session(), run.order.project, source)
     running = run.start(rows, table, {}, ingest, trigger=trigger, anew_from=first)
     return replace(running, explain=partial(_explain, table, source.place(run.order.project.landing)))
+
+
+def _check_topic(run: RunContext, table: str, feed: Feed, source: KafkaSource) -> str | None:
+    """The id of the topic. MessagesLost where it is another one than before: its offsets count other messages, and Spark would go on from
+    the last one, past all that are before it.
+    """
+    found, known = read_topic_id(source, broker_settings(run.order.project, source)), last_tag(feed)
+    if found and known and found != known:
+        raise MessagesLost(table, source.place(run.order.project.landing), f"the topic had the id {known}, and has {found}")
+    return found
 
 
 def _begin_anew(run: RunContext, table: str, feed: Feed) -> int:
@@ -79,14 +96,35 @@ def append_records(records: DataFrame, batch: Batch, chunks: set[int]) -> None:
     """RowsMissing unless all that was read is in the table."""
     entered = Observation()
     tables.append(records.observe(entered, F.count(F.lit(1)).alias("records")), batch.table, batch, Counts())
+    _check_written(entered.get["records"], batch, chunks)
+
+
+def append_held_records(records: pa.Table, spark: SparkSession, batch: Batch, chunks: set[int]) -> None:
+    """The same for records that the driver has read."""
+    tables.append_held(records, spark, batch.table, batch, Counts())
+    _check_written(len(records), batch, chunks)
+
+
+def _check_written(entered: int, batch: Batch, chunks: set[int]) -> None:
     written = delta_log.count_chunks(batch.lake.table(batch.table), chunks)
-    if written.rows_in != entered.get["records"]:
-        raise RowsMissing(batch, Counts(rows_in=entered.get["records"], inserted=written.rows_in))
+    if written.rows_in != entered:
+        raise RowsMissing(batch, Counts(rows_in=entered, inserted=written.rows_in))
+
+
+def _check_offsets(batch: Batch, arrivals: list[dict[str, Any]], path: str) -> None:
+    """RowsMissing unless the messages of the batch lie within its offsets, each once."""
+    found = delta_log.count_places(path, arrivals[0]["chunk"])
+    if wrong := count_misplaced(arrivals, found):
+        count = sum(rows for rows, *_ in found.values())
+        counts = Counts(rows_in=count, inserted=count - sum(wrong.values()))
+        raise RowsMissing(
+            batch, counts, f"messages are there twice or outside of the offsets that were read, in {', '.join(sorted(wrong))}"
+        )
 
 
 def tell_drift(run: RunContext, name: str, arrivals: list[dict[str, Any]], batch: Batch) -> None:
-    for drift in note_drift(run.lake, run.pipeline, name, arrivals, batch.run_id, batch.processed_at):
-        run.warn(str(drift))
+    for line in describe_drift(note_drift(run.order.ledger, run.pipeline, name, arrivals, batch.run_id, batch.processed_at)):
+        run.warn(line)
 
 
 def read_stream(spark: SparkSession, project: Project, source: AnySource) -> DataFrame:
@@ -111,10 +149,11 @@ def read_stream(spark: SparkSession, project: Project, source: AnySource) -> Dat
 def _transform(project: Project, source: AnySource) -> Callable[[DataFrame, int], DataFrame]:
     match source:
         case KafkaSource():
-            schema = read_schema((project.conf / source.schema_).read_text(encoding="utf-8")) if source.schema_ else None
+            schema = read_schema(read_text(project.conf / source.schema_)) if source.schema_ else None
             return lambda rows, _: message_rows(rows, source, schema)
         case DeltaSource():
-            return lambda rows, _: changed_rows(rows, source) if source.changes else added_rows(rows, source, streams.DATA_FILE)
+            to_rows = changed_rows if source.changes else added_rows
+            return lambda rows, _: to_rows(rows, source, streams.DATA_FILE)
         case RateSource():
             return lambda rows, _: rate_rows(rows)
         case SocketSource():

@@ -10,7 +10,7 @@ from typing import Any
 from spark_jobs.config import Project
 from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.lease import holder_of
+from spark_jobs.lake.lease import holder_of, refuse_writes
 from spark_jobs.lake.ledger import LIVE, SWAPPING
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.landing.feed import make_feed
@@ -90,7 +90,7 @@ def _look_at_sources(project: Project, plan: Plan, now: datetime) -> dict[str, L
     consumed = plan.ledger.consumed_inputs()
     looks = {}
     for name, source in plan.pipeline.sources.items():
-        feed = make_feed(plan.lake, project.landing, name, source)
+        feed = make_feed(plan.lake, project.landing, name, source, refuse_writes)
         until = consumed.get(feed.table, {}).get(ARRIVALS)
         is_files = isinstance(source, FileSource)
         looks[name] = (

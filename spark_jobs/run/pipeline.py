@@ -26,6 +26,7 @@ from spark_jobs.run.progress import make_progress
 from spark_jobs.run.rebuild import finish_swap
 from spark_jobs.run.result import RunResult, Start, State, Status, TableRun
 from spark_jobs.run.rules import check_rules, note_rules
+from spark_jobs.run.stage import StageLost
 from spark_jobs.run.stopping import NotBegun, say_stopped
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease
     try:
         if finish_swap(project, profile, plan, lease, start):
             return RunResult(plan.pipeline.name, Status.OK, "a rebuild that was cut is finished; nothing else is new")
+    except StageLost as lost:
+        return RunResult(plan.pipeline.name, Status.FAILED, f"a rebuild that was cut cannot be finished: {lost}")
     except Exception as error:  # noqa: BLE001 - the run fails with the cause, and the next one tries again
         return RunResult(plan.pipeline.name, Status.FAILED, _go_on(f"a rebuild that was cut could not be ended: {first_line(error)}"))
     return None
@@ -130,7 +133,7 @@ def _run_held(
     report, verdict, problems = _report(order, execution.runs)
     warnings = (*warnings, *problems, *execution.notes)
     seconds, tables = time.monotonic() - started, tuple(execution.runs.values())
-    return RunResult(name, status, message, order.run_id, seconds, tables, warnings, report, verdict)
+    return RunResult(name, status, message, order.run_id, seconds, tables, warnings, report, verdict, settings=execution.settings)
 
 
 def _note_rules(project: Project, plan: Plan) -> list[str]:
@@ -227,11 +230,11 @@ def _verdict(name: str, tables: list[TableRun], log_file: Path, is_cut: bool) ->
 def _ways_on(name: str, held: list[TableRun]) -> list[str]:
     """What can be done about tables that are held."""
     ways = [f"readers keep what they had; `weir report {name} --open` shows the whole story. To go on:"]
-    for table in (run.table for run in held):
+    for table, seen in ((run.table, run.held.seen) for run in held if run.held):
         ways.append(f"  mend what feeds {table}, or its rules in expectations/{name}/{table}.yml, and run again")
-        ways.append(f'  weir release {name} {table} --reason "..."      publishes it all the same')
+        ways.append(f'  weir release {name} {table} --seen {seen} --reason "..."      publishes it all the same')
         if not table.startswith("gold."):
-            ways.append(f'  weir set-aside {name} {table} --reason "..."    puts its rows into quarantine')
+            ways.append(f'  weir set-aside {name} {table} --seen {seen} --reason "..."    puts its rows into quarantine')
     return ways
 
 

@@ -14,12 +14,14 @@ from spark_jobs.config.graph import order_tables
 from spark_jobs.config.names import other_pipeline, parse_duration
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
+from spark_jobs.config.task_stages import LAYERS
 from spark_jobs.lake.delta_log import oldest, table_bytes, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Definition, Ledger
 from spark_jobs.lake.others import OtherTable, identities, look_at
 from spark_jobs.lake.seen import Watermark
-from spark_jobs.landing.arrivals import TAKEN, Row, bytes_after, close_marks, last_taken_chunk, newest_arrival
+from spark_jobs.landing.arrivals import TAKEN, Row, bytes_after, bytes_to_read, close_marks, last_taken_chunk, newest_arrival
+from spark_jobs.landing.packing import TIMES_COLUMNAR
 
 ARRIVALS, DEFINITION, WATERMARK, IDENTITIES = "arrivals", "definition", "watermark", "identities"
 """Inputs of a table that are no tables: files, what the pipeline file says of it, how far the event time of its rows has come, and which
@@ -27,8 +29,7 @@ tables of other pipelines these are."""
 BYTES_PER_MESSAGE = 300
 """About, to tell a small run from a big load."""
 ERRANDS = ("replay", "discard")
-LAYERS = {"bronze": ("bronze",), "silver": ("dimension", "silver"), "gold": ("gold",), "sink": ("sink",)}
-"""What the layers of the command line and the DAGs stand for."""
+SAME_CLUSTER = "; brokers of the same cluster: name an old and a new one together for one run, as its offsets belong to the cluster"
 FOLLOWS = {"gold": "it is made anew", "sink": "what was delivered stays as it is"}
 
 
@@ -145,17 +146,23 @@ class Plan:
         return self.definitions[table].starts_after.get(source, -1) if table in self.definitions else -1
 
     def due_bytes(self, consumed: dict[str, dict[str, Any]]) -> int:
-        """About how many bytes this run has to read."""
+        """About how many bytes of records this run has to read, unpacked."""
         total = 0
         for table, inputs in self.tables.items():
             layer, _, name = table.partition(".")
             if layer == "bronze":
-                each = 1 if isinstance(self.pipeline.sources[name], FileSource) else BYTES_PER_MESSAGE
-                ahead = sum(row["size"] for row in self.ahead.get(name, ()) if row["verdict"] == TAKEN)
-                total += each * (ahead + bytes_after(self.lake.arrivals(name), consumed.get(table, {}).get("arrivals") or 0))
+                total += self._due_records(name, consumed.get(table, {}).get("arrivals") or 0)
             elif table not in consumed:
-                total += sum(table_bytes(self.lake.table(source)) for source in inputs)
+                total += TIMES_COLUMNAR * sum(table_bytes(self.lake.table(source)) for source in inputs)
         return total
+
+    def _due_records(self, name: str, chunk: int) -> int:
+        """Of a stream the size of an arrival is the number of its messages."""
+        source, arrivals = self.pipeline.sources[name], self.lake.arrivals(name)
+        ahead = [row for row in self.ahead.get(name, ()) if row["verdict"] == TAKEN]
+        if isinstance(source, FileSource):
+            return sum(bytes_to_read(row, source.format) for row in ahead) + bytes_after(arrivals, chunk, source.format)
+        return BYTES_PER_MESSAGE * int(sum(row["size"] for row in ahead) + bytes_after(arrivals, chunk))
 
     def unreadable(self) -> list[str]:
         """What cannot be read now of the tables of other pipelines, and why."""
@@ -231,7 +238,22 @@ def check_definitions(plan: Plan) -> None:
         message = f"the definition of {table} has changed since its rows were made, and they would not follow: {', '.join(changes)}"
         is_bronze = table.startswith("bronze.")
         way = "declare a new source under another name" if is_bronze else f"run `weir rebuild {name} {table}`"
-        problems.append(Problem(where, 1, table, table, message, f"take the change back, or {way}"))
+        same = SAME_CLUSTER if is_bronze and changes == ["servers"] else ""
+        problems.append(Problem(where, 1, table, table, message, f"take the change back, or {way}{same}"))
+    if problems:
+        raise ConfigError(problems)
+
+
+def check_definitions_above(plan: Plan, rebuilt: Collection[str]) -> None:
+    """ConfigError where a table would be rebuilt from one whose rows do not follow the pipeline file, and which is not rebuilt with it."""
+    where, redefined, problems = f"conf/pipelines/{plan.pipeline.name}.yml", redefined_tables(plan), []
+    for table in rebuilt:
+        for source in (source for source in plan.tables[table] if source in redefined and source not in rebuilt):
+            message = (
+                f"{table} is made from {source}, whose definition has changed since its rows were made: {', '.join(redefined[source])}"
+            )
+            together = "" if source.startswith("bronze.") else f", or run `weir rebuild {plan.pipeline.name} {source}`, which rebuilds both"
+            problems.append(Problem(where, 1, source, source, message, f"take the change back{together}"))
     if problems:
         raise ConfigError(problems)
 

@@ -9,7 +9,7 @@ place, from all that silver holds, and their first batch replaces what readers s
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.config import Project
@@ -24,10 +24,11 @@ from spark_jobs.lake.storage import remove
 from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
-from spark_jobs.run.plan import Plan, make_plan, redefined_tables, with_below
+from spark_jobs.run.plan import Plan, check_definitions_above, make_plan, redefined_tables, with_below
 from spark_jobs.run.progress import Progress, make_progress
 from spark_jobs.run.result import EXIT_CODES, Start, State, Status
-from spark_jobs.run.rules import check_rules, note_rules
+from spark_jobs.run.rules import check_rules, keep_rules, note_rules
+from spark_jobs.run.stage import StageLost, check_inputs, check_live, check_stage, describe_stage, leave_out, unfinished_swap
 from spark_jobs.run.stopping import NotBegun, say_stopped
 
 if TYPE_CHECKING:
@@ -69,6 +70,24 @@ class NativeFailed(RebuildFailed):
     """A native table could not begin anew after the others were replaced; readers see its old rows until a run succeeds."""
 
 
+@dataclass
+class Swap:
+    """How far the tables of a rebuild are replaced."""
+
+    tables: list[str]
+    is_begun: bool = False
+    replaced: list[str] = field(default_factory=list)
+
+    def describe(self, pipeline: str) -> str:
+        """What a rebuild that fails has done so far, and what to do next."""
+        if not self.is_begun:
+            return "nothing was replaced: remove the cause and run it again"
+        if len(self.replaced) == len(self.tables):
+            return f"all tables were replaced: remove the cause, and `weir run {pipeline}` goes on"
+        done = f"{len(self.replaced)} of {len(self.tables)} tables were replaced ({', '.join(self.replaced) or 'none'})"
+        return f"{done}: remove the cause, and `weir run {pipeline}` replaces the others"
+
+
 def rebuild_tables(
     project: Project, name: str, profile: Profile, tables: Collection[str] = (), is_dry: bool = False, start: Start | None = None
 ) -> Rebuild:
@@ -76,14 +95,19 @@ def rebuild_tables(
     lake = Lake(project.lake, name)
     try:
         with hold_lease(lake.lease(), name, "weir rebuild") as lease:
-            finish_swap(project, profile, make_plan(project.pipelines[name], project.conf, lake), lease, start)
+            before = make_plan(project.pipelines[name], project.conf, lake)
+            if is_dry and (cut := unfinished_swap(before.ledger)):
+                said = f"a rebuild was cut while it replaced {', '.join(cut)}, and a dry run finishes nothing: run `weir run {name}` first"
+                return Rebuild(name, Status.FAILED, said)
+            lost = _finish_or_give_up(project, profile, before, lease, start)
             stopping.check()
             plan = make_plan(project.pipelines[name], project.conf, lake)
-            chosen = tables_to_rebuild(plan, tables)
+            chosen = tables_to_rebuild(plan, tables, lost)
             if not chosen:
                 return Rebuild(name, Status.NOTHING_TO_DO, "every table follows its definition; name the tables to rebuild all the same")
+            check_definitions_above(plan, chosen)
             natives = [] if is_dry else [table for table in chosen if is_native(plan, table)]
-            order = new_order(project, profile, _staged(plan, chosen, tables), lease)
+            order = new_order(project, profile, _staged(plan, chosen, {*tables, *lost}), lease)
             return _begin_sinks_anew(order, is_dry) if not without_sinks(chosen) else _rebuild_held(order, plan, natives, is_dry, start)
     except LeaseHeld as held:
         return Rebuild(name, Status.LEASED, str(held))
@@ -96,14 +120,16 @@ def rebuild_tables(
         return Rebuild(name, Status.FAILED, f"{first_line(error)}; log: {log_file}; mend the cause and run it again")
 
 
-def tables_to_rebuild(plan: Plan, named: Collection[str]) -> list[str]:
-    """The named or redefined tables and all below them, inputs first. Bronze is what they are rebuilt from: it cannot be itself."""
+def tables_to_rebuild(plan: Plan, named: Collection[str], lost: Collection[str] = ()) -> list[str]:
+    """The named or redefined tables, those whose stage is lost, and all below them, inputs first. Bronze is what they are rebuilt from: it
+    cannot be itself.
+    """
     allowed = [table for table in plan.tables if not table.startswith("bronze.")]
     for table in named:
         if table not in allowed:
             where, hint = f"conf/pipelines/{plan.pipeline.name}.yml", did_you_mean(table, allowed)
             raise ConfigError([Problem(where, 1, "table", table, f"there is no table {table!r} that can be rebuilt", hint)])
-    return with_below(plan, named or [table for table in redefined_tables(plan) if table in allowed])
+    return with_below(plan, [*(named or [table for table in redefined_tables(plan) if table in allowed]), *lost])
 
 
 def without_sinks(tables: Collection[str]) -> list[str]:
@@ -118,19 +144,40 @@ def standing_tables(project: Project, name: str) -> list[str]:
 
 
 def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> bool:
-    """A rebuild that was killed while it replaced tables had said so first: whoever comes next replaces them to the end."""
-    begun = {table: known for table, known in plan.ledger.definitions().items() if known.state == SWAPPING}
+    """A rebuild that was killed while it replaced tables had said so first: the next command replaces them to the end. True where it did.
+
+    StageLost before anything is replaced where that cannot be done. A table that the pipeline file no longer has is left as it is.
+    """
+    begun = unfinished_swap(plan.ledger)
     if not begun:
         return False
-    from spark_jobs.run.spark import start_session  # the JVM's side
-    from spark_jobs.run.swap import swap_tables
+    declared = {table: known for table, known in begun.items() if table in plan.tables}
+    left_out = {table: leave_out(known) for table, known in begun.items() if table not in declared}
+    staged = replace(plan, lake=replace(plan.lake, staged=frozenset(declared)), definitions=plan.definitions | declared)
+    check_stage(staged.lake, {table: declared[table] for table in without_sinks(declared)})
+    check_live(plan.lake, without_sinks(declared))
+    order = new_order(project, profile, _only(staged, list(declared)), lease)
+    if declared:
+        from spark_jobs.run.spark import start_session  # the JVM's side
+        from spark_jobs.run.swap import swap_tables
 
-    staged = replace(plan, lake=replace(plan.lake, staged=frozenset(begun)), definitions=plan.definitions | begun)
-    order = new_order(project, profile, _only(staged, list(begun)), lease)
-    with (start or start_session)(order, {}) as spark:
-        swap_tables(spark, order, plan)
-    _discard_stage(plan.lake)
-    return True
+        with (start or start_session)(order, {}) as spark:
+            swap_tables(spark, order, plan, left_out, on_replaced=lambda table: None)
+    else:
+        order.ledger.write_definitions(order.run_id, left_out)
+    _discard_stage(plan.lake, lease)
+    return bool(declared)
+
+
+def _finish_or_give_up(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> list[str]:
+    """Finish a rebuild that was cut; where what it had built is lost, the tables to build again."""
+    try:
+        finish_swap(project, profile, plan, lease, start)
+    except StageLost as lost:
+        begun = unfinished_swap(plan.ledger)
+        anew = [table for table in begun if table.startswith("sink.") and begun[table].starts_after.get(ANEW)]
+        return [table for table in (*lost.tables, *anew) if table in plan.tables]
+    return []
 
 
 def _begin_sinks_anew(order: RunOrder, is_dry: bool) -> Rebuild:
@@ -165,36 +212,38 @@ def is_native(plan: Plan, table: str) -> bool:
 
 def _rebuild_held(order: RunOrder, live: Plan, natives: list[str], is_dry: bool, start: Start | None) -> Rebuild:
     started, name, chosen = time.monotonic(), live.pipeline.name, [*without_sinks(order.plan.tables), *natives]
+    swap = Swap(without_sinks(order.plan.tables))
     check_rules(order.project, name)
-    note_rules(order.project, order.plan)
-    _discard_stage(live.lake)
+    keep_rules(order.project, _only(live, chosen))
+    _discard_stage(live.lake, order.lease)
     stopping.begin_work()
     note_run(order, "rebuild started")
     found: list[TableCheck] = []
     try:
         with make_progress(chosen) as progress:
             stopping.tell_by(progress.say)
-            _build_and_swap(order, live, natives, is_dry, start, progress, found)
+            _build_and_swap(order, live, natives, None if is_dry else swap, start, progress, found)
         status, message = Status.OK, f"{len(chosen)} tables {'built and compared, none replaced' if is_dry else 'rebuilt'}"
     except NotBegun as stopped:
         status, message = Status.STOPPED, f"stopped by {stopped.why}; nothing was replaced: run it again, it starts over"
     except Exception as error:  # noqa: BLE001 - the rebuild fails with its cause, and the ledger says so
         keep_trace(order.log_file, "the rebuild", error)
         is_held = isinstance(error, RebuildFailed) and error.state is State.BLOCKED
-        status, what = (Status.BLOCKED, "the rule or its data") if is_held else (Status.FAILED, "the cause")
-        done = f"all else is replaced: mend {what}, and `weir run {name}` goes on" if isinstance(error, NativeFailed) else None
-        message = f"{first_line(error)}; log: {order.log_file}; {done or f'nothing was replaced: mend {what} and run it again'}"
+        status = Status.BLOCKED if is_held else Status.FAILED
+        message = f"{first_line(error)}; log: {order.log_file}; {swap.describe(name)}"
     note_run(order, "rebuild ended", status, message)
     return Rebuild(name, status, message, order.run_id, time.monotonic() - started, tuple(found))
 
 
 def _build_and_swap(
-    order: RunOrder, live: Plan, natives: list[str], is_dry: bool, start: Start | None, progress: Progress, found: list["TableCheck"]
+    order: RunOrder, live: Plan, natives: list[str], swap: Swap | None, start: Start | None, progress: Progress, found: list["TableCheck"]
 ) -> None:
+    """Build the new generation and compare it; with a `swap`, put it in the place of the old one."""
     from spark_jobs.run.execute import Execution  # the JVM's side
     from spark_jobs.run.spark import start_session
     from spark_jobs.run.swap import compare_tables, swap_tables
 
+    check_inputs(order.plan, live.lake)
     with (start or start_session)(order, {}) as spark:
         runs = Execution(_only(order.plan, without_sinks(order.plan.tables)), {}, progress).run(order, spark)
         for failed in (run for run in runs if run.state in (State.FAILED, State.BLOCKED)):
@@ -204,18 +253,30 @@ def _build_and_swap(
             stopping.check()
             found.append(difference)
             progress.say(_describe(difference))
-        if not is_dry:
+        if swap is not None:
             stopping.check()
-            plan = order.plan
-            fresh = {table: plan.definitions[table] for table in plan.tables}
-            fresh |= {table: replace(fresh[table], starts_after=plan.inputs_of_others(table)) for table in without_sinks(plan.tables)}
-            begun = {table: replace(known, state=SWAPPING) for table, known in fresh.items()}
-            anew = {table: replace(plan.definitions[table], starts_after={ANEW: True}) for table in natives}
-            order.ledger.write_definitions(order.run_id, begun | anew)
-            swap_tables(spark, order, live)
+            check_live(live.lake, swap.tables)
+            _say_swapping(order, natives, swap)
+            note_rules(order.project, _only(live, [*swap.tables, *natives]))
+            swap_tables(spark, order, live, {}, on_replaced=swap.replaced.append)
             if natives:
                 _begin_anew(order, live, natives, spark, progress)
-    _discard_stage(live.lake)
+    _discard_stage(live.lake, order.lease)
+
+
+def _say_swapping(order: RunOrder, natives: list[str], swap: Swap) -> None:
+    """Write down what was built, and that it takes the place of the current tables: from here on it is finished by the next command."""
+    plan = order.plan
+    fresh = {table: plan.definitions[table] for table in plan.tables}
+    fresh |= {
+        table: replace(fresh[table], starts_after=plan.inputs_of_others(table), stage=describe_stage(plan.lake, table))
+        for table in swap.tables
+    }
+    check_stage(plan.lake, {table: fresh[table] for table in swap.tables})
+    begun = {table: replace(known, state=SWAPPING) for table, known in fresh.items()}
+    anew = {table: replace(plan.definitions[table], starts_after={ANEW: True}) for table in natives}
+    order.ledger.write_definitions(order.run_id, begun | anew)
+    swap.is_begun = True
 
 
 def _begin_anew(order: RunOrder, live: Plan, natives: list[str], spark: "SparkSession", progress: Progress) -> None:
@@ -236,5 +297,6 @@ def _describe(found: "TableCheck") -> str:
     return f"{found.table}: {found.rows:,} rows stand, {found.recomputed:,} were built: {changes}{columns}"
 
 
-def _discard_stage(lake: Lake) -> None:
+def _discard_stage(lake: Lake, lease: Lease) -> None:
+    lease.check()  # another process may be building there by now
     remove(lake.stage)

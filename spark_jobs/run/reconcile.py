@@ -2,13 +2,15 @@
 logs alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.pipeline import Pipeline, Silver
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delivered import rows_not_delivered
-from spark_jobs.lake.delta_log import count_standing, table_version
+from spark_jobs.lake.delta_log import count_records, count_standing, table_version
 from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.ledger import Ledger
 from spark_jobs.run.order import RunOrder
 
 
@@ -31,6 +33,17 @@ class TableUnbalanced(Exception):
         super().__init__(
             f"{table}: the ledger accounts for {expected:,} rows in {place}, but {found:,} are there; something else wrote to it: "
             "the ledger's evidence table keeps the numbers, and `weir verify` names the rows"
+        )
+
+
+class RecordsUnread(Exception):
+    """A table has read another number of records than bronze has."""
+
+    def __init__(self, pipeline: str, table: str, bronze: str, read: int, found: int) -> None:
+        self.table, self.bronze, self.read, self.found = table, bronze, read, found
+        super().__init__(
+            f"{table}: its batches have read {read:,} records of {bronze}, which has {found:,}; the ledger's evidence table keeps the "
+            f"numbers: `weir rebuild {pipeline} {table}` makes it from all of {bronze}"
         )
 
 
@@ -62,8 +75,32 @@ def balances(pipeline: Pipeline, table: str, counts: Counts, lake: Lake) -> Iter
         yield place, number, count_standing(place, lake.table(place))
 
 
-def reconcile(order: RunOrder, table: str) -> None:
-    """TableUnbalanced, after keeping the evidence, unless the rows of the table and of its side tables add up."""
+def records_unread(
+    pipeline: Pipeline, table: str, ledger: Ledger, generations: Mapping[str, int], lake: Lake, consumed: int | None
+) -> tuple[str, int, int] | None:
+    """Over all time, the records of bronze against those that a dimension or silver table has read, where they differ: the bronze table,
+    what was read, and what there is. `consumed` is the version of bronze that the table has consumed; of what came later it may have
+    read any part, because a run may have been cut.
+    """
+    layer, _, name = table.partition(".")
+    if layer not in ("dimension", "silver"):
+        return None
+    definition = pipeline.dimensions[name] if layer == "dimension" else pipeline.silver[name]
+    bronze, is_exploded = f"bronze.{definition.from_}", isinstance(definition, Silver) and definition.explode is not None
+    read = ledger.records_read(table, generations.get(table, 1), is_one_row_each=not is_exploded)
+    if read is None:
+        return None
+    least = ledger.records_until(bronze, generations.get(bronze, 1), consumed) if consumed is not None else 0
+    if read < least:
+        return bronze, read, least
+    most = count_records(lake.table(bronze))
+    return (bronze, read, most) if read > most else None
+
+
+def reconcile(order: RunOrder, table: str, inputs: Mapping[str, Any]) -> None:
+    """TableUnbalanced or RecordsUnread, after keeping the evidence, unless the rows of the table and of its side tables add up, and all
+    records of these inputs were read.
+    """
     generation, lake = order.plan.generation(table), order.plan.lake
     if table.startswith("sink."):
         _reconcile_sink(order, table, order.plan.tables[table][0])
@@ -75,3 +112,9 @@ def reconcile(order: RunOrder, table: str) -> None:
             versions = {source: table_version(lake.table(source)) for source in place.split(" and ")}
             order.ledger.write_evidence(order.run_id, (table, "reconcile", generation, 0), versions, str(error))
             raise error
+    generations = {name: known.generation for name, known in order.plan.definitions.items()}
+    consumed = next((version for name, version in inputs.items() if name.startswith("bronze.")), None)
+    if unread := records_unread(order.plan.pipeline, table, order.ledger, generations, lake, consumed):
+        not_read = RecordsUnread(order.plan.pipeline.name, table, *unread)
+        order.ledger.write_evidence(order.run_id, (table, "reconcile", generation, 0), {unread[0]: consumed}, str(not_read))
+        raise not_read

@@ -52,15 +52,18 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Held:
-    """A batch that its rules hold back: which of them did not hold, for how many rows, and what is said of it."""
+    """A batch that its rules hold back: which of them did not hold, for how many rows, and what is said of it. `seen` names what a
+    decision about it is about.
+    """
 
     table: str
     rules: tuple[str, ...]
     rows: int
     message: str
+    seen: str
 
     def as_dict(self) -> dict[str, Any]:
-        return {"table": self.table, "rules": list(self.rules), "rows": self.rows, "message": self.message}
+        return {"table": self.table, "rules": list(self.rules), "rows": self.rows, "message": self.message, "seen": self.seen}
 
 
 @dataclass
@@ -98,6 +101,8 @@ class RunResult:
     report: str | None = None
     verdict: str | None = None
     origin: str | None = field(default_factory=read_origin)
+    settings: str | None = None
+    """The set of Spark settings that the run took: small, big, or standing for one of a stream; None where Spark was not started."""
 
     @property
     def held(self) -> tuple[Held, ...]:
@@ -122,4 +127,5 @@ class RunResult:
             "verdict": self.verdict,
             "held": [held.as_dict() for held in self.held],
             "origin": self.origin,
+            "settings": self.settings,
         }

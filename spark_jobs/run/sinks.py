@@ -16,7 +16,7 @@ from spark_jobs.config.sink_tables import delivered_columns, sink_key
 from spark_jobs.config.sinks import AnySink, ConsoleSink, FileSink, JdbcSink, KafkaSink, MemorySink, PythonSink
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delivered import BEGIN, COMPLETE
+from spark_jobs.lake.delivered import BEGIN, COMPLETE, last_delivered
 from spark_jobs.lake.ledger import AFTER
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
@@ -29,6 +29,10 @@ from spark_jobs.sinks.kafka import deliver_kafka
 from spark_jobs.sinks.previews import deliver_console, deliver_memory
 from spark_jobs.sinks.python import deliver_python
 
+NOTHING_ELSE: tuple[str, ...] = ()
+"""A batch reads no table at a version of its own, but is written down before it begins: by that the other side knows it again."""
+DELIVERS = "delivers"
+"""Among the inputs of a batch of a whole table: its version. Not by the name of the table: one that was cut needs that version no more."""
 FEED = ("_change_type", "_commit_version", "_commit_timestamp")
 """What the change feed adds to the columns of a table."""
 
@@ -39,7 +43,7 @@ def run_sink(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[
     path = run.lake.table(sink.from_)
     if sink.mode == "complete":
         version = inputs[sink.from_]
-        run.batch(node, COMPLETE, version, partial(_deliver_version, run, sink, version), extra={sink.from_: version})
+        run.batch(node, COMPLETE, version, partial(_deliver_version, run, sink, version), NOTHING_ELSE, {DELIVERS: version})
         return
     open_feed(run, sink.from_)
     generation = run.plan.generation(node)
@@ -48,13 +52,14 @@ def run_sink(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[
     assert begun is not None
     if (delta_log.table_version(path) or 0) > begun.inputs[sink.from_]:
         changes = streams.read_changes(run.new_session(), path, begun.inputs[sink.from_] + 1)
-        run.stream(changes, node, {}, partial(_deliver_changes, run, sink))
+        run.stream(changes, node, {}, partial(_deliver_changes, run, sink), NOTHING_ELSE)
 
 
 def open_feed(run: RunContext, table: str) -> None:
     """Let a table that a sink reads keep its changes from now on. Tables of silver do so from their first version."""
     path = run.lake.table(table)
     if delta_log.table_version(path) is not None:
+        run.order.lease.check()
         delta_log.keep_changes(path)
 
 
@@ -88,11 +93,11 @@ def _deliver(run: RunContext, sink: AnySink, batch: Batch, images: DataFrame, co
     tally = Tally()
     key = sink_key(run.pipeline, sink) if sink.mode == "update" or sink.operation else None
     rows = net_changes(images, columns, key, tally)
-    told = Delivery(
-        batch, sink.from_, rows, tuple(columns), tuple(key) if key is not None else None, sink.operation, is_whole, tally, run.lake_id
-    )
+    keys, lake_id = tuple(key) if key is not None else None, run.lake_id
+    after = last_delivered(run.order.ledger, lake_id, batch.table)
+    told = Delivery(batch, sink.from_, rows, tuple(columns), keys, sink.operation, is_whole, tally, lake_id, after)
     counts, version = _hand_over(run, sink, told)
-    return counts, Seen(version=batch.inputs.get(sink.from_, version))
+    return counts, Seen(version=batch.inputs.get(sink.from_, batch.inputs.get(DELIVERS, version)))
 
 
 def _hand_over(run: RunContext, sink: AnySink, delivery: Delivery) -> tuple[Counts, int | None]:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sensitive import MASK, sensitive_columns
+from spark_jobs.config.sensitive import MASK, all_names, sensitive_columns
 
 
 @dataclass(frozen=True)
@@ -111,4 +111,4 @@ def _hidden(pipeline: Pipeline, name: str, gold: Gold, conf: Any) -> frozenset[s
     if gold.state:
         return own
     read = [sensitive_columns(pipeline, table, conf) for table, _ in gold.delays]
-    return frozenset(column for names in (own, *read) for column in names)
+    return all_names(own, *read)

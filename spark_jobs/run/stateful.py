@@ -5,6 +5,7 @@ it emits cannot be computed from tables again: a batch that has its marker, but 
 the state and writes nothing.
 """
 
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -14,16 +15,16 @@ from pyspark.sql import functions as F
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.gold.functions import load_hook
-from spark_jobs.gold.native import EMITTED, FILTERED, LATE, NATIVE_LATE_DDL, ON_TIME, NativeInput, NativeTable, build_query
+from spark_jobs.gold.native import EMITTED, FILTERED, LATE, NATIVE_LATE_DDL, ON_TIME, POLICY, Course, NativeInput, NativeTable, build_query
 from spark_jobs.lake import delta_log, streams, tables
-from spark_jobs.lake.checkpoints import last_commit, next_watermark
+from spark_jobs.lake.checkpoints import begun_versions, last_commit, next_watermark
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
+from spark_jobs.lake.ledger import STREAM
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing, kept
-from spark_jobs.run.context import STREAM, RunContext
+from spark_jobs.run.context import RunContext
 
-POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
 
 
@@ -50,7 +51,7 @@ def run_native(run: RunContext, name: str, gold: Gold) -> None:
     checkpoint = run.lake.checkpoint(table.name, generation)
     spark = run.new_session(**_settings(gold))
     rows = {known.table: streams.read_all_rows(spark, run.lake.table(known.table)) for known in table.inputs}
-    query = build_query(table, rows, next_watermark(last_commit(checkpoint)))
+    query = build_query(table, rows, next_watermark(last_commit(checkpoint)), _plot(run, table, checkpoint))
     _create(run, table, query)
 
     def handle(frame: DataFrame, number: int) -> None:
@@ -63,10 +64,25 @@ def run_native(run: RunContext, name: str, gold: Gold) -> None:
     _check_dropped(table, run.follow(query, table.name, handle).wait())
 
 
+def _plot(run: RunContext, table: NativeTable, checkpoint: str) -> Course | None:
+    """How far the inputs of a join have come. A batch that a crash has cut comes as far as the versions that it reads: by more, rows that
+    the next batch reads would be late.
+    """
+    if table.gold.join is None:  # with one input its watermark is that of the query, which Spark writes down
+        return None
+    begun = begun_versions(checkpoint)
+    highs, now = dict[str, datetime | None](), dict[str, datetime | None]()
+    for name in (known.table for known in table.inputs):
+        until = begun.get(str(delta_log.table_id(run.lake.table(name))), -1) if begun else None
+        highs[name] = run.order.ledger.seen(name, run.plan.generation(name), until).high
+        now[name] = run.order.ledger.seen(name, run.plan.generation(name)).high
+    return Course.plot(table.gold.join, highs, now)
+
+
 def _settings(gold: Gold) -> dict[str, str]:
     """By the clock there is always a later batch to be had, without rows: such a query would never end."""
     if gold.join:
-        return {POLICY: gold.join.watermark_policy}
+        return POLICY
     return {NO_DATA: "false"} if gold.timers == "processing" else {}
 
 
@@ -76,11 +92,12 @@ def _work(frame: DataFrame, table: NativeTable, batch: Batch) -> tuple[Counts, S
 
 def publish_emitted(frame: DataFrame, batch: Batch, table: NativeTable) -> Counts:
     """Judge and publish what a batch emits. The frame is computed once: it moves the state."""
-    with kept(frame):
+    with kept(frame) as frame:
         found = {row["what"]: row["count"] for row in frame.groupBy("what").count().collect()}
         counts = _count(found, batch, table)
         rows = frame.where(F.col("what") == EMITTED).select("out.*", F.lit(batch.processed_at).alias("_processed_at"))
-        batch.gate.judge(Candidate(rows, counts.inserted, lambda: _whole(rows, batch, table), counts.inserted))
+        whole, removes = partial(_whole, rows, batch, table), partial(_removes, batch, table)
+        batch.gate.judge(Candidate(rows, counts.inserted, whole, counts.inserted, removes=removes))
         write = tables.overwrite if _begins_anew(batch) else tables.append
         if counts.late or _begins_anew(batch):
             aside = frame.where(F.col("what") == LATE).select(
@@ -108,6 +125,10 @@ def _count(found: dict[str, int], batch: Batch, table: NativeTable) -> Counts:
 def _begins_anew(batch: Batch) -> bool:
     """The first batch of a rebuilt table takes the place of all that stands."""
     return batch.generation > 1 and batch.number == 0
+
+
+def _removes(batch: Batch, table: NativeTable) -> bool:
+    return _begins_anew(batch) and tables.has_standing_rows(batch, table.name)
 
 
 def _whole(rows: DataFrame, batch: Batch, table: NativeTable) -> DataFrame:

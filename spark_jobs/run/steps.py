@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.gold.late import LATE_DDL
@@ -16,10 +18,11 @@ from spark_jobs.gold.windows import aggregate, select_rows
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
+from spark_jobs.lake.ledger import STREAM
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing, kept
 from spark_jobs.run.bronze import start_bronze
-from spark_jobs.run.context import STREAM, Done, RunContext
+from spark_jobs.run.context import Done, RunContext
 from spark_jobs.run.errand import run_errands
 from spark_jobs.run.sinks import run_sink
 from spark_jobs.run.stateful import run_native
@@ -32,9 +35,13 @@ from spark_jobs.silver.reenrich import reenrich
 from spark_jobs.silver.release import CLOCK, release
 from spark_jobs.silver.schema import deleted_ddl, dimension_ddl, silver_ddl
 
-LENIENT = {"spark.sql.ansi.enabled": "false"}
-"""An expression that fails on one row gives NULL there; it must not stop the batch. Casts of declared types are strict all the same."""
-RELEASE = "release"
+LENIENT = {"spark.sql.ansi.enabled": "false", "spark.sql.subexpressionElimination.skipForShortcutExpr": "true"}
+"""No row may stop a batch. SQL is strict all the same, and a row on which it fails is quarantined: silver/strict_sql.py.
+
+What stands behind AND and OR is evaluated where it is asked for: Spark would otherwise do it once for every row where it occurs twice, and
+decoding asks its dear questions, such as a pattern over the whole record, of few rows.
+"""
+RELEASE, EMPTIED = "release", "emptied"
 
 
 def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dict[str, Any] | None) -> None:
@@ -45,8 +52,10 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
             start_bronze(run, name).wait()
         case "dimension":
             _run_dimension(run, name)
+            _judge_emptied(run, table)
         case "silver":
             _run_silver(run, name, inputs, consumed or {})
+            _judge_emptied(run, table)
         case "sink":
             run_sink(run, name, inputs, consumed or {})
         case _:
@@ -61,6 +70,19 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
                 run_windows_of_other(run, window_table(run.pipeline, name, gold), inputs, consumed or {})
             else:
                 _run_windows(run, name, gold, inputs, consumed or {})
+
+
+def _judge_emptied(run: RunContext, table: str) -> None:
+    """A rebuilt table without rows takes the place of one that has some: no batch of it has asked the rules about that."""
+    if not run.lake.staged or not run.rules(table) or delta_log.count_rows(run.lake.table(table)):
+        return
+    rows = tables.read(run.new_session(), run.lake.table(table))
+
+    def work(batch: Batch) -> Done:
+        batch.gate.judge(Candidate(rows, 0, lambda: rows, removes=partial(tables.has_standing_rows, batch, table)))
+        return Counts(), Seen()
+
+    run.batch(table, EMPTIED, 0, work)
 
 
 def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
@@ -81,7 +103,7 @@ def _run_dimension(run: RunContext, name: str) -> None:
             counts, seen = process_history(records, batch, target)
         else:
             counts, seen = process_facts(records, batch, target)
-        return counts, Seen(chunk=seen.chunk)
+        return counts, Seen(chunk=seen.chunk, records=seen.records)
 
     rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{dimension.from_}"))
     run.stream(rows, table, LENIENT, work, target.reads)
@@ -105,9 +127,12 @@ def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: di
         seen = ledger.seen(table, generation)
         feed = Feed(seen, seen.marks_after(run.plan.close_marks(name))) if target.is_watermarked else Feed()
         counts, now = process_facts(records, batch, target, feed)
-        return counts, now if target.is_watermarked else Seen(chunk=now.chunk)
+        return counts, now if target.is_watermarked else Seen(chunk=now.chunk, records=now.records)
 
-    rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{silver.from_}"))
+    # What a row's table had seen when its file came is known only if chunks come in their order. Delta gives the first snapshot of a table,
+    # which a new or rebuilt table reads, by the times of its data files: cut into several batches it would be out of order.
+    read = streams.read_all_rows if target.is_watermarked else streams.read_rows
+    rows = read(run.new_session(**LENIENT), run.lake.table(f"bronze.{silver.from_}"))
     run.stream(rows, table, LENIENT, work, target.reads)
     moved = _moved_dimensions(run, target, inputs, consumed)
     for dimension, after in moved.items():
@@ -183,18 +208,19 @@ def _run_complete(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]
     def recompute(batch: Batch) -> Done:
         entered = Observation()
         rows = _compute_whole(run, run.new_session(), gold, inputs, batch.processed_at, entered)
-        with kept(rows):
+        with kept(rows) as rows:
             counts = Counts(inserted=rows.count())
             if gold.from_:
                 represented = rows.agg(F.sum("_row_count")).collect()[0][0] or 0
                 if represented != entered.get["rows"]:
                     raise RowsMissing(batch, Counts(rows_in=entered.get["rows"], inserted=represented))
-            batch.gate.judge(Candidate(rows, counts.inserted, lambda: rows, counts.inserted))
+            removes = partial(tables.has_standing_rows, batch, table)
+            batch.gate.judge(Candidate(rows, counts.inserted, lambda: rows, counts.inserted, removes=removes))
             tables.overwrite(rows, table, batch, counts)
         return counts, Seen()
 
     version = delta_log.table_version(run.lake.table(table))
-    run.batch(table, "complete", 0 if version is None else version + 1, recompute)
+    run.batch(table, "complete", 0 if version is None else version + 1, recompute, extra=inputs)
 
 
 def _compute_whole(
@@ -202,7 +228,7 @@ def _compute_whole(
 ) -> DataFrame:
     frames = {name: tables.read(spark, run.lake.table(name), version) for name, version in inputs.items() if "." in name}
     if gold.sql:
-        return compute_sql(spark, (run.order.project.conf / gold.sql).read_text(encoding="utf-8"), frames, processed_at)
+        return compute_sql(spark, read_text(run.order.project.conf / gold.sql), frames, processed_at)
     if gold.python:
         return compute_python(gold.python, run.order.project.conf, [frames[name] for name in gold.inputs], processed_at)
     silver = frames[str(gold.from_)]

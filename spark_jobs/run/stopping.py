@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 
+from spark_jobs.config.hooks import leave
+
 PARENT = "WEIR_PARENT_PID"
 """Names the process that started this one, and without which it has nobody to work for."""
 LOOK_SECONDS = 1.0
@@ -94,7 +96,7 @@ def _hear(number: int, frame: FrameType | None) -> None:
     """Python runs this in the main thread, between any two of its steps: it takes no lock that the main thread could hold."""
     if _state.asked.is_set():
         os.write(2, b"ended at once: what is published stays, run again to go on\n")
-        os._exit(128 + number)  # the JVM ends with this process; a batch that is cut is done again
+        leave(128 + number)  # the JVM ends with this process; a batch that is cut is done again
     _state.why = _state.why or signal.Signals(number).name
     _state.asked.set()
     if not _state.is_working:

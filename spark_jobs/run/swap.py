@@ -1,10 +1,11 @@
-"""A rebuilt generation against the tables that stand, and in their place.
+"""A rebuilt generation against the current tables, and in their place.
 
 Each table is replaced by one commit, inputs first, so that a reader sees the old rows or the new ones; the last step is one row per table
-in the ledger, which makes the new generation the live one. Every step may be done again.
+in the ledger, which makes the new generation the live one. Every step may be done again. Whoever calls has checked that all that was built
+is there (stage.py): a table that is not there is one for which nothing was built.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,19 +14,18 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.lake import delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
-from spark_jobs.lake.layout import SIDES
-from spark_jobs.lake.ledger import LIVE
+from spark_jobs.lake.ledger import LIVE, Definition
 from spark_jobs.lake.tables import Batch
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.rebuild import without_sinks
-from spark_jobs.silver.schema import dimension_ddl, silver_ddl
+from spark_jobs.run.stage import with_sides
 from spark_jobs.verify.compare import compare
 from spark_jobs.verify.result import TableCheck
 from spark_jobs.verify.targets import Target
 
 OF_PROCESSING = ("_processed_at", "_revision", "_seen_until", "_closed_until", "_arrived_at", "_confirmed_by", "_row_count", "_content")
-PLACE = ("_file", "_file_id", "_line")
+PLACE = ("_file", "_file_id", "_line", "_chunk", "_element")
 
 
 def compare_tables(spark: SparkSession, staged: Plan, live: Plan) -> Iterator[TableCheck]:
@@ -36,12 +36,15 @@ def compare_tables(spark: SparkSession, staged: Plan, live: Plan) -> Iterator[Ta
             yield compare(_target(table, old, new, _key(staged, table)), rows=5)
 
 
-def swap_tables(spark: SparkSession, order: RunOrder, live: Plan) -> None:
-    """Put the rows of the new generation in the place of the old ones."""
+def swap_tables(
+    spark: SparkSession, order: RunOrder, live: Plan, left_out: Mapping[str, Definition], on_replaced: Callable[[str], None]
+) -> None:
+    """Put the rows of the new generation in the place of the old ones. `left_out` are definitions to write with those that go live."""
     staged = order.plan
     for table in without_sinks(staged.tables):
-        _create(live, table)
-        for name in (*(f"{side}.{table}" for side in SIDES), table):
+        order.lease.check()
+        _create(live, staged, table)
+        for name in with_sides(table):
             rows = _read(spark, staged, name)
             if rows is None and delta_log.table_version(live.lake.table(name)) is not None:
                 rows = tables.read(spark, live.lake.table(name)).limit(0)
@@ -51,12 +54,13 @@ def swap_tables(spark: SparkSession, order: RunOrder, live: Plan) -> None:
                 batch = Batch(live.lake, order.lease, table, "swap", definition.generation, 0, order.run_id, datetime.now(UTC), {})
                 tables.overwrite(rows, name, batch, Counts())
                 reach("swap.after", table)
+        on_replaced(table)
     now = replace(live, tables=staged.tables, definitions=live.definitions | staged.definitions)
     # What other pipelines have published since it was built was not read: a rebuild that was cut has written down what was.
     consumed = {table: now.current_inputs(table) | staged.definitions[table].starts_after for table in without_sinks(staged.tables)}
-    fresh = {table: replace(staged.definitions[table], state=LIVE) for table in staged.tables}
+    fresh = {table: replace(staged.definitions[table], state=LIVE, stage=None) for table in staged.tables}
     fresh |= {table: replace(fresh[table], starts_after=inputs) for table, inputs in consumed.items()}
-    order.ledger.write_definitions(order.run_id, fresh)
+    order.ledger.write_definitions(order.run_id, {**left_out, **fresh})
 
 
 def _read(spark: SparkSession, plan: Plan, name: str) -> DataFrame | None:
@@ -64,13 +68,14 @@ def _read(spark: SparkSession, plan: Plan, name: str) -> DataFrame | None:
     return tables.read(spark, path) if delta_log.table_version(path) is not None else None
 
 
-def _create(live: Plan, table: str) -> None:
-    """A table that was not there before begins with the properties of its layer."""
-    layer, _, name = table.partition(".")
-    if layer == "dimension":
-        tables.create(live.lake.table(table), dimension_ddl(live.pipeline.dimensions[name]), tables.CHANGE_FEED)
-    elif layer == "silver":
-        tables.create(live.lake.table(table), silver_ddl(live.pipeline, name), tables.CHANGE_FEED)
+def _create(live: Plan, staged: Plan, table: str) -> None:
+    """A table that was not there before begins with the properties of its layer, and with the columns that were built. One that is there
+    gets them with its rows: delta-rs cannot add a column whose name differs from another one in case alone.
+    """
+    path, built = live.lake.table(table), staged.lake.table(table)
+    is_new = delta_log.table_version(path) is None and delta_log.table_version(built) is not None
+    if is_new and table.startswith(("dimension.", "silver.")):
+        delta_log.create_table(path, delta_log.schema_json(built), tables.CHANGE_FEED)
 
 
 def _key(plan: Plan, table: str) -> tuple[str, ...] | None:
@@ -88,5 +93,5 @@ def _target(table: str, old: DataFrame | None, new: DataFrame, key: tuple[str, .
     """Compared is what both have: a column that comes or goes is named, not counted as a difference of every row."""
     common = [name for name in new.columns if old is None or name in old.columns]
     known = tuple(name for name in key or () if name in common) or None
-    left_out = {*OF_PROCESSING, *(PLACE if known else ("_file",)), *(known or ())}
+    left_out = {*OF_PROCESSING, *(PLACE if known else ("_file", "_chunk", "_element")), *(known or ())}
     return Target(table, old, new, known, tuple(name for name in common if name not in left_out))

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -88,12 +88,12 @@ def decimal(text: str | None, precision: int, scale: int) -> Decimal | None:
         return None
     try:
         value = Decimal(text.strip())
-        rounded = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+        fitting = value.quantize(Decimal(1).scaleb(-scale))
     except InvalidOperation as wrong:
         raise MisfitError(f"{text!r} is no decimal({precision},{scale})") from wrong
-    if abs(rounded) >= Decimal(10) ** (precision - scale):
-        raise MisfitError(f"{text!r} is too great for decimal({precision},{scale})")
-    return rounded
+    if fitting != value or abs(fitting) >= Decimal(10) ** (precision - scale):
+        raise MisfitError(f"{text!r} does not fit decimal({precision},{scale})")
+    return fitting
 
 
 def timestamp(text: str | None) -> datetime | None:

@@ -40,7 +40,7 @@ def spoil_tokens(tokens: Tokens, at: int, orders: Orders) -> None:
         case "offset_time":
             tokens["ordered"][at] = tokens["ordered"][at].replace("Z", "+02:00")
         case "odd_scale":
-            tokens["amount"][at] += "5"
+            tokens["amount"][at] += "0"
         case "future_time":
             tokens["ordered"][at] = FUTURE
         case "null_time":

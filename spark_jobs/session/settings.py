@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.lakehouse import CUTS_PLANS, Profile
 from spark_jobs.session.hosts import Hosts
 
 
@@ -29,6 +29,8 @@ ALWAYS = {
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",  # readers outside Spark do not all know them
+    # Delta writes the files of a version into its checksum, where nobody reads them; a job looks for those of one that has none there.
+    "spark.databricks.delta.allFilesInCrc.enabled": "false",
     # Small files are put together, now and then (run/context.py); those of a load, each a span of event time, are left as they are: a late
     # row then reads only its own.
     "spark.databricks.delta.autoCompact.minFileSize": str(1024 * 1024),
@@ -37,14 +39,20 @@ ALWAYS = {
     # A batch that a crash cut is done again from the versions it began with, however long ago that was.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
+    # The size of a row group is looked at after a hundred rows, if not told otherwise: with long records that is more than the heap.
+    "spark.hadoop.parquet.page.size.row.check.min": "4",
     # A path is one of this machine's, or of a folder that hosts share, for Spark as for Python, whatever HADOOP_CONF_DIR says.
     "spark.hadoop.fs.defaultFS": "file:///",
+    # Else PySpark tells the JVM the Python line of every expression: nine calls for each, two thirds of the time of making a plan.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
 LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # Every user of the machine can reach loopback. For a local master Spark makes a secret of its own, which stands nowhere.
+    "spark.authenticate": "true",
     # Spark's choice for folders starts `readlink` and `chmod` for every file of a checkpoint: 300 processes in a small run. What it is
     # better at, keeping a second writer out, the lease does.
     "spark.sql.streaming.checkpointFileManagerClass": f"{CHECKPOINTING}.FileSystemBasedCheckpointFileManager",
@@ -75,6 +83,9 @@ SMALL_JVM += ["-XX:MetaspaceSize=256m"]
 BIG_JVM = ["-XX:+UseParallelGC"]
 JVM = {Workload.SMALL: SMALL_JVM, Workload.BIG: BIG_JVM, Workload.STANDING: SMALL_JVM[1:]}
 
+WORKLOAD = "spark.sql.weir.workload"
+"""By which of the sets a session was made: Spark keeps it, and the run says it."""
+
 PER_BATCH = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
 """A query takes these from its checkpoint, as they were at its first run: each batch sets them again."""
 
@@ -102,12 +113,14 @@ def spark_settings(
     small = workload is not Workload.BIG
     jvm = [*JVM[workload], f"-Dlog4j2.configurationFile={log4j}", f"-Dweir.log={log_file}", "-Duser.timezone=UTC"]
     jvm += ["-Djdk.lang.Process.launchMechanism=VFORK"]  # Hadoop starts a process for each file that it makes in a folder
+    jvm += ["-XX:+ExitOnOutOfMemoryError"]  # a thread of Spark's dies of it and the rest waits for ever, with the lease held
     if record:
         jvm += [f"-XX:ArchiveClassesAtExit={record}"]
     elif archive.is_file():
         jvm += [f"-XX:SharedArchiveFile={archive}"]
     settings = {
         **ALWAYS,
+        WORKLOAD: workload.value,
         **(LOCAL if profile.is_local else _executors(workload, hosts) if hosts else {}),
         **(SMALL if small else {**BIG, "spark.sql.shuffle.partitions": str(cores)}),
         **(storage or {}),
@@ -116,6 +129,8 @@ def spark_settings(
         "spark.driver.extraClassPath": f"{jars}/*",
         "spark.driver.extraJavaOptions": " ".join(f'"{option}"' for option in jvm),
     }
+    if small and profile.is_local:
+        settings[CUTS_PLANS] = "true"
     if profile.event_log:
         settings |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": event_log_folder(log_file.parents[1]).as_uri()}
     if more_jars:

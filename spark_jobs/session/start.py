@@ -11,9 +11,11 @@ from pathlib import Path
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from spark_jobs.session import jvm_end
 from spark_jobs.session.hosts import is_driver_in_cluster
 from spark_jobs.session.java import Java
 
@@ -30,6 +32,15 @@ class ClusterUnreachable(Exception):
         super().__init__(f"Spark could not be started on {master}: {todo}; {log_file} has Spark's own words")
 
 
+class JavaNotStarted(Exception):
+    """Java ended before Spark could be reached in it."""
+
+    def __init__(self, said: str, log_file: Path) -> None:
+        self.said, self.log_file = said, log_file
+        todo = "see driver_memory and spark.driver.extraJavaOptions in the profile, and that the machine has so much memory"
+        super().__init__(f"Java could not be started: {said}; {todo}; log: {log_file}")
+
+
 @contextmanager
 def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Path, lease: int | None = None) -> Iterator[SparkSession]:
     """A session whose JVM writes to the log file and inherits the lease's descriptor: while the JVM lives, the lease is held.
@@ -40,6 +51,7 @@ def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Pat
         yield SparkSession(driver_context(name, settings))
         return
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it says of a JVM that is gone is raised as well
+    logging.getLogger().addFilter(_is_not_of_py4j)  # some of it it says under no name of its own
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ["PYSPARK_PYTHON"] = settings.get("spark.pyspark.python", sys.executable)  # that of the executors
@@ -49,12 +61,18 @@ def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Pat
         # A process group of its own, in the same session: Ctrl-C, or a signal to the group, must not end it in the middle of a batch.
         # It ends when its standard input closes, and so with this process, however that ends.
         options = {"stdout": log, "stderr": log, "process_group": 0, **({"pass_fds": (lease,)} if lease is not None else {})}
-        gateway = launch_gateway(conf, options)  # type: ignore[no-untyped-call]
+        start = log.tell()
+        try:
+            gateway = launch_gateway(conf, options)  # type: ignore[no-untyped-call]
+        except PySparkRuntimeError as error:
+            raise JavaNotStarted(jvm_end.first_words(log_file, start), log_file) from error
+    jvm_end.watch(gateway.proc, log_file, start)
     with _own_interrupt():
         context = _start_context(gateway, conf, settings["spark.master"], log_file)
     try:
         yield SparkSession(context)
     finally:
+        jvm_end.end_watch()
         _stop_context(context)
         _end_jvm(gateway)
 
@@ -65,6 +83,10 @@ def driver_context(name: str, settings: Mapping[str, str]) -> SparkContext:
     conf = SparkConf().setAppName(name).setAll([(key, value) for key, value in settings.items() if key.startswith(OF_THE_RUN)])
     with _own_interrupt():
         return SparkContext.getOrCreate(conf)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
 
 
 @contextmanager
@@ -81,9 +103,10 @@ def _start_context(gateway: object, conf: SparkConf, master: str, log_file: Path
     try:
         return SparkContext(gateway=gateway, conf=conf)
     except (OSError, Py4JError) as error:
+        jvm_end.end_watch()
+        _end_jvm(gateway)
         if master.startswith("local"):
             raise
-        _end_jvm(gateway)
         raise ClusterUnreachable(master, log_file) from error
 
 

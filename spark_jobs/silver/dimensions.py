@@ -18,7 +18,8 @@ from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.facts import check_records, classify, without
 from spark_jobs.silver.set_aside import move_set_aside, with_records, write_set_aside
-from spark_jobs.silver.tally import Tally, count_classes, observe_records, tally_rows
+from spark_jobs.silver.tally import Tally, observe_records, tally_rows
+from spark_jobs.silver.versions import CHANGE, change_order
 
 
 def process_history(records: DataFrame, batch: Batch, table: FactTable) -> tuple[Counts, Seen]:
@@ -26,21 +27,22 @@ def process_history(records: DataFrame, batch: Batch, table: FactTable) -> tuple
     observed, entered = observe_records(records)
     rules = row_rules(batch.gate.rules)
     decoded = classify(decode(observed, table.decoding, rules), batch, table)
-    with kept(decoded):
+    with kept(decoded) as decoded:
         tally = tally_rows(decoded, table, rules)
         check_records(tally, entered.get["records"], batch)
         with _rebuilt(decoded, tally, batch, table) as rebuilt:
             counts = Counts(rows_in=tally.rows, **rebuilt.by_class, grown=rebuilt.grown)
             batch.check(counts)
             batch.gate.judge(_candidate(rebuilt, tally, batch, table))
-            write_set_aside(with_records(decoded, records) if needs_texts(batch, table) else decoded, batch, table, counts)
+            texts = with_records(decoded, records) if needs_texts(batch, table) else decoded
+            write_set_aside(texts, entered.get["longest"], batch, table, counts)
             _publish(rebuilt, batch, table, counts)
     return counts, tally.seen(Seen())
 
 
 def settle_history(moved: DataFrame, batch: Batch, table: FactTable) -> Counts:
     """Publish the versions that are good by now of rows that were in quarantine."""
-    with kept(moved):
+    with kept(moved) as moved:
         tally = tally_rows(moved, table, row_rules(batch.gate.rules))
         with _rebuilt(moved, tally, batch, table) as rebuilt:
             still = rebuilt.by_class.get("quarantined", 0)
@@ -69,17 +71,20 @@ class _Rebuilt:
 @contextmanager
 def _rebuilt(decoded: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> Iterator[_Rebuilt]:
     """The histories of the keys that the versions name, built anew and compared with those that stand."""
-    key, sequence, declared = table.key, str(table.sequence), table.declared
+    key, sequence, declared, origin = table.key, str(table.sequence), table.declared, history.origin(table.ties)
     candidates = decoded.where(F.col("_class").isNull())
     old = batch.read(decoded.sparkSession, table.name).join(candidates.select(*key).distinct(), on=list(key), how="left_semi")
-    columns = [*declared, *history.ORIGIN, "_content", "_is_known"]
+    columns = [*declared, *origin, "_content", "_is_known"]
     incoming = candidates.withColumn("_is_known", F.lit(False)).select(*columns)
-    known = history.expand_intervals(old, sequence, declared).select(*columns)
-    ranked = history.rank_versions_at(known.unionByName(incoming), key, sequence)
-    with kept(ranked):
+    known = history.expand_intervals(old, sequence, declared, origin).select(*columns)
+    versions = known.unionByName(incoming).withColumn("_is_delete", F.lit(False))
+    if table.is_change_feed:
+        versions = versions.withColumn(CHANGE, F.expr(change_order()))
+    ranked = history.rank_versions_at(versions, key, table.sequences, table.ties)
+    with kept(ranked) as ranked:
         marked = history.mark_changes(ranked.where(F.col("_class") == "winner"), key, sequence, declared)
         by_class = _add_up({name: count for name, count in tally.by_class.items() if name}, _classes(ranked, marked))
-        changes = history.differences(old, history.build_intervals(marked, key, sequence, declared), key)
+        changes = history.differences(old, history.build_intervals(marked, key, sequence, declared, origin), key)
         with kept(changes.withColumn("_processed_at", F.lit(batch.processed_at))) as changes:
             actions = {row["_action"]: row["count"] for row in changes.groupBy("_action").count().collect()}
             yield _Rebuilt(changes, actions, by_class)
@@ -95,14 +100,17 @@ def _candidate(rebuilt: _Rebuilt, tally: Tally, batch: Batch, table: FactTable) 
         return without(standing, changes, [*table.key, "_valid_from"]).unionByName(rows)
 
     count = sum(number for action, number in rebuilt.actions.items() if action != "delete")
-    return Candidate(rows, count, whole, tally.asked, tally.by_rule, has_older=True)
+    removes = "delete" in rebuilt.actions
+    return Candidate(rows, count, whole, tally.asked, tally.by_rule, has_older=True, removes=lambda: removes, changes=changes)
 
 
 def _classes(ranked: DataFrame, marked: DataFrame) -> dict[str, int]:
-    """What became of the incoming versions."""
-    losers = ranked.where(~F.col("_is_known") & (F.col("_class") != "winner")).select("_class")
-    winners = marked.where(~F.col("_is_known")).select(history.class_of_winner().alias("_class"))
-    return count_classes(losers.unionAll(winners))
+    """What became of the incoming versions, and how many keys had ties. A tie may be won by a version that was known."""
+    losers = ranked.where(~F.col("_is_known") & (F.col("_class") != "winner")).select("_class", F.lit(0).alias("tie"))
+    of_winner = F.when(~F.col("_is_known"), history.class_of_winner())
+    winners = marked.select(of_winner.alias("_class"), F.col("_is_first_tie").cast("int").alias("tie"))
+    found = losers.unionAll(winners).groupBy("_class").agg(F.count(F.lit(1)).alias("count"), F.sum("tie").alias("ties")).collect()
+    return {row["_class"]: row["count"] for row in found if row["_class"]} | {"ties": sum(row["ties"] or 0 for row in found)}
 
 
 def _add_up(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:

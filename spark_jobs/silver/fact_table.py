@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from spark_jobs.config.pipeline import Dimension, Lookup, Pipeline
-from spark_jobs.silver.decode import Decoding
+from spark_jobs.config.sensitive import sensitive_columns
+from spark_jobs.silver.decoding import Decoding
+from spark_jobs.silver.versions import ARRIVAL, CHANGE
 
 
 @dataclass(frozen=True)
@@ -17,6 +19,17 @@ class FactTable:
     lookups: tuple[tuple[str, Lookup, Dimension], ...] = ()
     is_watermarked: bool = False
     is_history: bool = False
+    is_change_feed: bool = False
+    is_stream: bool = False
+    ties: tuple[str, ...] = ()
+    """The columns that decide between versions of one sequence; none: their content does."""
+    hidden: frozenset[str] = frozenset()
+    """Asked with `in`: the columns that are sensitive, or tell of one that is."""
+
+    @property
+    def sequences(self) -> list[str]:
+        """The columns that order the versions of a key. Changes of a table also have the order of its commits."""
+        return [str(self.sequence), *([CHANGE] if self.is_change_feed else [])]
 
     @property
     def declared(self) -> list[str]:
@@ -64,11 +77,23 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
         required=(*key, *ordered, *([event.column] if event else [])),
         event_time=event.column if event else None,
         future=event.future if event else None,
+        past=event.past if event else None,
         delete_when=table.delete_when,
         identity=(*key, *ordered),
     )
-    lookups = tuple((dimension, lookup, pipeline.dimensions[dimension]) for dimension, lookup in table.lookup.items())
-    return FactTable(f"silver.{name}", decoding, key, table.sequence_column if key else None, lookups, pipeline.is_watermarked(name))
+    source = pipeline.sources[table.from_]
+    return FactTable(
+        f"silver.{name}",
+        decoding,
+        key,
+        sequence=table.sequence_column if key else None,
+        lookups=tuple((dimension, lookup, pipeline.dimensions[dimension]) for dimension, lookup in table.lookup.items()),
+        is_watermarked=pipeline.is_watermarked(name),
+        is_change_feed=source.is_change_feed,
+        is_stream=source.is_stream,
+        ties=ARRIVAL if table.ties == "newest_arrival" else (),
+        hidden=sensitive_columns(pipeline, f"silver.{name}"),
+    )
 
 
 def dimension_table(pipeline: Pipeline, name: str) -> FactTable:
@@ -81,5 +106,13 @@ def dimension_table(pipeline: Pipeline, name: str) -> FactTable:
         where=dimension.where,
         required=(*dimension.key, dimension.sequence_by),
     )
-    is_history = dimension.history == "scd2"
-    return FactTable(f"dimension.{name}", decoding, tuple(dimension.key), dimension.sequence_by, is_history=is_history)
+    return FactTable(
+        f"dimension.{name}",
+        decoding,
+        tuple(dimension.key),
+        dimension.sequence_by,
+        is_history=dimension.history == "scd2",
+        is_change_feed=pipeline.sources[dimension.from_].is_change_feed,
+        ties=ARRIVAL if dimension.ties == "newest_arrival" else (),
+        hidden=sensitive_columns(pipeline, f"dimension.{name}"),
+    )

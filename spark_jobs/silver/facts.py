@@ -24,7 +24,7 @@ from spark_jobs.silver.feed import Feed, add_seen
 from spark_jobs.silver.lookup import look_up, missing_reasons
 from spark_jobs.silver.set_aside import with_records, write_set_aside
 from spark_jobs.silver.tally import EARLIEST, Tally, observe_records, tally_rows
-from spark_jobs.silver.versions import content_hash, judge_winners, rank_versions
+from spark_jobs.silver.versions import CHANGE, change_order, content_hash, is_newer, judge_winners, rank_versions
 
 ROWS_PER_FILE = 250_000
 """Large loads are written in files of about so many rows, each a span of event time: who asks for a window then reads few of them."""
@@ -35,7 +35,7 @@ def process_facts(records: DataFrame, batch: Batch, table: FactTable, feed: Feed
     feed, rules = feed or Feed(), row_rules(batch.gate.rules)
     observed, entered = observe_records(records)
     ranked = rank(classify(decode(observed, table.decoding, rules), batch, table), table)
-    with kept(ranked):
+    with kept(ranked) as ranked:
         tally = tally_rows(ranked, table, rules, feed.marks)
         check_records(tally, entered.get["records"], batch)
         with judge(ranked, tally, batch, table) as judgement:
@@ -46,7 +46,8 @@ def process_facts(records: DataFrame, batch: Batch, table: FactTable, feed: Feed
             if table.is_watermarked:
                 aside = _with_seen(aside, ranked, tally, table, feed)
                 judgement = replace(judgement, rows=_with_seen(judgement.rows, ranked, tally, table, feed))
-            write_set_aside(with_records(aside, records) if needs_texts(batch, table) else aside, batch, table, counts)
+            texts = with_records(aside, records) if needs_texts(batch, table) else aside
+            write_set_aside(texts, entered.get["longest"], batch, table, counts)
             publish(judgement, batch, table, counts)
     return counts, tally.seen(feed.seen)
 
@@ -54,11 +55,14 @@ def process_facts(records: DataFrame, batch: Batch, table: FactTable, feed: Feed
 def classify(decoded: DataFrame, batch: Batch, table: FactTable, clock: Column | None = None) -> DataFrame:
     """Adds the taken columns, `_content`, `_is_accepted`, and `_class` of the rows that do not compete: those set aside and filtered.
 
+    Accepted rows show how far the feed has come. That is a matter of the record alone: were it one of rules, members or decisions, which
+    change, a row that is replayed, discarded or judged again would close other windows than it did when it came.
+
     With a clock, rows that have waited as long as their lookup is ready to wait are given up: they wait no longer.
     """
     is_held, held = F.lit(bool(batch.gate.held_for)), _held_reasons(batch.gate.held_for)
     decoded = with_decisions(decoded, batch, table)
-    is_accepted = (F.size("_reasons") == 0) & ~F.col("_is_filtered") & ~F.col("_is_delete") & ~is_held
+    is_accepted = F.col("_is_sound") & ~F.col("_is_filtered") & ~F.col("_is_delete")
     rows = _enrich(decoded.withColumn("_is_accepted", is_accepted), table, batch)
     is_bad, no_member, is_parked = F.size("_reasons") > 0, _missing(table, "quarantine", clock), _missing(table, "park", clock)
     kind = (
@@ -70,14 +74,16 @@ def classify(decoded: DataFrame, batch: Batch, table: FactTable, clock: Column |
     reasons = F.when(is_bad, F.col("_reasons")).when(is_held, held).when(F.size(no_member) > 0, no_member).otherwise(is_parked)
     rows = rows.withColumn("_class", kind).withColumn("_reasons", reasons)
     rows = rows.withColumn("_content", content_hash(rows, table.declared))
+    if table.is_change_feed:
+        rows = rows.withColumn(CHANGE, F.expr(change_order()))
     return rows.drop(*(f"_found_{name}" for name, _, _ in table.lookups))
 
 
 def rank(rows: DataFrame, table: FactTable) -> DataFrame:
     """The rows with the winners of the batch marked; without a key every row wins."""
     if table.key and table.sequence is not None:
-        return rank_versions(rows, table.key, table.sequence)
-    return rows.withColumn("_class", F.coalesce("_class", F.lit("winner")))
+        return rank_versions(rows, table.key, table.sequences, table.ties)
+    return rows.withColumns({"_class": F.coalesce("_class", F.lit("winner")), "_is_tied": F.lit(False)})
 
 
 def check_records(tally: Tally, entered: int, batch: Batch) -> None:
@@ -89,11 +95,15 @@ def check_records(tally: Tally, entered: int, batch: Batch) -> None:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The winners of a batch with their verdict, the number of rows per class, and of deleted keys that came back."""
+    """The winners of a batch with their verdict, the number of rows per class, of deleted keys that came back, and of newer copies of
+    versions that stand and of those that deleted their key.
+    """
 
     rows: DataFrame
     by_class: dict[str, int]
     revived: int = 0
+    copies: int = 0
+    copies_of_deletes: int = 0
 
 
 @contextmanager
@@ -104,29 +114,34 @@ def judge(ranked: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> It
     count = tally.by_class.get("winner", 0)
     standing = _standing(winners.sparkSession, tally, batch, table) if count else None
     if standing is not None and table.sequence is not None:
-        judged = judge_winners(winners, standing, table.key, table.sequence, count)
+        judged = judge_winners(winners, standing, table.key, table.sequences, table.ties, count)
     else:
         kind = F.when(F.col("_is_delete"), "deleted").otherwise("inserted")
-        judged = winners.withColumn("_class", kind).withColumns({"_is_standing": F.lit(False), "_was_deleted": F.lit(False)})
+        unknown = dict.fromkeys(("_is_standing", "_was_deleted", "_is_newer_copy"), F.lit(False))
+        judged = winners.withColumn("_class", kind).withColumns(unknown)
         if not table.decoding.delete_when:
-            yield Judgement(judged, {**by_class, "inserted": count, "grown": count})
+            yield Judgement(judged, {**by_class, "inserted": count, "grown": count, "ties": tally.ties})
             return
-    with kept(judged):
-        found = judged.groupBy("_class", "_is_standing", "_was_deleted").count().collect()
+    with kept(judged) as judged:
+        found = judged.groupBy("_class", "_is_standing", "_was_deleted", "_is_newer_copy", "_is_tied").count().collect()
         for row in found:
             by_class[row["_class"]] = by_class.get(row["_class"], 0) + row["count"]
         removed = sum(row["count"] for row in found if row["_class"] == "deleted" and row["_is_standing"])
         revived = sum(row["count"] for row in found if row["_class"] == "inserted" and row["_was_deleted"])
-        yield Judgement(judged, {**by_class, "grown": by_class.get("inserted", 0) - removed}, revived)
+        copies = [sum(row["count"] for row in found if row["_is_newer_copy"] and row["_was_deleted"] is gone) for gone in (False, True)]
+        ties = sum(row["count"] for row in found if row["_is_tied"])
+        yield Judgement(judged, {**by_class, "grown": by_class.get("inserted", 0) - removed, "ties": ties}, revived, *copies)
 
 
 def publish(judgement: Judgement, batch: Batch, table: FactTable, counts: Counts) -> None:
     """Deleted keys are remembered first. New rows alone are appended; a MERGE would read the table for nothing."""
     judged = judgement.rows
-    if counts.deleted or judgement.revived:
+    if counts.deleted or judgement.revived or judgement.copies_of_deletes:
         _remember_deleted(judged, batch, table, counts)
-    if counts.updated or counts.grown != counts.inserted:
-        changed = judged.where(F.col("_class").isin("inserted", "updated") | ((F.col("_class") == "deleted") & F.col("_is_standing")))
+    if counts.updated or counts.grown != counts.inserted or judgement.copies:
+        is_removed = (F.col("_class") == "deleted") & F.col("_is_standing")
+        is_copy = F.col("_is_newer_copy") & ~F.col("_is_delete")
+        changed = judged.where(F.col("_class").isin("inserted", "updated") | is_removed | is_copy)
         _merge(changed.select(*published_columns(batch, table), "_is_delete"), batch, table, counts)
     elif counts.inserted:
         new = judged.where(F.col("_class") == "inserted").select(*published_columns(batch, table))
@@ -144,8 +159,10 @@ def candidate(judgement: Judgement, tally: Tally, batch: Batch, table: FactTable
         standing = batch.read(rows.sparkSession, table.name).select(*rows.columns)
         return (without(standing, changed, table.key) if table.key else standing).unionByName(rows)
 
-    count = judgement.by_class.get("inserted", 0) + judgement.by_class.get("updated", 0)
-    return Candidate(rows, count, whole, tally.asked, tally.by_rule)
+    inserted, updated = (judgement.by_class.get(name, 0) for name in ("inserted", "updated"))
+    removed = inserted - judgement.by_class["grown"]
+    shown = changed.where((F.col("_class") != "deleted") | F.col("_is_standing")).select(*shown_columns(batch, table), "_class")
+    return Candidate(rows, inserted + updated, whole, tally.asked, tally.by_rule, removes=lambda: removed > 0, changes=shown)
 
 
 def without(standing: DataFrame, changed: DataFrame, key: Sequence[str]) -> DataFrame:
@@ -157,7 +174,7 @@ def shown_columns(batch: Batch, table: FactTable) -> list[Column | str]:
     """What rules may name: all that a row says, and where it came from."""
     event_time = table.decoding.event_time
     event = [F.col(event_time).alias("_event_at")] if event_time else []
-    return [*table.declared, *table.taken, *event, *_origin(batch)]
+    return [*table.declared, *table.taken, *event, *_origin(batch, table)]
 
 
 def published_columns(batch: Batch, table: FactTable) -> list[Column | str]:
@@ -194,14 +211,15 @@ def _missing(table: FactTable, policy: str, clock: Column | None) -> Column:
 def _with_seen(rows: DataFrame, ranked: DataFrame, tally: Tally, table: FactTable, feed: Feed) -> DataFrame:
     event_time = str(table.decoding.event_time)
     accepted = ranked.where(F.col("_is_accepted") & (F.col(event_time) >= F.expr(EARLIEST)))
-    return add_seen(rows, accepted, event_time, feed, tally.highs)
+    return add_seen(rows, accepted, event_time, feed, tally.highs, is_stream=table.is_stream)
 
 
 def _standing(spark: SparkSession, tally: Tally, batch: Batch, table: FactTable) -> DataFrame | None:
     """The versions that stand and those that deleted their key, as far as the batch's keys go; None where there are none at all."""
     if table.sequence is None:
         return None
-    columns = [*dict.fromkeys([*table.key, table.sequence]), "_content"]
+    origin = ["_file"] if table.is_change_feed else []
+    columns = [*dict.fromkeys([*table.key, table.sequence, *table.ties, *origin]), "_content"]
     found = [(table.name, False)] + ([(table.deleted, True)] if table.decoding.delete_when else [])
     # Version 0 of a table is its creation: there is nothing in it yet.
     frames = [
@@ -212,13 +230,16 @@ def _standing(spark: SparkSession, tally: Tally, batch: Batch, table: FactTable)
     if not frames:
         return None
     versions = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
+    if table.is_change_feed:
+        versions = versions.withColumn(CHANGE, F.expr(change_order()))
     for name, (least, greatest) in tally.key_range.items():
         versions = versions.where(F.col(name).between(F.lit(least), F.lit(greatest)))
     return versions
 
 
-def _origin(batch: Batch) -> list[Column | str]:
-    return ["_arrived_at", F.lit(batch.processed_at).alias("_processed_at"), "_file", "_file_id", "_line", "_content"]
+def _origin(batch: Batch, table: FactTable) -> list[Column | str]:
+    place = dict.fromkeys(["_file", "_file_id", "_line", "_content", *table.ties])
+    return ["_arrived_at", F.lit(batch.processed_at).alias("_processed_at"), *place]
 
 
 def _by_event_time(rows: DataFrame, table: FactTable, counts: Counts) -> DataFrame:
@@ -229,8 +250,9 @@ def _by_event_time(rows: DataFrame, table: FactTable, counts: Counts) -> DataFra
 def _remember_deleted(judged: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
     """The table of deleted keys holds those whose newest version deletes them: one that comes back leaves it."""
     identity = dict.fromkeys([*table.key, str(table.sequence)])
-    moved = judged.where((F.col("_class") == "deleted") | ((F.col("_class") == "inserted") & F.col("_was_deleted")))
-    rows = moved.select(*identity, *_origin(batch), "_is_delete")
+    is_copy = F.col("_is_newer_copy") & F.col("_is_delete")
+    moved = judged.where((F.col("_class") == "deleted") | ((F.col("_class") == "inserted") & F.col("_was_deleted")) | is_copy)
+    rows = moved.select(*identity, *_origin(batch, table), "_is_delete")
     values: dict[str, str | Column] = {f"`{name}`": f"new.`{name}`" for name in rows.columns if name != "_is_delete"}
     same_key = " AND ".join(f"old.`{column}` = new.`{column}`" for column in table.key)
     with tables.merging(rows, table.deleted, same_key, batch, counts) as merge:
@@ -241,9 +263,8 @@ def _remember_deleted(judged: DataFrame, batch: Batch, table: FactTable, counts:
 def _merge(changed: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
     """The rows were judged already; the guard holds the same order once more at the table itself."""
     same_key = " AND ".join(f"old.`{column}` = new.`{column}`" for column in table.key)
-    seq = f"`{table.sequence}`"
-    is_newer = f"(new.{seq} > old.{seq} OR (new.{seq} = old.{seq} AND (new._is_delete OR new._content > old._content)))"
+    newer = is_newer(table.sequences, table.ties)
     values: dict[str, str | Column] = {f"`{name}`": f"new.`{name}`" for name in changed.columns if name != "_is_delete"}
     with tables.merging(changed, table.name, same_key, batch, counts) as merge:
-        merge = merge.whenMatchedDelete(condition=f"new._is_delete AND {is_newer}").whenMatchedUpdate(condition=is_newer, set=values)
+        merge = merge.whenMatchedDelete(condition=f"new._is_delete AND {newer}").whenMatchedUpdate(condition=newer, set=values)
         merge.whenNotMatchedInsert(condition="NOT new._is_delete", values=values).execute()

@@ -43,7 +43,7 @@ def judge_again(set_aside: DataFrame, batch: Batch, table: FactTable, clock: Col
 def settle_facts(moved: DataFrame, batch: Batch, table: FactTable) -> Counts:
     """Publish the rows that are good by now, and say what became of all. The table comes first: a row may be in both, never in neither."""
     ranked, rules = rank(moved, table), row_rules(batch.gate.rules)
-    with kept(ranked):
+    with kept(ranked) as ranked:
         left = count_classes(ranked.select(F.col("_was").alias("_class")))
         if not left:
             return Counts()

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
+from spark_jobs.lake.json_text import WHOLE_JSON
 from spark_jobs.lake.tables import Batch, kept
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.facts import without
@@ -24,10 +25,10 @@ def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch
     again = look_up(bare, batch.read(spark, member_table), lookup, dimension, table.decoding.event_time)
     is_same = F.lit(True)
     for column in lookup.take:
-        is_same = is_same & F.col(column).eqNullSafe(F.col(f"_was_{column}"))
+        is_same = is_same & _value(again, column).eqNullSafe(_value(again, f"_was_{column}"))
     identity = _identity(table, name)
     differing = again.where(~is_same).withColumn("_processed_at", F.lit(batch.processed_at))
-    with kept(differing):
+    with kept(differing) as differing:
         count = differing.count()
         counts = Counts(rows_in=count, updated=count)
         corrected = differing.select(*identity, *lookup.take, "_processed_at")
@@ -35,9 +36,15 @@ def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch
             batch.gate.judge(_candidate(differing.select(*facts.columns), count, identity, batch, table))
             same_row = " AND ".join(f"old.`{column}` = new.`{column}`" for column in identity)
             values: dict[str, str | Column] = {f"`{column}`": f"new.`{column}`" for column in [*lookup.take, "_processed_at"]}
-            with tables.merging(corrected.distinct(), table.name, same_row, batch, counts) as merge:
+            with tables.merging(corrected.dropDuplicates([*identity]), table.name, same_row, batch, counts) as merge:
                 merge.whenMatchedUpdate(set=values).execute()
     return counts
+
+
+def _value(rows: DataFrame, name: str) -> Column:
+    """A taken column to compare with itself under another name."""
+    kind = rows.schema[name].dataType
+    return F.to_json(F.array(name), WHOLE_JSON) if "map<" in kind.simpleString() else F.col(name)
 
 
 def _candidate(rows: DataFrame, count: int, identity: Sequence[str], batch: Batch, table: FactTable) -> Candidate:

@@ -3,6 +3,7 @@
 Which rows is written down with the intent of the batch, so that one that was cut is ended with the same.
 """
 
+from collections import Counter
 from functools import reduce
 from operator import or_
 
@@ -18,7 +19,6 @@ from spark_jobs.silver.dimensions import settle_history
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.reconsider import judge_again, open_rows, settle_facts
 from spark_jobs.silver.set_aside import SAME_ROW
-from spark_jobs.silver.tally import count_classes
 
 SELECTION = "selection"
 """Among a batch's inputs: which rows of quarantine it is about."""
@@ -30,10 +30,15 @@ def replay(spark: SparkSession, table: FactTable, batch: Batch) -> Counts:
     return settle_history(rows, batch, table) if table.is_history else settle_facts(rows, batch, table)
 
 
-def try_replay(spark: SparkSession, table: FactTable, batch: Batch) -> dict[str, int]:
-    """How many of the selected rows would pass, and how many would be set aside again. Nothing is written."""
-    found = count_classes(judge_again(_again(spark, table, batch), batch, table))
-    return {"would pass": found.pop(None, 0), **{f"would be {name}": count for name, count in sorted(found.items())}}  # type: ignore[call-overload]
+def try_replay(spark: SparkSession, table: FactTable, batch: Batch) -> tuple[dict[str, int], Counter[str]]:
+    """How many of the selected rows would pass or be set aside again, and by which rules these would stay. Nothing is written."""
+    rows = judge_again(_again(spark, table, batch), batch, table)
+    rules = F.array_distinct(F.transform("_reasons", lambda reason: reason["rule"]))
+    classes, by_rule = Counter[str](), Counter[str]()
+    for row in rows.groupBy("_class", rules.alias("rules")).count().collect():
+        classes[f"would be {row['_class']}" if row["_class"] else "would pass"] += row["count"]
+        by_rule.update(dict.fromkeys(row["rules"] if row["_class"] == "quarantined" else (), row["count"]))
+    return dict(sorted(classes.items(), key=lambda found: (found[0] != "would pass", found[0]))), by_rule
 
 
 def discard(spark: SparkSession, table: FactTable, batch: Batch) -> Counts:

@@ -4,6 +4,7 @@ In Python, because Spark has no function that takes fields out of an object at a
 """
 
 import json
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -12,6 +13,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 Path = tuple[str, ...]
+NUMBER = "\ue000"
+"""Before a number with a point or exponent while a record is taken apart: so it comes out digit by digit as it went in."""
 
 
 def rest_of(record: Column, taken: Collection[Path]) -> Column:
@@ -26,15 +29,22 @@ def rest_of(record: Column, taken: Collection[Path]) -> Column:
 
 
 def _rest_of_text(text: str | None, paths: Collection[Path]) -> str | None:
+    text = text or ""
+    is_marked = NUMBER not in text and "\\ue000" not in text.lower()
     try:
-        record = json.loads(text or "")
+        record = json.loads(text, parse_float=_keep) if is_marked else json.loads(text)
     except (ValueError, RecursionError):
         return None
     if not isinstance(record, dict):
         return None
     for path in paths:
         _remove(record, path)
-    return json.dumps(record, ensure_ascii=False, sort_keys=True) if record else None
+    rest = json.dumps(record, ensure_ascii=False, sort_keys=True) if record else None
+    return re.sub(f'"{NUMBER}([^"]*)"', r"\1", rest) if rest and is_marked else rest
+
+
+def _keep(number: str) -> str:
+    return f"{NUMBER}{number}"
 
 
 def _remove(value: Any, path: Path) -> None:

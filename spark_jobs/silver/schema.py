@@ -6,6 +6,8 @@ from spark_jobs.config.pipeline import Column, Dimension, Pipeline
 from spark_jobs.silver.decode import REASON
 
 ORIGIN_DDL = "_arrived_at timestamp, _processed_at timestamp, _file string, _file_id string, _line bigint, _content bigint"
+ARRIVAL_DDL = "_chunk bigint, _element int"
+"""With `ties: newest_arrival`: what the origin lacks of a row's place among the arrivals."""
 SEEN_DDL = "_seen_until timestamp, _closed_until timestamp"
 SET_ASIDE_DDL = (
     f"record string, reasons array<{REASON}>, file string, file_id string, line bigint, element int, "
@@ -17,11 +19,14 @@ SET_ASIDE_DDL = (
 
 def dimension_ddl(dimension: Dimension) -> str:
     columns = _declared(dimension.columns.items())
+    origin = _origin(dimension.ties)
     if dimension.history == "scd1":
-        return f"{columns}, {ORIGIN_DDL}"
+        return f"{columns}, {origin}"
     kind = dimension.columns[dimension.sequence_by].type
-    confirmation = f"struct<`{dimension.sequence_by}`:{kind},_arrived_at:timestamp,_file:string,_file_id:string,_line:bigint>"
-    return f"{columns}, _valid_from {kind}, _valid_to {kind}, _confirmed_by array<{confirmation}>, {ORIGIN_DDL}"
+    place = "_arrived_at:timestamp,_file:string,_file_id:string,_line:bigint"
+    place += ",_chunk:bigint,_element:int" if dimension.ties == "newest_arrival" else ""
+    confirmation = f"struct<`{dimension.sequence_by}`:{kind},{place}>"
+    return f"{columns}, _valid_from {kind}, _valid_to {kind}, _confirmed_by array<{confirmation}>, {origin}"
 
 
 def silver_ddl(pipeline: Pipeline, name: str) -> str:
@@ -31,14 +36,18 @@ def silver_ddl(pipeline: Pipeline, name: str) -> str:
         columns += [(column, pipeline.dimensions[dimension].columns[column]) for column in lookup.take]
     event = "_event_at timestamp, " if table.event_time else ""
     seen = f", {SEEN_DDL}" if pipeline.is_watermarked(name) else ""
-    return f"{_declared(columns)}, {event}{ORIGIN_DDL}{seen}"
+    return f"{_declared(columns)}, {event}{_origin(table.ties)}{seen}"
 
 
 def deleted_ddl(pipeline: Pipeline, name: str) -> str:
     """Versions that deleted their key: the key, the sequence, and where they came from."""
     table = pipeline.silver[name]
     identity = dict.fromkeys([*(table.key or ()), str(table.sequence_column)])
-    return f"{_declared((column, table.columns[column]) for column in identity)}, {ORIGIN_DDL}"
+    return f"{_declared((column, table.columns[column]) for column in identity)}, {_origin(table.ties)}"
+
+
+def _origin(ties: str) -> str:
+    return f"{ORIGIN_DDL}, {ARRIVAL_DDL}" if ties == "newest_arrival" else ORIGIN_DDL
 
 
 def _declared(columns: Iterable[tuple[str, Column]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.config.expectations import rules_version
+from spark_jobs.config.expectations import READABLE, rules_version
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.selection import OPEN, REPLAYED
@@ -17,6 +17,7 @@ from spark_jobs.silver.schema import SET_ASIDE_DDL
 
 REPLAY = "replay"
 """The step in which rows of quarantine are taken through the definition and rules of today."""
+NOT_KEPT = "its record was not kept"
 SAME_ROW = "old.file_id = new.file_id AND old.line = new.line AND old.element = new.element"
 
 
@@ -27,12 +28,12 @@ def with_records(rows: DataFrame, records: DataFrame) -> DataFrame:
     return joined.withColumn("_record", F.coalesce("_record", "_text")).select(*rows.columns)
 
 
-def write_set_aside(rows: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
-    """Append the batch's quarantined and parked rows; nothing is written where there are none."""
+def write_set_aside(rows: DataFrame, longest: int, batch: Batch, table: FactTable, counts: Counts) -> None:
+    """Append the batch's quarantined and parked rows; nothing is written where there are none. `longest` is the length of a record."""
     for name, count, kind in ((table.quarantine, counts.quarantined, "quarantined"), (table.parked, counts.parked, "parked")):
         if count:
             tables.create(batch.lake.table(name), SET_ASIDE_DDL, tables.CHANGEABLE)
-            tables.append(rows.where(F.col("_class") == kind).select(*_columns(rows, batch)), name, batch, counts)
+            tables.append_few(rows.where(F.col("_class") == kind).select(*_columns(rows, batch)), count, longest, name, batch, counts)
 
 
 def move_set_aside(changed: DataFrame, classes: Collection[str], batch: Batch, table: FactTable, counts: Counts) -> None:
@@ -57,10 +58,15 @@ def move_set_aside(changed: DataFrame, classes: Collection[str], batch: Batch, t
 
 
 def as_records(set_aside: DataFrame) -> DataFrame:
-    """The records of set-aside rows in the form of bronze, each once, to be decoded again."""
+    """The records of set-aside rows in the form of bronze, each once, to be decoded again.
+
+    What could not be read when it came cannot be read now: its problem goes with it, or it would be decoded into a row of NULLs.
+    """
     names = {"record": "record", "file": "_file", "file_id": "_file_id", "line": "_line", "arrived_at": "_arrived_at", "chunk": "_chunk"}
     columns = [F.col(name).alias(alias) for name, alias in names.items()]
-    return set_aside.dropDuplicates(["file_id", "line"]).select(*columns, F.lit(None).cast("string").alias("_problem"))
+    unread = F.get(F.filter("reasons", lambda reason: reason["rule"] == READABLE), F.lit(0))
+    problem = F.coalesce(unread["value"], F.when(unread.isNotNull() | F.col("record").isNull(), NOT_KEPT))
+    return set_aside.dropDuplicates(["file_id", "line"]).select(*columns, problem.alias("_problem"))
 
 
 def _columns(rows: DataFrame, batch: Batch) -> list[Column]:

@@ -22,7 +22,7 @@ RANGED = ("tinyint", "smallint", "int", "bigint", "string")
 @dataclass(frozen=True)
 class Tally:
     """`rows` is what the records must give: one row each, or one per element. `highs`: the greatest event time before each close mark.
-    `by_rule`: the rows that each rule has set aside.
+    `by_rule`: the rows that each rule has set aside. `ties`: the keys of which this batch alone has several newest versions.
     """
 
     by_class: dict[str, int]
@@ -33,6 +33,7 @@ class Tally:
     chunk: int | None
     key_range: dict[str, tuple[Any, Any]]
     by_rule: dict[str, int]
+    ties: int = 0
 
     @property
     def asked(self) -> int:
@@ -43,13 +44,15 @@ class Tally:
         """What the table has seen with this batch."""
         passed = [mark for mark in self.highs if self.chunk is not None and mark <= self.chunk]
         closed_until = _later(before.high, self.highs[max(passed)]) if passed else before.closed_until
-        return Seen(_later(before.high, self.high), closed_until, self.chunk if self.chunk is not None else before.chunk)
+        chunk = self.chunk if self.chunk is not None else before.chunk
+        return Seen(_later(before.high, self.high), closed_until, chunk, records=self.records)
 
 
 def observe_records(records: DataFrame) -> tuple[DataFrame, Observation]:
-    """The records of a batch, counted as they pass: what must come out again is known apart from what does."""
+    """The records of a batch, counted as they pass: what must come out again is known apart from what does. And how long the longest is."""
     entered = Observation()
-    return records.where(F.col("_line") > 0).observe(entered, F.count(F.lit(1)).alias("records")), entered
+    longest = F.coalesce(F.max(F.octet_length("record")), F.lit(0)).alias("longest")
+    return records.where(F.col("_line") > 0).observe(entered, F.count(F.lit(1)).alias("records"), longest), entered
 
 
 def tally_rows(rows: DataFrame, table: FactTable, rules: Sequence[Rule] = (), marks: Sequence[int] = ()) -> Tally:
@@ -57,7 +60,7 @@ def tally_rows(rows: DataFrame, table: FactTable, rules: Sequence[Rule] = (), ma
     is_first = F.col("_element") <= 1
     at = F.col(table.decoding.event_time) if table.decoding.event_time else F.lit(None).cast("timestamp")
     is_accepted = (F.col("_is_accepted")) & (at >= F.expr(EARLIEST))
-    ranged = [name for name in table.key if table.decoding.columns[name].type in RANGED]
+    ranged = ranged_key(table)
     ends = [end for name in ranged for end in (F.min(name).alias(f"min_{name}"), F.max(name).alias(f"max_{name}"))]
     found = (
         rows.groupBy("_class")
@@ -68,6 +71,7 @@ def tally_rows(rows: DataFrame, table: FactTable, rules: Sequence[Rule] = (), ma
             _high(at, is_accepted).alias("high"),
             *(_high(at, is_accepted & (F.col("_chunk") < mark)).alias(f"high_{mark}") for mark in marks),
             F.max("_chunk").alias("chunk"),
+            F.sum((F.col("_is_tied") if "_is_tied" in rows.columns else F.lit(False)).cast("bigint")).alias("ties"),
             *(F.sum(_names(rule).cast("bigint")).alias(f"rule_{number}") for number, rule in enumerate(rules)),
             *ends,
         )
@@ -82,8 +86,16 @@ def tally_rows(rows: DataFrame, table: FactTable, rules: Sequence[Rule] = (), ma
         highs={mark: _greatest(found, f"high_{mark}") for mark in marks},
         chunk=max((row["chunk"] for row in found if row["chunk"] is not None), default=None),
         by_rule={rule.name: sum(row[f"rule_{number}"] or 0 for row in found) for number, rule in enumerate(rules)},
+        ties=sum(row["ties"] or 0 for row in found),
         key_range={name: (row[f"min_{name}"], row[f"max_{name}"]) for row in winners for name in ranged},
     )
+
+
+def ranged_key(table: FactTable) -> list[str]:
+    """The columns of the key by whose range the versions of the table are searched. Never a sensitive one, nor one that is computed from
+    such or matched with it: its least and greatest value would be literals of Spark's plans, and so stand in event logs.
+    """
+    return [name for name in table.key if table.decoding.columns[name].type in RANGED and name not in table.hidden]
 
 
 def count_classes(rows: DataFrame) -> dict[str, int]:

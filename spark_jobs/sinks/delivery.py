@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.delivered import Delivered
 from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.sinks.changes import Tally
 
@@ -28,6 +29,19 @@ class RowsTakenBack(Exception):
         super().__init__(
             f"{sink}: {count:,} rows that were delivered are no longer in its table, which was rebuilt; append cannot take them back: "
             f"run `weir rebuild {pipeline} {sink}` to deliver everything anew, or declare operation: <column>"
+        )
+
+
+class OtherHistory(Exception):
+    """The other side was not left by the batch that this lake delivered last: changes would be lost, doubled or taken for delivered."""
+
+    def __init__(self, delivery: "Delivery", place: str, found: str | None) -> None:
+        self.sink, self.place, self.found = delivery.batch.table, place, found
+        there = f"was last written by batch {found}" if found else "has no note of what was delivered to it"
+        known = f"this lake delivered {delivery.after.name} last" if delivery.after else "this lake has delivered nothing"
+        super().__init__(
+            f"{self.sink}: {place} {there}, but {known}: the lake or the other side was restored from an older copy, or moved; nothing was "
+            f"delivered: run `weir rebuild {delivery.batch.lake.pipeline} {self.sink}` to deliver everything again"
         )
 
 
@@ -59,13 +73,24 @@ class Delivery:
     tally: Tally
     lake_id: str
     """Which lake it is: one that was loaded anew counts its batches from the beginning, and none of them has been delivered."""
+    after: Delivered | None
+    """The batch that was delivered last, by the ledger."""
+
+    @property
+    def known_as(self) -> Delivered:
+        return Delivered(self.lake_id, self.batch.lake.pipeline, self.batch.batch_id, self.batch.processed_at)
 
     @property
     def told(self) -> SinkBatch:
         batch = self.batch
         known_as = (batch.lake.pipeline, batch.table.removeprefix("sink."), self.table, batch.generation, batch.step, batch.number)
-        name = f"{batch.lake.pipeline}/{batch.table}/{self.lake_id}/g{batch.generation}/{batch.step}/{batch.number}"
-        return SinkBatch(name, *known_as, self.is_whole)
+        return SinkBatch(self.known_as.name, *known_as, self.is_whole)
+
+    def check_history(self, place: str, found: str | None) -> None:
+        """OtherHistory unless the batch that the other side had last is the one before this. A whole replaces whatever is there."""
+        is_next = self.after.is_known_as(found) if self.after and found else (self.after, found) == (None, None)
+        if not self.is_whole and not is_next:
+            raise OtherHistory(self, place, found)
 
     def has_nothing(self, counts: Counts) -> bool:
         """Whether the other side stays as it is: an OPTIMIZE of the table gives such a batch, and a rebuild that changed nothing."""

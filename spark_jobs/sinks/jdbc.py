@@ -65,11 +65,15 @@ def deliver_jdbc(delivery: Delivery, sink: JdbcSink, connection: Connection) -> 
         with session.transaction():  # several sinks may begin at once, and PostgreSQL would let one of them fail
             session.ask("making its table of notes", f"SELECT pg_advisory_xact_lock({NOTES_LOCK})")
             session.do("making its table of notes", target.make_notes())
+            if not session.ask("making its table of notes", target.find_names()):
+                session.do("making its table of notes", target.add_names())
         noted = session.ask("looking for the batch", target.find_note())
-        if noted:
-            came, inserted, updated, deleted, version = noted[0]
+        if noted and delivery.known_as.is_known_as(noted[0][-1]):
+            came, inserted, updated, deleted, version = noted[0][:-1]
             superseded = came - inserted - updated - deleted
             return Counts(came, inserted, updated, deleted, superseded, grown=inserted - deleted), version
+        last = session.ask("looking for earlier batches", target.find_last())
+        delivery.check_history(f"{target.plain} (by {NOTES})", last[0][0] if last else None)
         rows = _staged_rows(delivery, sink)
         try:
             database.stage(rows, target.staging)
@@ -106,6 +110,8 @@ def _put_in_place(session: "_Session", target: "_Target", delivery: Delivery, co
         for doing, statement in target.deletes(types):
             session.do(doing, statement)
         delivery.counts(changed + (0 if delivery.operation else counts.deleted))
+        if delivery.is_whole:
+            session.do("noting the batch", target.forget_notes())
         session.do("noting the batch", target.note(counts, delivery.tally.version))
         session.do("dropping the staging table", f"DROP TABLE {target.staging}")
         reach("write.before", name, COMMIT)
@@ -147,13 +153,33 @@ class _Target:
         who = "lake text, pipeline text, sink text, generation bigint, step text, batch bigint"
         counted = "rows_in bigint, inserted bigint, updated bigint, deleted bigint, version bigint"
         key = "PRIMARY KEY (lake, pipeline, sink, generation, step, batch)"
-        at = "delivered_at timestamptz DEFAULT now()"
+        at = "delivered_at timestamptz DEFAULT now(), name text, place bigserial"
         return f"CREATE TABLE IF NOT EXISTS {self.notes} ({who}, {counted}, target text, {at}, {key})"
 
+    def find_names(self) -> str:
+        """Notes of earlier versions knew batches by their numbers alone."""
+        return f"SELECT 1 FROM pg_attribute WHERE attrelid = '{self.notes}'::regclass AND attname = 'name' AND NOT attisdropped"
+
+    def add_names(self) -> str:
+        return f"ALTER TABLE {self.notes} ADD COLUMN name text, ADD COLUMN place bigserial"
+
     def find_note(self) -> str:
-        told = self.told
-        mine = f"generation = {told.generation} AND step = '{told.step}' AND batch = {told.number}"
-        return f"SELECT rows_in, inserted, updated, deleted, version FROM {self.notes} WHERE {self._is_sink()} AND {mine}"
+        counts = "rows_in, inserted, updated, deleted, version"
+        return f"SELECT {counts}, {self._name()} FROM {self.notes} WHERE {self._is_sink()} AND {self._is_batch()}"
+
+    def find_last(self) -> str:
+        return f"SELECT {self._name()} FROM {self.notes} WHERE {self._is_sink()} ORDER BY place DESC LIMIT 1"
+
+    def forget_notes(self) -> str:
+        """Before the note of a whole, which replaces what all others brought. A batch of another history may have had its number."""
+        return f"DELETE FROM {self.notes} WHERE {self._is_sink()} AND (target = '{self.plain}' OR {self._is_batch()})"
+
+    def _is_batch(self) -> str:
+        return f"generation = {self.told.generation} AND step = '{self.told.step}' AND batch = {self.told.number}"
+
+    def _name(self) -> str:
+        numbers = "'/g' || generation || '/' || step || '/' || batch"
+        return f"coalesce(name, pipeline || '/sink.' || sink || '/' || lake || {numbers})"
 
     def find_sink(self) -> str:
         return f"SELECT 1 FROM {self.notes} WHERE {self._is_sink()} AND target = '{self.plain}' LIMIT 1"
@@ -162,7 +188,8 @@ class _Target:
         told = self.told
         who = f"'{self.delivery.lake_id}', '{told.pipeline}', '{told.sink}', {told.generation}, '{told.step}', {told.number}"
         counted = f"{counts.rows_in}, {counts.inserted}, {counts.updated}, {counts.deleted}, {'NULL' if version is None else version}"
-        return f"INSERT INTO {self.notes} VALUES ({who}, {counted}, '{self.plain}')"
+        columns = "lake, pipeline, sink, generation, step, batch, rows_in, inserted, updated, deleted, version, target, name"
+        return f"INSERT INTO {self.notes} ({columns}) VALUES ({who}, {counted}, '{self.plain}', '{told.id}')"
 
     def create(self) -> Iterator[str]:
         yield f"CREATE TABLE {self.table} AS SELECT {self._list()} FROM {self.staging} WHERE false"

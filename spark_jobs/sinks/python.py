@@ -11,6 +11,8 @@ from typing import Any
 
 from pyspark.sql import Row
 
+from spark_jobs.config.files import read_text
+from spark_jobs.config.hooks import ENDINGS, HookEnded, calling
 from spark_jobs.config.sinks import PythonSink
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.tables import kept, writing
@@ -42,7 +44,7 @@ def deliver_python(delivery: Delivery, sink: PythonSink, conf: Path) -> tuple[Co
             if sink.per == "batch":
                 _call_with_batch(name, sink.function, conf, shown.drop(PLACE), told)
             else:
-                call = _RowCaller(name, sink.function, (conf / sink.function.partition(":")[0]).read_text(encoding="utf-8"), told)
+                call = _RowCaller(name, sink.function, read_text(conf / sink.function.partition(":")[0]), told)
                 results = shown.rdd.mapPartitionsWithIndex(call).collect()
                 for failed in (result for result in results if isinstance(result, tuple)):
                     raise HookFailed(name, sink.function, *failed)
@@ -52,9 +54,12 @@ def deliver_python(delivery: Delivery, sink: PythonSink, conf: Path) -> tuple[Co
 
 def _call_with_batch(sink: str, reference: str, conf: Path, rows: Any, told: SinkBatch) -> None:
     file, _, name = reference.partition(":")
-    function = _load((conf / file).read_text(encoding="utf-8"), file, name)
     try:
-        function(rows, told)
+        with calling(reference):
+            function = _load(read_text(conf / file), file, name)
+            function(rows, told)
+    except HookEnded:
+        raise
     except Exception as error:  # noqa: BLE001 - whatever a user's function raises fails the batch, told without the values of its rows
         raise HookFailed(sink, reference, type(error).__name__, f"at {_line_of(error, file)}, for batch {told.id}") from None
 
@@ -75,7 +80,7 @@ class _RowCaller:
             place = values.pop(PLACE) or f"row {done + 1} of part {partition + 1} of batch {self.told.id}"
             try:
                 function(values, self.told)
-            except Exception as error:  # noqa: BLE001 - whatever a user's function raises fails the batch, told without the row's values
+            except (Exception, *ENDINGS) as error:  # noqa: BLE001 - whatever it raises fails the batch, told without the row's values
                 yield type(error).__name__, f"at {_line_of(error, file)}, for the row of {place}"
                 return
             done += 1
@@ -89,6 +94,6 @@ def _load(text: str, file: str, name: str) -> Callable[..., Any]:
     return function
 
 
-def _line_of(error: Exception, file: str) -> str:
+def _line_of(error: BaseException, file: str) -> str:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f"{file} line {lines[-1]}" if lines else file

@@ -13,7 +13,7 @@ from pyspark.sql.types import BinaryType, DataType, NullType, StringType, Varian
 
 from spark_jobs.config.sensitive import MASK
 from spark_jobs.verify.result import Difference, Kind, TableCheck, shown
-from spark_jobs.verify.rows import is_nested
+from spark_jobs.verify.rows import WHOLE, is_nested
 from spark_jobs.verify.targets import Target
 
 FETCHED_LENGTH = 200
@@ -98,7 +98,7 @@ def _value(frame: DataFrame, column: Compared) -> Column:
     value = F.col(f"`{column.name.replace('`', '``')}`")
     kind = frame.schema[column.name].dataType
     if is_nested(kind) or isinstance(kind, VariantType):
-        value = F.to_json(F.struct(value.alias("_")), {"ignoreNullFields": "false"})
+        value = F.to_json(F.struct(value.alias("_")), WHOLE)
     elif isinstance(column.kind, StringType):  # also where the two sides have different types
         value = value.cast("string")
     return value.alias(column.alias)

@@ -42,9 +42,10 @@ def spans(ledger: Ledger, table: str, generation: int) -> list[Span]:
         if row["step"] == STREAM and row["chunk"] is not None:
             intent = ledger.intent((table, STREAM, generation, row["batch"]))
             version = intent.inputs.get(RULES) if intent else None
+            chunk = max(row["chunk"], (found[-1][1] or 0) if found else 0)  # the batches of a first snapshot have no order
             if found and found[-1][0] == version:
                 found.pop()
-            found.append((version, row["chunk"]))
+            found.append((version, chunk))
     result, after = list[Span](), None
     for number, (version, chunk) in enumerate(found or [(None, None)]):
         rules = tuple(rule for rule in verdicts.rules(table, version) if rule.on_fail == "quarantine") if version else ()
@@ -84,7 +85,6 @@ def _as_decided(rows: DataFrame, decided: DataFrame) -> DataFrame:
     is_decided = F.col("_named").isNotNull()
     changed = {
         "_class": F.when(is_decided, QUARANTINED).otherwise(F.col("_class")),
-        "_is_accepted": F.col("_is_accepted") & ~is_decided,
         "_rules": F.coalesce("_named", "_rules"),
     }
     return joined.select(*(changed[name].alias(name) if name in changed else F.col(name) for name in rows.columns))

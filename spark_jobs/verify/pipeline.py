@@ -22,11 +22,15 @@ from spark_jobs.lake.delta_log import count_rows, table_bytes, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
+from spark_jobs.landing.packing import TIMES_COLUMNAR
 from spark_jobs.run.failure import first_line, keep_trace
+from spark_jobs.session.jvm_end import note_done, note_work
 from spark_jobs.verify.result import Outcome, TableCheck, Verification
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from spark_jobs.verify.sample import Sampled
 
 DIFFERING_ROWS = 5
 NOT_RECOMPUTED = "what it has kept in its state, and when, is not in the tables"
@@ -86,7 +90,7 @@ def _chosen(pipeline: Pipeline, inputs: Collection[str], select: Collection[str]
 def _own_session(order: _Order, profile: Profile, lease: Lease) -> Start:
     from spark_jobs.verify.session import start_session
 
-    size = sum(table_bytes(order.lake.table(source)) for sources in order.inputs.values() for source in sources)
+    size = TIMES_COLUMNAR * sum(table_bytes(order.lake.table(source)) for sources in order.inputs.values() for source in sources)
     return lambda: start_session(order.project, profile, order.pipeline.name, size, lease.descriptor, order.log_file)
 
 
@@ -107,6 +111,7 @@ def _verify_held(order: _Order, start: Start, tell: Tell) -> Verification:
 def _check_tables(order: _Order, spark: "SparkSession") -> Iterator[TableCheck]:
     from spark_jobs.verify.compare import compare  # the JVM's side
     from spark_jobs.verify.recompute import Recomputation
+    from spark_jobs.verify.sample import decode_sample
     from spark_jobs.verify.standing import Standing
     from spark_jobs.verify.targets import targets_of
 
@@ -120,15 +125,27 @@ def _check_tables(order: _Order, spark: "SparkSession") -> Iterator[TableCheck]:
                 yield TableCheck(table, rows=count_rows(order.lake.table(table)), skipped=NOT_RECOMPUTED)
             for name, build in targets_of(again, table):
                 started = time.monotonic()
+                note_work(name)
                 try:
                     check = compare(build(), order.rows, hidden)
+                    if name == table and table.startswith(("dimension.", "silver.")):
+                        check = _with_sample(check, decode_sample(again, table, hidden), order.rows)
                 except Exception as error:  # noqa: BLE001 - what one table's SQL or function raises must not hide the others
                     keep_trace(order.log_file, name, error)
                     check = TableCheck(name, error=first_line(error))
                 hinted = check if check.is_equal or check.error else replace(check, hint=hint)
+                note_done(name)
                 yield replace(hinted, seconds=time.monotonic() - started)
     finally:
         again.release()
+
+
+def _with_sample(check: TableCheck, sampled: "Sampled", rows: int) -> TableCheck:
+    """A value that plain Python decodes in another way is a problem of the table, however equal it is to its recomputation."""
+    number, values = len(sampled.differences), "value is" if len(sampled.differences) == 1 else "values are"
+    said = f"of {sampled.records:,} sampled records {number:,} {values} decoded otherwise in plain Python"
+    more = (said, *sampled.differences[:rows]) if number else ()
+    return replace(check, sampled=sampled.records, left_out=sampled.left_out, problems=(*check.problems, *more))
 
 
 def _hint(order: _Order, table: str, consumed: dict[str, object]) -> str | None:

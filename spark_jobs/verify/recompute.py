@@ -15,6 +15,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline, Silver
@@ -47,7 +48,7 @@ class Recomputation:
     _kept: list[DataFrame] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # An expression of a silver table that fails on one row gives NULL there. Gold is built strictly: see `strict`.
+        # As a batch of silver has it, in which no row stops the others. Gold is built strictly: see `_strict`.
         self.standing.spark.conf.set(ANSI, "false")
 
     def table(self, name: str) -> DataFrame:
@@ -112,10 +113,11 @@ class Recomputation:
     def _dimension(self, name: str) -> DataFrame:
         dimension = self.pipeline.dimensions[name]
         versions = self.judged(f"dimension.{name}").where(F.col("_class") == rows.CANDIDATE)
+        ties = newest.ties_of(dimension, self.pipeline.sources[dimension.from_])
         if dimension.history == "scd1":
-            found, history = newest.newest_versions(versions, dimension.key, dimension.sequence_by), []
+            found, history = newest.newest_versions(versions, dimension.key, dimension.sequence_by, ties), []
         else:
-            found = newest.intervals(versions, dimension.key, dimension.sequence_by, list(dimension.columns))
+            found = newest.intervals(versions, dimension.key, dimension.sequence_by, list(dimension.columns), ties)
             history = ["_valid_from", "_valid_to"]
         return _unprocessed(found).select(*dimension.columns, *history, *ORIGIN)
 
@@ -150,14 +152,17 @@ class Recomputation:
             versions = seen.with_seen(versions, self._seen_by_file(name, silver))
         if not silver.key or silver.sequence_column is None:
             return versions
-        return newest.newest_versions(versions, silver.key, silver.sequence_column)
+        ties = newest.ties_of(silver, self.pipeline.sources[silver.from_])
+        return newest.newest_versions(versions, silver.key, silver.sequence_column, ties)
 
     def _seen_by_file(self, name: str, silver: Silver) -> DataFrame:
-        """Every row that is good by itself has been seen, whatever became of it among the versions or without its member."""
+        """Every row that fits its columns has been seen, whatever became of it by rules, decisions, versions or for want of a member."""
         if name not in self._seen:
             assert silver.event_time is not None
             marks = self.standing.close_marks(silver.from_)
-            self._seen[name] = self._keep(seen.seen_by_file(self.judged(name), silver.event_time.column, marks))
+            is_stream = self.pipeline.sources[silver.from_].is_stream
+            found = seen.seen_by_file(self.judged(name), silver.event_time.column, marks, is_stream=is_stream)
+            self._seen[name] = self._keep(found)
         return self._seen[name]
 
     def _gold(self, name: str) -> DataFrame:
@@ -165,7 +170,7 @@ class Recomputation:
         inputs = {table: self._input(f"gold.{name}", table) for table in self.inputs[f"gold.{name}"]}
         with self._strict():
             if gold.sql:
-                return compute_sql(spark, (self.conf / gold.sql).read_text(encoding="utf-8"), inputs, NEVER)
+                return compute_sql(spark, read_text(self.conf / gold.sql), inputs, NEVER)
             if gold.python:
                 return compute_python(gold.python, self.conf, [inputs[table] for table in gold.inputs], NEVER)
             if gold.is_native:
@@ -178,7 +183,10 @@ class Recomputation:
         standing, late = self.standing.table(f"gold.{name}"), self.standing.table(f"late.gold.{name}")
         rows = {table: native.on_time(frame.where(gold.where or "true"), late, table) for table, frame in inputs.items()}
         if gold.join is not None:
-            return native.join_rows(gold.join, rows[gold.join.left.from_], rows[gold.join.right.from_], standing)
+            sides = [side.from_ for side in gold.join.sides.values()]
+            progress = [seen.progress(self._seen_by_file(table, self.pipeline.silver[table.partition(".")[2]])) for table in sides]
+            left, right = (rows[table] for table in sides)
+            return native.join_rows(gold.join, left, right, standing, native.watermark_of(gold.join, progress))
         assert gold.dedup is not None
         return native.dedup_rows(gold.dedup, rows[str(gold.from_)], standing)
 

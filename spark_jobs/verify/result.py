@@ -45,7 +45,7 @@ class Difference:
 @dataclass(frozen=True)
 class TableCheck:
     """One table against what bronze gives. `problems` are differences of its columns, `hint` says what may have led to them, `skipped`
-    why it cannot be recomputed.
+    why it cannot be recomputed. Of a bronze table: how many `files` were read again, and those that were not, each with the reason.
     """
 
     table: str
@@ -60,6 +60,11 @@ class TableCheck:
     error: str | None = None
     skipped: str | None = None
     seconds: float = 0.0
+    sampled: int | None = None
+    """Of a dimension or silver table: the records that were decoded a second time, and below what was left out of that."""
+    left_out: tuple[str, ...] = ()
+    files: int | None = None
+    not_compared: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_equal(self) -> bool:
@@ -67,13 +72,17 @@ class TableCheck:
 
     def as_dict(self) -> dict[str, Any]:
         numbers = {name: getattr(self, name) for name in ("rows", "recomputed", "only_here", "only_recomputed", "different")}
-        said = {
+        said: dict[str, Any] = {
             "problems": list(self.problems),
             "hint": self.hint,
             "error": self.error,
             "skipped": self.skipped,
             "seconds": round(self.seconds, 2),
         }
+        if self.sampled is not None:
+            said |= {"sampled": self.sampled, "left_out": list(self.left_out)}
+        if self.files is not None:
+            said |= {"files": self.files, "not_compared": [{"path": path, "reason": reason} for path, reason in self.not_compared]}
         return {"table": self.table, "is_equal": self.is_equal, **numbers, "first": [row.as_dict() for row in self.first], **said}
 
 

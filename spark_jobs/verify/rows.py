@@ -12,8 +12,12 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
-from spark_jobs.silver.decode import Decoding, decode
+from spark_jobs.silver.decode import decode
+from spark_jobs.silver.decoding import Decoding
 
+MICROSECONDS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
+WHOLE = {"ignoreNullFields": "false", **MICROSECONDS}
+"""JSON in which two values are equal only if they are: NULLs and microseconds included."""
 ORIGIN = ("_file", "_file_id", "_line", "_element", "_arrived_at", "_chunk")
 CANDIDATE, DELETE, QUARANTINED, FILTERED, PARKED = "candidate", "delete", "quarantined", "filtered", "parked"
 
@@ -43,6 +47,7 @@ def silver_rows(records: DataFrame, pipeline: Pipeline, silver: Silver, rules: S
         required=(*version, *([event.column] if event else [])),
         event_time=event.column if event else None,
         future=event.future if event else None,
+        past=event.past if event else None,
         delete_when=silver.delete_when,
         identity=tuple(version),
     )
@@ -57,7 +62,7 @@ def version_columns(silver: Silver) -> list[str]:
 def content(rows: DataFrame, columns: Sequence[str]) -> Column:
     """The hash that decides between versions of one sequence: of the values, then of which of them are NULL."""
     types = {field.name: field.dataType for field in rows.schema.fields}
-    values = [F.to_json(F.struct(name)) if is_nested(types[name]) else F.col(name) for name in columns]
+    values = [F.to_json(F.struct(name), MICROSECONDS) if is_nested(types[name]) else F.col(name) for name in columns]
     return F.xxhash64(*values, *(F.isnull(name) for name in columns))
 
 
@@ -71,7 +76,7 @@ def _classified(decoded: DataFrame, how: Decoding) -> DataFrame:
     return decoded.select(
         *how.columns,
         own.alias("_class"),
-        (own == CANDIDATE).alias("_is_accepted"),
+        (F.col("_is_sound") & ~F.col("_is_filtered") & ~is_delete).alias("_is_accepted"),
         F.transform("_reasons", lambda reason: reason["rule"]).alias("_rules"),
         content(decoded, list(how.columns)).alias("_content"),
         *ORIGIN,

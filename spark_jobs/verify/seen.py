@@ -9,8 +9,10 @@ EARLIEST = "TIMESTAMP '0100-01-01'"
 """Event times before it have no part in the watermark."""
 
 
-def seen_by_file(judged: DataFrame, event_time: str, marks: DataFrame) -> DataFrame:
-    """Files in the order of their chunks, then of their paths; a close mark (`chunk`) stands before the files of later chunks."""
+def seen_by_file(judged: DataFrame, event_time: str, marks: DataFrame, *, is_stream: bool = False) -> DataFrame:
+    """Files in the order of their chunks, then of their paths; a close mark (`chunk`) stands before the files of later chunks. All that
+    came in one chunk of a stream came at once.
+    """
     counts = F.col("_is_accepted") & (F.col(event_time) >= F.expr(EARLIEST))
     latest = F.max(F.when(counts, F.col(event_time)))
     files = judged.groupBy("_file_id", "_chunk", F.col("_file").alias("_path")).agg(latest.alias("_latest"))
@@ -25,6 +27,8 @@ def seen_by_file(judged: DataFrame, event_time: str, marks: DataFrame) -> DataFr
     )
     in_order = Window.orderBy("_chunk", F.col("_path").asc_nulls_first())
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    if is_stream:
+        before = Window.orderBy("_chunk").rangeBetween(Window.unboundedPreceding, -1)
     numbered = events.unionByName(closes).withColumn("_file_number", F.row_number().over(in_order))
     seen = numbered.withColumn("_seen_until", F.max("_latest").over(before))
     closed = F.max(F.when(F.col("_is_mark"), F.col("_seen_until"))).over(before)

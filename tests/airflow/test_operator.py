@@ -112,13 +112,13 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
     for choice, action in (("Release", "release"), ("Set aside", "set-aside"), ("Stop", "hold")):
         decided = told[choice]["result"]
         assert (decided["action"], decided["reason"], decided["by"]) == (action, "a sale", "ada")
-        assert [entry["table"] for entry in decided["held"]] == ["silver.readings"]
+        assert [(entry["table"], entry["seen"]) for entry in decided["held"]] == [("silver.readings", "0a1b2c")], "what was asked about"
     for missing in ("no reason", "no form"):
         assert told[missing]["is_final"]
         assert "without a reason, and nothing was done" in told[missing]["text"]
     assert told["nobody"]["is_final"]
     assert "nobody decided within 1 day" in told["nobody"]["text"]
-    assert told["carried out"]["Set aside"] == [["silver.readings", "--reason", "a sale", "--by", "ada", "--json"]]
+    assert told["carried out"]["Set aside"] == [["silver.readings", "--seen", "0a1b2c", "--reason", "a sale", "--by", "ada", "--json"]]
     stopped = told["carried out"]["Stop"]
     assert stopped["text"].startswith("stopped by ada: a sale; silver.readings: 3 rows are held")
     assert [entry["rules"] for entry in stopped["held"]] == [["usual_volume"]], "which the notice names"

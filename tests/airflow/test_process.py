@@ -7,7 +7,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from weir_process import Finished, end_group, follow, start
+
+pytestmark = pytest.mark.system
 
 READY = "print('ready', file=sys.stderr, flush=True)"
 
@@ -90,3 +93,23 @@ signal.pause()
     pid, ended_with = finished.last_line.split()
     assert (finished.exit_code, ended_with) == (6, "None")
     assert not Path("/proc", pid, "exe").exists()  # nor is it there as one that nobody has waited for
+
+
+def test_a_number_that_may_be_another_process_by_now_is_not_signalled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    child = python("", tmp_path)
+    follow(child, print, grace_seconds=5)
+    signalled: list[int] = []
+    monkeypatch.setattr("weir_process.PROCESSES", _all_of_session(tmp_path, child.pid))
+    monkeypatch.setattr(os, "killpg", lambda group, number: signalled.append(group))
+    monkeypatch.setattr(os, "kill", lambda pid, number: signalled.append(pid))
+
+    end_group(child, grace_seconds=0)
+
+    assert signalled == []
+
+
+def _all_of_session(folder: Path, session: int) -> Path:
+    """A /proc in which the number has been given again, to a process that leads a session."""
+    (folder / "proc" / str(session)).mkdir(parents=True)
+    (folder / "proc" / str(session) / "stat").write_text(f"{session} (other) S 1 {session} {session} 0")
+    return folder / "proc"

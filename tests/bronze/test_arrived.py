@@ -53,6 +53,37 @@ def test_a_file_that_was_rewritten_gives_its_problem_and_no_record_of_the_new_co
     assert read(file) == CHANGED
 
 
+@pytest.mark.parametrize("file_format", ["json", "csv"])
+def test_a_file_that_was_replaced_at_the_same_size_and_time_gives_its_problem(landed: Path, file_format: str) -> None:
+    file = arrived(landed)
+    landed.write_bytes(b'{"b":1}\n{"b":2}\n')
+    os.utime(landed, (100, 100))
+    assert read(file, file_format) == CHANGED
+
+
+def test_a_file_that_is_replaced_between_two_attempts_of_a_batch_gives_its_problem_to_the_second(landed: Path) -> None:
+    file = arrived(landed)
+    assert read(file) == [(1, '{"a":1}', None), (2, '{"a":2}', None)]
+    copy = landed.with_name("copy")
+    copy.write_bytes(b'{"b":1}\n{"b":2}\n')
+    os.utime(copy, (100, 100))
+    copy.rename(landed)
+    assert read(file) == CHANGED
+
+
+def test_a_file_that_is_overwritten_in_place_with_its_time_kept_breaks_the_batch(landed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 4)
+    batches = read_records(arrived(landed), a_source("json"))
+    next(batches)
+    before = landed.stat().st_ctime_ns
+    landed.write_bytes(b'{"b":1}\n{"b":2}\n')
+    while landed.stat().st_ctime_ns == before:  # the clock of a disk moves in steps
+        os.utime(landed, (100, 100))
+    os.utime(landed, (100, 100))
+    with pytest.raises(ReadingBroken, match="changed between arrival and reading"):
+        rows_of(batches)
+
+
 def test_a_file_that_was_only_touched_is_read(landed: Path) -> None:
     file = arrived(landed)
     os.utime(landed, (200, 200))

@@ -10,9 +10,11 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from spark_jobs.bronze import drift
-from spark_jobs.bronze.drift import Drift, find_drift, note_drift
+from spark_jobs.bronze.drift import Drift, describe_drift, find_drift, note_drift
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.ledger import Ledger
+from tests.conftest import unguarded
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -78,6 +80,12 @@ def test_a_declared_field_is_missing_where_a_csv_file_does_not_name_it() -> None
     assert found(pipeline("json", {"id": "int", "city": "string"}), {"id": 1}) == []
 
 
+def test_a_declared_field_is_missing_where_a_table_of_others_no_longer_has_it() -> None:
+    columns = {"id": "bigint", "amount": "int", "change": {"type": "string", "from": "_change_type"}}
+    assert found(pipeline("delta", columns), {"id": 1, "amount": None, "_change_type": "insert"}) == []
+    assert found(pipeline("delta", columns), {"id": 1, "total": 2, "_change_type": "insert"}) == [("total", "added"), ("amount", "missing")]
+
+
 def test_in_parquet_a_null_on_the_way_to_a_field_says_nothing() -> None:
     shop = pipeline("parquet", {"id": "int", "name": {"type": "string", "from": "who.name"}})
     assert found(shop, {"id": 1, "who": None}) == []
@@ -117,14 +125,14 @@ def bronze(lake: Lake, chunk: int, file: str, *records: Any, first_line: int = 1
 def test_each_new_field_is_written_down_once_with_its_first_file(tmp_path: Path) -> None:
     lake, shop = Lake(str(tmp_path), "shop"), pipeline()
     first = bronze(lake, 1, "a.json", {"id": 1}, {"id": 1, "x": 2})
-    assert note_drift(lake, shop, "feed", [first], "run1", AT) == [Drift("feed", "x", "added", "a.json")]
-    assert note_drift(lake, shop, "feed", [first], "run1", AT) == []
+    assert note_drift(Ledger(lake, unguarded), shop, "feed", [first], "run1", AT) == [Drift("feed", "x", "added", "a.json")]
+    assert note_drift(Ledger(lake, unguarded), shop, "feed", [first], "run1", AT) == []
     second = bronze(lake, 2, "b.json", {"x": 1, "y": 2})
-    assert note_drift(lake, shop, "feed", [second], "run2", AT) == [Drift("feed", "y", "added", "b.json")]
+    assert note_drift(Ledger(lake, unguarded), shop, "feed", [second], "run2", AT) == [Drift("feed", "y", "added", "b.json")]
     rows = DeltaTable(lake.ledger("drift")).to_pyarrow_table().to_pylist()
     assert sorted(tuple(row.values()) for row in rows) == [
-        ("run1", "feed", "x", "added", "a.json", AT),
-        ("run2", "feed", "y", "added", "b.json", AT),
+        ("run1", "feed", "x", "added", "a.json", AT, 0),
+        ("run2", "feed", "y", "added", "b.json", AT, 1),
     ]
 
 
@@ -134,14 +142,44 @@ def test_only_the_first_records_of_the_given_files_are_looked_at(tmp_path: Path,
     bronze(lake, 1, "old.json", {"old": 1})
     whole = bronze(lake, 2, "a.json", {"a": 1}, {"b": 1}, {"c": 1})
     part = bronze(lake, 3, "b.json", {"d": 1}, {"e": 1}, {"f": 1}, first_line=90)
-    assert [entry.field for entry in note_drift(lake, pipeline(), "feed", [whole, part], "run", AT)] == ["a", "b", "d", "e"]
-    assert note_drift(lake, pipeline(), "feed", [], "run", AT) == []
+    assert [entry.field for entry in note_drift(Ledger(lake, unguarded), pipeline(), "feed", [whole, part], "run", AT)] == [
+        "a",
+        "b",
+        "d",
+        "e",
+    ]
+    assert note_drift(Ledger(lake, unguarded), pipeline(), "feed", [], "run", AT) == []
 
 
-def test_a_feed_that_uses_values_as_names_does_not_fill_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drift, "FIELDS_PER_SOURCE", 3)
+def test_the_files_of_a_large_batch_that_were_all_appended_to_are_looked_at(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path), "shop")
+    others = [{"chunk": 1, "file_id": f"{number}.json", "start_line": 7} for number in range(20_000)]
+    last = bronze(lake, 1, "last.json", {"id": 1, "x": 1}, first_line=90)
+    assert note_drift(Ledger(lake, unguarded), pipeline(), "feed", [*others, last], "run", AT) == [Drift("feed", "x", "added", "last.json")]
+
+
+def test_a_feed_that_uses_values_as_names_does_not_fill_the_ledger_and_hides_no_missing_field(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drift, "NEW_FIELDS_PER_SOURCE", 3)
+    lake, shop = Lake(str(tmp_path), "shop"), pipeline("csv", {"id": "bigint", "amount": "int", "city": "string"})
+    told = []
     for chunk in (1, 2):
-        file = bronze(lake, chunk, f"{chunk}.json", {f"{chunk}-{number}": 1 for number in range(5)})
-        note_drift(lake, pipeline(), "feed", [file], "run", AT)
-    assert DeltaTable(lake.ledger("drift")).to_pyarrow_table().num_rows == 3
+        file = bronze(lake, chunk, f"{chunk}.csv", {"id": 1, "city": "x"} | {f"{chunk}-{number}": 1 for number in range(9)})
+        told += [note_drift(Ledger(lake, unguarded), shop, "feed", [file], "run", AT)]
+    told += [note_drift(Ledger(lake, unguarded), shop, "feed", [bronze(lake, 3, "3.csv", {"id": 1, "new": 1})], "run", AT)]
+
+    written = DeltaTable(lake.ledger("drift")).to_pyarrow_table().to_pylist()
+    assert sorted((row["field"], row["kind"]) for row in written) == [
+        ("1-0", "added"), ("1-1", "added"), ("1-2", "added"), ("amount", "missing"), ("city", "missing"),
+    ]  # fmt: skip
+    assert [[entry.field for entry in found] for found in told] == [["amount", *(f"1-{number}" for number in range(9))], [], ["city"]]
+
+
+def test_of_many_new_fields_the_first_are_named_and_all_are_counted() -> None:
+    new = [Drift("feed", f"f{number}", "added", "a.csv") for number in range(7)]
+    lines = list(describe_drift([*new, Drift("feed", "amount", "missing", "a.csv")]))
+
+    assert lines[0].startswith("feed: field 'amount' is missing")
+    assert [line.split("'")[1] for line in lines[1:6]] == ["f0", "f1", "f2", "f3", "f4"]
+    assert lines[6:] == ["feed: and 2 more fields are new: `weir account` lists them; the ledger keeps the first 500 new ones of a source"]

@@ -13,22 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from spark_jobs.bronze import lines, sheets, xml
-from spark_jobs.bronze.records import read_records
-from spark_jobs.config.sources import FileSource
-from tests.bronze.arrive import arrived
-
-Row = tuple[int, str | None, str | None]
-
-
-def read(path: Path, file_format: str = "json", **keys: Any) -> list[Row]:
-    source = FileSource.model_validate({"format": file_format, "path": "in", **keys})
-    return [tuple(row.values()) for batch in read_records(arrived(path), source) for row in batch.to_pylist()]
-
-
-def written(folder: Path, name: str, content: bytes) -> Path:
-    (folder / name).write_bytes(content)
-    return folder / name
+from spark_jobs.bronze import broken, lines, records
+from tests.bronze.arrive import read, refusal, written
 
 
 def test_a_line_is_a_record_with_its_number_and_blank_lines_are_none(tmp_path: Path) -> None:
@@ -131,13 +117,6 @@ def test_packed_streams_that_follow_one_another_are_one_content(tmp_path: Path, 
     assert read(written(tmp_path, f"a{ending}", two), "text") == [(1, "one", None), (2, "two", None)]
 
 
-def test_a_packed_line_without_end_is_refused_before_it_fills_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 1000)
-    monkeypatch.setattr(lines, "LONGEST_LINE", 5000)
-    bomb = written(tmp_path, "bomb.gz", gzip.compress(b"x" * 1_000_000))
-    assert read(bomb, "text") == [(0, None, "UnreadableFile: a line is longer than 5,000 bytes")]
-
-
 def test_an_orc_row_becomes_a_json_object(tmp_path: Path) -> None:
     at = pa.array([datetime(2026, 3, 1, 12, tzinfo=UTC)], pa.timestamp("us", "UTC"))
     orc.write_table(pa.table({"id": [1], "at": at, "amount": [Decimal("1.50")], "tags": [["a"]]}), str(tmp_path / "a.orc"))
@@ -203,14 +182,12 @@ OUTSIDE = '<!DOCTYPE r [<!ENTITY a SYSTEM "file:///etc/passwd">]><r><order>&a;</
         ("<r><order></r>", "not well-formed XML: mismatched tag"),
         ("<r><order>1</order>", "not well-formed XML: no element found"),
         ("<r><order>" + "<a>" * 200 + "</a>" * 200 + "</order></r>", "nested more than 100 deep"),
-        (f"<r><order>{'x' * 3000}</order></r>", "an element 'order' is longer than 2,000 characters"),
+        (f"<r><order a='{'x' * 200_000}'>1</order></r>", "a tag or a comment is longer than bytes_per_record allows: 2,000"),
+        (f"<r><!--{'x' * 200_000}--><order>1</order></r>", "a tag or a comment is longer than bytes_per_record allows: 2,000"),
     ],
 )
-def test_xml_that_is_broken_or_a_bomb_is_refused_as_a_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
-) -> None:
-    monkeypatch.setattr(xml, "LONGEST_RECORD", 2000)
-    found = read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order")
+def test_xml_that_is_broken_or_a_bomb_is_refused_as_a_whole(tmp_path: Path, text: str, reason: str) -> None:
+    found = read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order", bytes_per_record=2000)
     assert [(line, record) for line, record, _ in found] == [(0, None)]
     assert reason in str(found[0][2])
 
@@ -225,13 +202,76 @@ CUT = gzip.compress(b'{"a":1}\n' * 5000, mtime=0)[:-10]
         ("plain.csv.gz", b"id\n1\n", "csv", "Not a gzipped file"),
         ("twice.csv", b"id,id\n1,2\n", "csv", "empty or repeated name"),
         ("not.parquet", b"id\n1\n", "parquet", "Parquet"),
-        ("huge.csv", b"id\n1\n" + b"x" * 2000 + b"\n", "csv", "field larger than field limit"),
     ],
 )
 def test_a_file_that_cannot_be_read_to_its_end_gives_its_problem_and_no_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, file_format: str, reason: str
+    tmp_path: Path, name: str, content: bytes, file_format: str, reason: str
 ) -> None:
-    monkeypatch.setattr(sheets, "LONGEST_FIELD", 1000)
     found = read(written(tmp_path, name, content), file_format)
     assert [(line, record) for line, record, _ in found] == [(0, None)]
     assert reason in str(found[0][2])
+
+
+@pytest.mark.parametrize("encoding", ["GB2312", "Shift_JIS", "klingon", "utf-7", "idna", "rot13"])
+def test_xml_in_an_encoding_that_cannot_be_read_concerns_its_file_alone(tmp_path: Path, encoding: str) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?><r><order>1</order></r>'
+    reason = refusal(read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order"))
+    assert reason == f"UnreadableFile: XML in the encoding '{encoding}', which cannot be read; land it as UTF-8"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-15", "windows-1252"])
+def test_xml_says_its_encoding_itself(tmp_path: Path, encoding: str) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?><r><order name="Köln"/></r>'
+    assert read(written(tmp_path, "a.xml", text.encode(encoding)), "xml", row_tag="order") == [(1, '{"name": "Köln"}', None)]
+
+
+def test_an_xml_element_that_is_too_long_is_set_aside_and_the_others_are_read(tmp_path: Path) -> None:
+    parts = "".join(f"<part n='{number}'>text</part>" for number in range(500))
+    text = f"<r><order>1</order><order>{parts}<a><b>2</b></a></order><order><c>3</c></order></r>"
+    found = read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order", bytes_per_record=2000)
+    assert found == [
+        (1, '{"value": "1"}', None),
+        (2, None, "a record of 5,898 bytes, longer than bytes_per_record allows: 2,000"),
+        (3, '{"c": "3"}', None),
+    ]
+
+
+def test_an_xml_file_of_elements_that_are_too_long_is_refused_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broken, "MOST_BROKEN", 3)
+    long = f"<order>{'x' * 2000}</order>"
+    text = f"<r><order>1</order>{long * 4}</r>"
+    found = read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order", bytes_per_record=1000)
+    assert "4 of its 5 records are longer than bytes_per_record, the first is line 2" in refusal(found)
+
+
+def test_whatever_a_reader_raises_concerns_its_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr(records, "parquet_batches", fail)
+    assert read(written(tmp_path, "a.parquet", b"PAR1"), "parquet") == [(0, None, "RecursionError: too deep")]
+
+
+def test_a_folder_that_was_swapped_for_a_link_is_not_followed_but_that_of_the_source_may_be_one(tmp_path: Path) -> None:
+    elsewhere, disk = tmp_path / "elsewhere", tmp_path / "disk"
+    for folder in (elsewhere, disk / "today"):
+        folder.mkdir(parents=True)
+        (folder / "1.json").write_text('{"id":1}\n')
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "landing" / "orders").symlink_to(disk)
+    file = tmp_path / "landing" / "orders" / "today" / "1.json"
+    before = read(file, path="orders")
+    (disk / "today").rename(disk / "yesterday")
+    (disk / "today").symlink_to(elsewhere)
+
+    after = refusal(read(file, path="orders"))
+
+    assert before == [(1, '{"id":1}', None)]
+    assert after.startswith("NotADirectoryError:")
+
+
+def test_rows_of_xml_whose_tag_is_spelled_in_another_case_are_not_passed_over(tmp_path: Path) -> None:
+    file = written(tmp_path, "a.xml", b"<orders><Order id='1'/></orders>")
+
+    assert "it has no element 'order', but elements 'Order'" in refusal(read(file, "xml", row_tag="order"))
+    assert read(written(tmp_path, "b.xml", b"<orders/>"), "xml", row_tag="order") == []

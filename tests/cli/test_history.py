@@ -10,8 +10,12 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from spark_jobs.session.settings import event_log_folder
 from tests.conftest import ROOT, weir_environ
+
+pytestmark = pytest.mark.system
 
 PATIENCE = 120.0
 STARTED = 1_714_564_800_000

@@ -11,13 +11,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from spark_jobs.cli.app import app
-from spark_jobs.cli.quarantine_files import discard_files_command
 from spark_jobs.config.loading import load_project
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import register_arrivals
-from tests.conftest import Workshop
+from tests.conftest import Workshop, unguarded
 from tests.lake.quarantine_table import bad, set_aside
 
 Weir = Callable[..., Result]
@@ -65,7 +64,7 @@ def land_refused(shop: Workshop, *names: str) -> None:
     for name in names:
         shop.land(f"orders/{name}", "{}\n")
     project = load_project(shop.root, {})
-    feed = make_feed(Lake(project.lake, "shop"), project.landing, "orders", project.pipelines["shop"].sources["orders"])
+    feed = make_feed(Lake(project.lake, "shop"), project.landing, "orders", project.pipelines["shop"].sources["orders"], unguarded)
     register_arrivals(feed, datetime(2026, 3, 1, tzinfo=UTC))
 
 
@@ -199,12 +198,16 @@ def test_help_shows_an_example_and_the_exit_codes(weir: Weir, command: str) -> N
     assert (done.exit_code, f"Example: weir quarantine {command} retail" in done.stdout, "Exit codes" in done.stdout) == (0, True, True)
 
 
-def test_a_discarded_file_is_listed_only_where_it_is_asked_for(weir: Weir, shop: Workshop, capsys: pytest.CaptureFixture[str]) -> None:
+def discard(weir: Weir, *arguments: str, table: str = "bronze.orders", reason: str = "a trial") -> Result:
+    return weir("discard", "shop", table, "--reason", reason, *arguments)
+
+
+def test_a_discarded_file_is_listed_only_where_it_is_asked_for(weir: Weir, shop: Workshop) -> None:
     land_refused(shop, "_x.json", "_y.json")
 
-    code = discard_files_command("shop", "bronze.orders", ["orders/_x.json"], "a trial", as_json=True)
+    done = discard(weir, "--file", "orders/_x.json", "--json")
 
-    assert (code, json.loads(capsys.readouterr().out)["status"]) == (0, "ok")
+    assert (done.exit_code, json.loads(done.stdout)["status"]) == (0, "ok")
     still_open, discarded = weir("list", "shop", "bronze.orders"), weir("list", "shop", "bronze.orders", "--state", "discarded")
     assert ("_x.json" in still_open.stdout, "_y.json" in still_open.stdout) == (False, True)
     assert "file discarded: 'orders/_x.json': by " in discarded.stdout
@@ -212,17 +215,60 @@ def test_a_discarded_file_is_listed_only_where_it_is_asked_for(weir: Weir, shop:
     assert "take it in: weir take shop orders orders/_x.json" in discarded.stdout
 
 
-def test_discarding_refuses_with_what_to_do(weir: Weir, shop: Workshop, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "table", "reason", "hint"),
+    [
+        (("--file", "orders/x.json"), "bronze.orders", "a trial", "did you mean 'orders/_x.json'"),
+        (("--file", "orders/_x.json"), "bronze.order", "a trial", "did you mean 'bronze.orders'"),
+        ((), "bronze.orders", "a trial", "no file is named"),
+        (("--file", "orders/_x.json"), "bronze.orders", " ", "say in words why"),
+        (("--file", "orders/_x.json", "--profile", "locl"), "bronze.orders", "a trial", "did you mean 'local'"),
+        (("--file", "orders/_x.json", "--rule", "repeated"), "bronze.orders", "a trial", "is not among the files that --rule"),
+    ],
+)
+def test_discarding_refuses_with_what_to_do(
+    weir: Weir, shop: Workshop, arguments: tuple[str, ...], table: str, reason: str, hint: str
+) -> None:
     land_refused(shop, "_x.json")
 
-    assert discard_files_command("shop", "bronze.orders", ["orders/x.json"], "a trial", as_json=False) == 2
-    assert "did you mean 'orders/_x.json'" in capsys.readouterr().err
-    assert discard_files_command("shop", "bronze.order", ["orders/_x.json"], "a trial", as_json=False) == 2
-    assert "did you mean 'bronze.orders'" in capsys.readouterr().err
-    assert discard_files_command("shop", "bronze.orders", [], "a trial", as_json=False) == 2
-    assert "no file is named" in capsys.readouterr().err
-    assert discard_files_command("shop", "bronze.orders", ["orders/_x.json"], " ", as_json=False) == 2
-    assert "say in words why" in capsys.readouterr().err
+    done = discard(weir, *arguments, table=table, reason=reason)
+
+    assert (done.exit_code, hint in done.stderr) == (2, True), done.stderr
+
+
+def test_no_file_is_discarded_while_another_process_holds_the_pipeline(weir: Weir, shop: Workshop) -> None:
+    land_refused(shop, "_x.json")
+
     with hold_lease(Lake(shop.project.lake, "shop").lease(), "shop", "a test"):
-        assert discard_files_command("shop", "bronze.orders", ["orders/_x.json"], "a trial", as_json=False) == 5
-    assert "a test" in capsys.readouterr().err
+        done = discard(weir, "--file", "orders/_x.json")
+
+    assert (done.exit_code, "a test" in done.stderr) == (5, True)
+
+
+@pytest.mark.parametrize("command", ["replay", "discard"])
+def test_a_dry_run_over_files_says_what_it_would_do_and_writes_nothing(weir: Weir, shop: Workshop, command: str) -> None:
+    land_refused(shop, "_x.json", "_y.json")
+    before, reason = shop.versions(), ("--reason", "a trial") if command == "discard" else ()
+
+    tried = weir(command, "shop", "bronze.orders", "--file", "orders/_?.json", "--dry-run", *reason)
+    wrong = weir(command, "shop", "bronze.orders", "--file", "orders/z.json", "--dry-run", *reason)
+
+    done = "taken in" if command == "replay" else "discarded"
+    said = f"2 files of bronze.orders would be {done}: 'orders/_x.json', 'orders/_y.json'; this was a dry run"
+    assert (tried.exit_code, said in tried.stdout) == (0, True), tried.output
+    assert wrong.exit_code == 2, "it is said what could not be done"
+    assert shop.versions() == before
+
+
+def test_files_are_selected_by_all_options_as_the_list_does(weir: Weir, shop: Workshop) -> None:
+    land_refused(shop, "_x.json", "_y.json")
+
+    none = weir("replay", "shop", "bronze.orders", "--rule", "refused", "--until", "2026-02-28")
+    days = weir("replay", "shop", "bronze.orders", "--since", "2026-03-01", "--dry-run", "--json")
+    taken = weir("replay", "shop", "bronze.orders", "--rule", "refused", "--since", "2026-03-01", "--file", "*/_x.json")
+
+    assert (none.exit_code, "no file of bronze.orders is selected" in none.stdout) == (3, True)
+    assert json.loads(days.stdout)["files"] == ["orders/_x.json", "orders/_y.json"]
+    assert (taken.exit_code, "1 file of bronze.orders taken in: 'orders/_x.json'" in taken.stdout) == (0, True), taken.output
+    still_open = weir("list", "shop", "bronze.orders").stdout
+    assert ("_x.json" in still_open, "_y.json" in still_open) == (False, True)

@@ -10,6 +10,8 @@ import pytest
 from tests.conftest import ROOT, weir_environ
 from tests.report.lake_of_runs import PIPELINE, Day, LakeOfRuns, run_id_of
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def shop(tmp_path: Path) -> LakeOfRuns:

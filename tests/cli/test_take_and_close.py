@@ -10,11 +10,12 @@ from typer.testing import CliRunner, Result
 
 from spark_jobs.cli.app import app
 from spark_jobs.config.loading import load_project
+from spark_jobs.lake import failpoints
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.landing.feed import Feed, make_feed
 from spark_jobs.landing.registrar import close_marks, register_arrivals
-from tests.conftest import Workshop
+from tests.conftest import Workshop, unguarded
 
 Weir = Callable[..., Result]
 PIPELINE = """
@@ -46,7 +47,7 @@ def weir(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Weir:
 
 def feed(workshop: Workshop, source: str = "orders") -> Feed:
     project = load_project(workshop.root, {})
-    return make_feed(Lake(project.lake, "shop"), project.landing, source, project.pipelines["shop"].sources[source])
+    return make_feed(Lake(project.lake, "shop"), project.landing, source, project.pipelines["shop"].sources[source], unguarded)
 
 
 def test_take_says_what_the_next_run_reads(weir: Weir) -> None:
@@ -111,6 +112,20 @@ def test_both_leave_a_pipeline_alone_that_another_process_holds(weir: Weir, shop
         done = weir(*command, "--json")
     assert (done.exit_code, json.loads(done.stdout)["status"]) == (5, "leased")
     assert "a test" in done.stderr
+    assert shop.versions() == before
+
+
+DISCARD = ("quarantine", "discard", "shop", "bronze.orders", "--file", "orders/_b.json", "--reason", "a trial")
+
+
+@pytest.mark.parametrize("command", [("take", "shop", "orders", "orders/_b.json"), ("close", "shop"), DISCARD])
+def test_a_command_that_has_lost_the_lease_meanwhile_writes_no_arrivals(weir: Weir, shop: Workshop, command: tuple[str, ...]) -> None:
+    before = shop.versions()
+    lease = Path(Lake(shop.project.lake, "shop").lease())
+    with failpoints.deciding(lambda *_: lease.unlink(missing_ok=True)):
+        done = weir(*command, "--json")
+    assert (done.exit_code, json.loads(done.stdout)["status"]) == (5, "leased")
+    assert "was removed while this run held it" in done.stderr
     assert shop.versions() == before
 
 

@@ -61,7 +61,7 @@ def test_a_measure_that_adds_floating_point_numbers_is_refused(workspace: Worksp
         "max(weight)",
         "count(weight)",
         "percentile(weight, 0.5)",
-        "max_by(weight, ordered_at)",
+        "max_by(weight, order_id)",
         "sqrt(sum(amount * amount))",
     ],
 )

@@ -256,6 +256,15 @@ ARGUMENTS: dict[str, Case] = {
         "'2024-02-30' is not a date",
         "2024-01-31",
     ),
+    "the clock for a value of unknown type": (
+        BETWEEN,
+        "{column: revenue, min_value: now}",
+        "on_fail: warn",
+        "gold.top",
+        4,
+        "is not a date or time",
+        "2024-01-31",
+    ),
     "bounds of text": (BETWEEN, "{column: sku, min_value: 1}", "on_fail: warn", "silver.lines", 4, "has no bounds", "match_regex"),
     "half a row": (
         "expect_table_row_count_to_be_between",

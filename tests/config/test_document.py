@@ -101,7 +101,7 @@ def test_endless_nesting_is_refused(tmp_path: Path, opening: str) -> None:
 def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     problem = refusal(tmp_path, "a: " + "x" * 1_000_001)
 
-    assert "1,000,004 bytes; at most 1,000,000" in problem.message
+    assert "1,000,004 bytes or more, and at most 1,000,000 are read" in problem.message
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -234,6 +234,12 @@ def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
         ("spark.master: yarn", "write it as master:"),
         ("spark.authenticate.secret: hush", "it would stand on a command line"),
         ("spark.submit.deployMode: cluster", "write it as deploy:"),
+        ("spark.hadoop.fs.s3a.secret.key: hush", "it looks like a credential"),
+        ("spark.hadoop.fs.s3a.bucket.shop.access.key: id", "it looks like a credential"),
+        ("spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net: hush", "it looks like a credential"),
+        ("spark.ssl.keyStorePassword: hush", "it looks like a credential"),
+        ("spark.executorEnv.DB_PASSWORD: hush", "it looks like a credential"),
+        ("spark.kubernetes.authenticate.submission.oauthToken: hush", "it looks like a credential"),
         ("spark.hadoop.fs.defaultFS: hdfs:///", "paths are those of this machine"),
         ("executor.memory: 1g", "is not a Spark setting"),
         ("spark.x: [1]", "is not a value of a setting"),
@@ -288,12 +294,23 @@ def test_a_profile_that_no_engine_can_do_is_refused(workspace: Workspace, text: 
     assert (problem.file, problem.line, message in problem.message) == ("conf/profiles/local.yml", line, True)
 
 
-def test_a_profile_may_name_the_file_of_a_secret(workspace: Workspace) -> None:
-    workspace.write("conf/profiles/local.yml", "master: local[2]\nspark: {spark.authenticate.secret.file: /run/secrets/spark}\n")
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "spark.authenticate.secret.file: /run/secrets/spark",
+        "spark.hadoop.fs.s3a.aws.credentials.provider: com.example.Keys",
+        "spark.kubernetes.authenticate.submission.oauthTokenFile: /run/token",
+        "spark.kubernetes.driver.secretKeyRef.DB: shop:password",
+        "spark.security.credentials.hive.enabled: false",
+    ],
+)
+def test_a_profile_may_say_where_a_secret_is(workspace: Workspace, setting: str) -> None:
+    workspace.write("conf/profiles/local.yml", f"master: local[2]\nspark:\n  {setting}\n")
 
     assert workspace.problems() == []
 
 
+@pytest.mark.system
 def test_loading_imports_no_engine_and_no_sql_parser() -> None:
     code = (
         "import sys; from pathlib import Path;"

@@ -1,25 +1,26 @@
-"""Regular expressions are judged as Java's, as far as can be told without it."""
+"""Regular expressions are judged as RE2's in rules and as Java's in SQL, as far as can be told without either."""
 
 import pytest
 
-from spark_jobs.config.regexes import judge_regex
+from spark_jobs.config.regexes import judge_java_regex, judge_line_regex, judge_regex
 
 
 @pytest.mark.parametrize(
     "pattern",
     [
         r"^[A-Z]{2}[0-9]+$",
-        r"^\p{L}+\P{Digit}\h*$",
-        r"(?<year>\d{4})-\k<year>",
+        r"^\p{L}+[[:digit:]]*$",
+        r"(?<year>\d{4})|(?P<month>\d{2})",
         r"\Q(not a group\E.*",
-        r"[a-z&&[^aeiou]]+",
-        r"(?<=ab|c)d",
         r"a(?i)b(?-i:c)",
         r"\(?P<",
-        r"\x{1F600}\R\z",
+        r"\x{1F600}\z",
+        r"^(?:[a-z]|[0-9])+$",
+        r"[*+]+",
+        r"[^\[\]]{1,1000}",
     ],
 )
-def test_what_java_reads_passes(pattern: str) -> None:
+def test_what_re2_reads_passes(pattern: str) -> None:
     assert judge_regex(pattern) is None
 
 
@@ -29,14 +30,66 @@ def test_what_java_reads_passes(pattern: str) -> None:
         ("(", "not a regular expression"),
         ("[a-", "not a regular expression"),
         ("*a", "not a regular expression"),
-        ("(?P<year>x)", "'(?P<' is not known"),
-        ("a(?#why)b", "'(?#' is not known"),
-        (r"(a)?(?(1)b|c)", "'(?(' is not known"),
         (r"\\(", "not a regular expression"),
+        ("^(?!test)", "looks ahead"),
+        ("(?<=a)b", "looks back"),
+        ("a(?#why)b", "comment"),
+        (r"(a)\1", "repeats a group"),
+        (r"(?<a>x)\k<a>", "repeats a group"),
+        ("a++", "possessive"),
+        (r"\p{Alpha}", "does not know this class"),
+        (r"\h", "does not know this escape"),
+        (r"x\Z", r"\Z"),
+        ("[a-z&&[^b]]", "intersection"),
+        ("[a[b]]", "class within a class"),
+        ("a{1,1001}", "further than 1000"),
     ],
 )
-def test_what_java_cannot_read_is_named(pattern: str, message: str) -> None:
+def test_what_re2_cannot_read_or_takes_for_something_else_is_named(pattern: str, message: str) -> None:
     wrong = judge_regex(pattern)
 
     assert wrong is not None
     assert message in wrong[0]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"^\p{Alpha}+\P{Digit}\h*$",
+        r"(?<year>\d{4})-\k<year>",
+        r"[a-z&&[^aeiou]]+",
+        r"(?<=ab|c)d",
+        r"\x{1F600}\R\z",
+        r"(\d+)-(\d+)",
+        "(?:ab|c)*+",
+        "(ab){2,5}(c)?",
+        r"\)*[)]+\Q)*\E",
+        ".{0,200}[0-9]{1,5000}x{2,}",
+    ],
+)
+def test_what_java_reads_and_ends_with_passes(pattern: str) -> None:
+    assert judge_java_regex(pattern) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("(", "not a regular expression"),
+        ("(?P<year>x)", "'(?P<' is not known"),
+        (r"(a)?(?(1)b|c)", "'(?(' is not known"),
+        ("^(a|b)*$", "repeats a group"),
+        ("^(?:[a-z]|[0-9])+?x", "repeats a group"),
+        ("(ab){2,}", "repeats a group"),
+        ("(?=((a+)+))b", "repeats a group"),
+        (".{0,5000}x", "counts too far"),
+    ],
+)
+def test_what_java_cannot_read_or_might_not_end_with_is_named(pattern: str, message: str) -> None:
+    wrong = judge_java_regex(pattern)
+
+    assert wrong is not None
+    assert message in wrong[0]
+
+
+def test_a_quantified_class_of_a_line_is_not_taken_for_a_possessive_one() -> None:
+    assert judge_line_regex(r"(?P<name>[*+]+) (?P<rest>.*)") is None

@@ -113,6 +113,7 @@ def test_one_pipeline_is_loaded_whatever_the_expectations_of_others_are_like(wor
         load_project(workspace.root, {}, only="store")
 
 
+@pytest.mark.system
 def test_loading_rules_imports_no_engine_and_no_sql_parser(workspace: Workspace) -> None:
     workspace.write(FILE, RULE)
     code = (

@@ -15,6 +15,7 @@ KEYS = {
         "pattern",
         "files_per_batch",
         "bytes_per_batch",
+        "bytes_per_record",
         "delimiter",
         "fields",
         "row_tag",

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sensitive import sensitive_columns, sensitive_paths
+from spark_jobs.config.sensitive import EVERYTHING, all_names, sensitive_columns, sensitive_paths
+from spark_jobs.config.sensitive_fields import Names
 from tests.config.conftest import SHOP, Workspace
 from tests.config.test_columns import clicks
 
@@ -138,3 +139,9 @@ def test_a_field_that_one_table_declares_sensitive_is_so_in_all_tables_of_its_so
     shared = SECRETS.replace("kind: string}", "kind: string, auth: {type: string, from: pages.auth}, whole: {type: string, from: Pages}}")
 
     assert sensitive_columns(clicks(shared, tmp_path), "silver.raw") == {"auth", "whole", "_content"}
+
+
+def test_names_of_several_tables_are_asked_without_regard_to_case() -> None:
+    assert "E_Mail" in all_names(Names(["e_mail"]), Names(["phone"]))
+    assert "anything" in all_names(Names(["phone"]), EVERYTHING)
+    assert "city" not in all_names(Names(["phone"]), Names())

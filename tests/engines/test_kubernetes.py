@@ -22,7 +22,7 @@ from spark_jobs.session.hosts import SUBMITTED, hosts_of
 from spark_jobs.session.install import Installation
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.system
 
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text(encoding="utf-8")
 TICKET = "s3a://lake/retail/_weir/submitted/0123"

@@ -9,7 +9,7 @@ from spark_jobs.lake import storage
 from tests.engines.conftest import Shop, assert_same_tables, environ_of, start_weir, tables_below
 from tests.s3.server import SECRET, S3Server, upload
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.system
 
 
 def test_tables_on_s3_are_those_of_the_local_profile_and_nobody_is_told_the_key(shop: Shop, s3: S3Server, tmp_path: Path) -> None:

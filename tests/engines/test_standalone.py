@@ -10,7 +10,7 @@ import pytest
 from bench.cluster import ENVIRON, standalone_cluster
 from tests.engines.conftest import WEIR, Shop, assert_same_tables, environ_of, start_weir, tables_below
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.system
 
 SECRET = "a-secret-of-the-test"
 SIZE = {"spark.cores.max": "2", "spark.executor.cores": "1", "spark.executor.memory": "1g"}

@@ -16,7 +16,7 @@ from spark_jobs.session.pack import VERSION
 from tests.engines.conftest import WEIR, Shop, assert_same_tables, environ_of, start_weir, tables_below
 from tests.engines.yarn import Yarn, yarn
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.system
 
 SIZE = {"spark.executor.instances": "1", "spark.executor.cores": "2", "spark.executor.memory": "1g", "driver_memory": "1g"}
 SECRET = "a-password-of-the-test"

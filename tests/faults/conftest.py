@@ -1,22 +1,18 @@
 """Lakes to try faults on: copies of one that has the first delivery, with the second landed; and what they must come to."""
 
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from spark_jobs.lake import failpoints
 from tests.conftest import ROOT, Workshop
-from tests.faults import shop
+from tests.faults import kiosk, shop
+from tests.faults.deaths import Point
 
-PAGE = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
-MATRIX = re.findall(r"^\| ([^|]+) \| ([^|]+) \| (`[a-z]+\.[^|]+) \| [^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE)
-"""The rows of the matrix: kind of table, step, points, seen outcome."""
 Shops = Callable[[], Workshop]
-Point = tuple[str, str, str]
-"""A failpoint, its table, and the step that the table is in."""
 
 
 @pytest.fixture(scope="session")
@@ -37,9 +33,7 @@ def new_shop(first_delivery: Workshop, tmp_path_factory: pytest.TempPathFactory)
     """Makes lakes with the first delivery loaded and the second landed."""
 
     def copy() -> Workshop:
-        root = tmp_path_factory.mktemp("shop") / "home"
-        shutil.copytree(first_delivery.root, root, symlinks=True)
-        workshop = Workshop(root, first_delivery.spark)
+        workshop = first_delivery.copied(tmp_path_factory.mktemp("shop") / "home")
         shop.land_second(workshop)
         return workshop
 
@@ -70,7 +64,19 @@ def undisturbed(new_shop: Shops) -> Undisturbed:
     return Undisturbed(workshop, frozenset(points))
 
 
+@pytest.fixture
+def loaded_shop(undisturbed: Undisturbed, tmp_path: Path) -> Workshop:
+    """A lake of the test's own with both deliveries loaded."""
+    return undisturbed.workshop.copied(tmp_path / "home")
+
+
 @pytest.fixture(scope="session")
 def expected(undisturbed: Undisturbed) -> dict[str, list[str]]:
     """What every table must hold after both deliveries, whatever happened on the way."""
     return shop.contents(undisturbed.workshop)
+
+
+@pytest.fixture(scope="session")
+def expected_sales(new_workshop: Callable[[], Workshop]) -> dict[str, list[str]]:
+    """What every table of the kiosk must hold at the end of its story, whatever happened on the way."""
+    return kiosk.live_through(new_workshop(), kiosk.undisturbed_by)

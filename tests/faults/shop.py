@@ -12,7 +12,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.storage import names_in
 from spark_jobs.operations.account import sum_up
 from spark_jobs.run.pipeline import run_pipeline
-from spark_jobs.run.result import EXIT_CODES, RunResult, Status
+from spark_jobs.run.result import RunResult, Status
 from tests.conftest import PROFILE, ROOT, Workshop, weir_environ
 
 PIPELINE = """
@@ -210,23 +210,22 @@ def end_weir(process: "subprocess.Popen[str]") -> tuple[int, str]:
     return process.returncode, said.strip().splitlines()[-1] if said.strip() else ""
 
 
-def run_when_free(workshop: Workshop, *arguments: str, armed: str = "") -> tuple[int, str]:
-    """As a scheduler does: a run that finds the pipeline held, by the JVM of one that was killed, is tried again."""
-    for _ in range(100):
-        code, said = end_weir(start_weir(workshop, *arguments, armed=armed))
-        if code != EXIT_CODES[Status.LEASED]:
-            return code, said
-        assert "its JVM is ending, try again in a moment" in said
-    raise AssertionError(said)
+def wait_until_free(workshop: Workshop, pipeline: str) -> None:
+    """The JVM of a process that was killed ends a moment later, and holds the lock of the lease until then."""
+    lease = Lake(workshop.project.lake, pipeline).lease()
+    if Path(lease).exists():
+        subprocess.run(["flock", "--shared", "--timeout", "300", lease, "true"], check=True)
+
+
+def run_when_free(workshop: Workshop, command: str, pipeline: str, *arguments: str, armed: str = "") -> tuple[int, str]:
+    wait_until_free(workshop, pipeline)
+    return end_weir(start_weir(workshop, command, pipeline, *arguments, armed=armed))
 
 
 def run_here_when_free(workshop: Workshop, pipeline: str = "shop") -> RunResult:
     """The same without a JVM of its own."""
-    for _ in range(5_000):
-        result = workshop.run_beside_others(pipeline)
-        if result.status is not Status.LEASED:
-            return result
-    raise AssertionError(result.message)
+    wait_until_free(workshop, pipeline)
+    return workshop.run_beside_others(pipeline)
 
 
 def contents(workshop: Workshop, pipeline: str = "shop") -> dict[str, list[str]]:

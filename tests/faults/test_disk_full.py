@@ -12,7 +12,7 @@ from spark_jobs.run.result import Status
 from tests.conftest import Workshop
 from tests.faults import shop
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.system
 
 KILOBYTE = 1024
 FREE = (0, 32, 64, 128, 256, 512, 768, 1024, 2048, 4096)

@@ -1,9 +1,9 @@
 """A process that dies at any point of the write path: the next run goes on, and every table comes out as if nothing had happened.
 
-Here the dying is an error at the point and at every later one of the process; test_kill.py does it with kill -9.
+Here the dying is an error at the point and at every later one of the process; test_kill.py does it with kill -9. The page of faults is
+made of what was seen here.
 """
 
-import re
 import shutil
 from collections.abc import Callable, Hashable
 
@@ -13,90 +13,72 @@ from spark_jobs.lake import failpoints
 from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import Status
 from tests.conftest import PROFILE, Workshop
-from tests.faults import shop
-from tests.faults.conftest import MATRIX, Point, Shops, Undisturbed
+from tests.faults import kiosk, page, shop
+from tests.faults.conftest import Shops, Undisturbed
+from tests.faults.deaths import Deaths, Point
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.system
 
 Expected = dict[str, list[str]]
-
-
-def itself(point: Point) -> Hashable:
-    return point
+NO_WRITE_BETWEEN = ("gate.before", "write.before", "marker.before", "consumed.before", "ledger.before")
+"""Between one of these and the point before it nothing is written that others go by: to die at either is the same."""
+MATRICES: dict[str, dict[tuple[str, str, str], set[str]]] = {}
+"""By test, what was seen."""
 
 
 def kind_of(point: Point) -> Hashable:
-    """The same for tables of a kind; and before an intent, when Spark has written down the batch, for all tables."""
+    """The same for tables of a kind; before an intent, when Spark has written down the batch, for all tables; runs are noted alike."""
     name, table, step = point
-    return name if name == "intent.before" else (name, shop.KINDS[table], step)
+    return name if name == "intent.before" else (name, shop.KINDS.get(table, table), step)
 
 
-class Deaths:
-    """Dies at every point once, in the order in which runs come to them, or once at all that are `alike`. `skipped` points are passed."""
+def once_for_the_ledger(point: Point) -> Hashable:
+    """Every point, but of the upkeep of the ledger's tables one is as good as another."""
+    name, table, _ = point
+    return (name, "ledger") if name.startswith("upkeep.") and table.startswith("ledger.") else point
 
-    def __init__(self, *skipped: str, alike: Callable[[Point], Hashable] = itself) -> None:
-        self.skipped, self.alike, self.points = skipped, alike, list[Point]()
 
-    @property
-    def kinds(self) -> set[Hashable]:
-        return set(map(self.alike, self.points))
+def passing(*names: str) -> Callable[[Point], bool]:
+    return lambda point: point[0] in names and not point[1].startswith("bronze.")
 
-    def decide(self, point: str, table: str, step: str) -> failpoints.Action | None:
-        is_skipped = point in self.skipped and not table.startswith("bronze.")
-        if is_skipped or self.alike((point, table, step)) in self.kinds:
-            return None
-        self.points.append((point, table, step))
-        return "raise"
 
-    def run_until_none(self, workshop: Workshop, pipeline: str = "shop") -> None:
-        """Run after run, each of which dies a point further than the one before, until one comes to its end."""
-        while True:
-            count = len(self.points)
-            with failpoints.deciding(self.decide):
-                result = shop.run_in_order(workshop, pipeline)
-            if len(self.points) == count:
-                assert result.status in (Status.OK, Status.NOTHING_TO_DO), result.message
-                return
-            assert result.status is Status.FAILED
-            assert f"Failpoint: {self.points[-1][0]} of {self.points[-1][1]}" in result.message
+def record(test: str, deaths: Deaths, workshop: Workshop, expected: Expected, kinds: dict[str, str], pipeline: str = "shop") -> None:
+    seen = page.look(workshop, expected, pipeline)
+    MATRICES[test] = page.matrix(dict.fromkeys(deaths.points, seen), kinds)
 
 
 def test_runs_that_die_one_after_the_other_lose_and_double_nothing(
     damaged_shop: Workshop, undisturbed: Undisturbed, expected: Expected
 ) -> None:
-    """Between a point that is skipped here and the one before it nothing is written that others go by: to die at either is the same."""
-    deaths = Deaths("gate.before", "write.before", "marker.before", "consumed.before", alike=kind_of)
+    deaths = Deaths(alike=kind_of, passes=passing(*NO_WRITE_BETWEEN))
 
     deaths.run_until_none(damaged_shop)
 
-    assert {kind_of(point) for point in undisturbed.points if point[0] not in deaths.skipped} <= deaths.kinds
+    record("shop", deaths, damaged_shop, expected, shop.KINDS)
+    assert {kind_of(point) for point in undisturbed.points if point[0] not in NO_WRITE_BETWEEN} <= deaths.kinds
     shop.assert_converged(damaged_shop, expected)
 
 
 @pytest.mark.parametrize("skipped", [("write.before", "write.after"), pytest.param((), marks=pytest.mark.soak)], ids=["swaps", "all"])
 def test_a_swap_that_dies_again_and_again_ends_with_the_tables_that_were_built(
-    damaged_shop: Workshop, expected: Expected, skipped: tuple[str, ...]
+    loaded_shop: Workshop, expected: Expected, skipped: tuple[str, ...]
 ) -> None:
     """Dying beside a write leaves the same files as dying beside its swap."""
-    assert damaged_shop.run("shop").exit_code == 0
     with failpoints.arm("swap.before:silver.lines=raise"):
-        cut = rebuild_tables(damaged_shop.project, "shop", PROFILE, ["silver.lines"], start=damaged_shop._start)
+        cut = rebuild_tables(loaded_shop.project, "shop", PROFILE, ["silver.lines"], start=loaded_shop._start)
     assert cut.status is Status.FAILED
-    deaths = Deaths(*skipped)
+    deaths = Deaths(passes=passing(*skipped))
 
-    deaths.run_until_none(damaged_shop)
+    deaths.run_until_none(loaded_shop)
 
+    record("swap", deaths, loaded_shop, expected, shop.KINDS)
     points = [point for point in ("swap.before", "write.before", "write.after", "swap.after") if point not in skipped]
     died = {(point, table) for point, table, step in deaths.points if step in ("", "swap")}
     assert died >= {(point, table) for point in points for table in ("silver.lines", "gold.closed", "gold.per_sku")}
-    shop.assert_converged(damaged_shop, expected)
+    shop.assert_converged(loaded_shop, expected)
 
 
-@pytest.mark.parametrize(
-    "skipped",
-    [("gate.before", "write.before", "marker.before", "consumed.before"), pytest.param((), marks=pytest.mark.soak)],
-    ids=["between writes", "all"],
-)
+@pytest.mark.parametrize("skipped", [NO_WRITE_BETWEEN, pytest.param((), marks=pytest.mark.soak)], ids=["between writes", "all"])
 def test_windows_over_another_pipelines_table_that_die_again_and_again_lose_and_double_nothing(
     damaged_shop: Workshop, skipped: tuple[str, ...]
 ) -> None:
@@ -104,20 +86,34 @@ def test_windows_over_another_pipelines_table_that_die_again_and_again_lose_and_
         shop.write_board(damaged_shop, name)
     assert damaged_shop.run("board").exit_code == 0  # all of the first delivery
     assert damaged_shop.run("shop").exit_code == 0
-    deaths = Deaths(*skipped)
+    deaths = Deaths(passes=passing(*skipped))
 
     deaths.run_until_none(damaged_shop, "board")  # the changes that came with the second
 
-    listed = {point for point in board_points() if point[2] not in skipped}
-    assert {(shop.BOARD_KINDS[table], step or "between", point) for point, table, step in deaths.points} == listed
     assert damaged_shop.run("once").exit_code == 0
-    shop.assert_converged(damaged_shop, shop.contents(damaged_shop, "once"), "board")
+    expected = shop.contents(damaged_shop, "once")
+    record("board", deaths, damaged_shop, expected, shop.BOARD_KINDS, "board")
+    assert {table for _, table, _ in deaths.points} >= {*shop.BOARD_KINDS}
+    shop.assert_converged(damaged_shop, expected, "board")
 
 
-def board_points() -> set[tuple[str, str, str]]:
-    """What docs/faults.md lists for the board: kind of table, step, point."""
-    rows = [row for row in MATRIX if row[0] in shop.BOARD_KINDS.values()]
-    return {(kind, step, point) for kind, step, points, _ in rows for point in re.findall(r"`([a-z.]+)`", points)}
+def test_a_blocked_delivery_its_decision_a_rebuild_and_upkeep_that_die_again_and_again_lose_and_double_nothing(
+    new_workshop: Callable[[], Workshop], expected_sales: Expected
+) -> None:
+    deaths, torn = Deaths(alike=once_for_the_ledger, passes=passing(*NO_WRITE_BETWEEN)), new_workshop()
+
+    kiosk.live_through(torn, deaths.until_none)
+
+    record("kiosk", deaths, torn, expected_sales, kiosk.KINDS, "kiosk")
+    assert {kiosk.KINDS.get(table) for _, table, _ in deaths.points} >= {*kiosk.KINDS.values()}
+    shop.assert_converged(torn, expected_sales, "kiosk")
+
+
+def test_the_page_says_what_was_seen() -> None:
+    if len(MATRICES) < 4:
+        pytest.skip("it is made of what all the tests above have seen, and not all of them ran")
+
+    page.check_part("the matrix", page.render(page.by_kind(MATRICES.values())))
 
 
 @pytest.mark.soak

@@ -89,6 +89,7 @@ def test_a_query_that_dies_at_every_point_counts_every_row_once(workshop: Worksh
     assert [line for (line,) in workshop.rows("feed.late.gold.counts", "line")] == [1]
 
 
+@pytest.mark.system
 def test_a_process_that_is_killed_in_a_native_batch_counts_every_row_once_and_its_state_says_so(workshop: Workshop) -> None:
     """kill -9, JVM and all, when the rows are written and nobody knows it yet. `weir state` is a process as well."""
     (workshop.root / ".envs").symlink_to(ROOT / ".envs")

@@ -19,7 +19,7 @@ from tests.conftest import PROFILE, Workshop
 from tests.faults import shop
 from tests.s3.server import KEY, SECRET, S3Server, upload
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.system
 
 OUTAGE_SECONDS, TERM_SECONDS = 2.0, 8.0
 

@@ -29,6 +29,8 @@ from tests.conftest import PROFILE, ROOT, Workshop, weir_environ
 from tests.faults import shop
 from tests.run.test_maintain import age
 
+pytestmark = pytest.mark.system
+
 Expected = dict[str, list[str]]
 WEIR = [sys.executable, "-m", "spark_jobs.cli"]
 # Says the process id of the run that it starts, and waits to be killed.
@@ -75,13 +77,13 @@ def bronze_batches(workshop: Workshop) -> int:
     return len(Ledger(Lake(workshop.project.lake, "shop")).batches("bronze.orders", 1))
 
 
-@pytest.mark.spark
 def test_runs_that_are_stopped_one_after_the_other_finish_their_batches_and_the_last_comes_to_the_same_tables(
     damaged_shop: Workshop, expected: Expected
 ) -> None:
     go, batches = damaged_shop.root / "go", bronze_batches(damaged_shop)
 
-    # Ctrl-C on a terminal, or Airflow: the signal goes to the whole group. There are two batches of orders to take in.
+    # Ctrl-C on a terminal, or Airflow: the signal goes to the whole group. There are two batches of orders to take in: the files that
+    # were copied with the lake, and so were touched, are none.
     first = start(damaged_shop, "marker.before:bronze.orders")
     wait_for(first, "stalled at marker.before")
     os.killpg(first.pid, signal.SIGTERM)
@@ -144,57 +146,53 @@ def stopped_at(point: str, table: str) -> Iterator[None]:
         assert stopping.asked_by() == "SIGTERM", f"it never came to {point} of {table}"
 
 
-@pytest.mark.spark
 def test_a_rebuild_that_is_stopped_replaces_nothing_and_one_that_is_replacing_tables_ends_it(
-    damaged_shop: Workshop, expected: Expected
+    loaded_shop: Workshop, expected: Expected
 ) -> None:
-    assert damaged_shop.run("shop").status is Status.OK
-    standing = data_versions(damaged_shop)
+    standing = data_versions(loaded_shop)
 
     with stopped_at("marker.before", "silver.lines"):
-        stopped = rebuild_tables(damaged_shop.project, "shop", PROFILE, ["silver.lines"], start=damaged_shop._start)
+        stopped = rebuild_tables(loaded_shop.project, "shop", PROFILE, ["silver.lines"], start=loaded_shop._start)
 
     assert (stopped.status, stopped.exit_code) == (Status.STOPPED, 6)
     assert stopped.message == "stopped by SIGTERM; nothing was replaced: run it again, it starts over"
-    assert data_versions(damaged_shop) == standing
-    shop.assert_converged(damaged_shop, expected)
+    assert data_versions(loaded_shop) == standing
+    shop.assert_converged(loaded_shop, expected)
 
     with stopped_at("swap.before", "silver.lines"):
-        ended = rebuild_tables(damaged_shop.project, "shop", PROFILE, ["silver.lines"], start=damaged_shop._start)
+        ended = rebuild_tables(loaded_shop.project, "shop", PROFILE, ["silver.lines"], start=loaded_shop._start)
 
     assert ended.status is Status.OK, "tables that are being replaced do not stay half old and half new"
-    shop.assert_converged(damaged_shop, expected)
+    shop.assert_converged(loaded_shop, expected)
 
 
 def data_versions(workshop: Workshop) -> dict[str, int]:
     return {table: version for table, version in workshop.versions().items() if "_weir" not in table}
 
 
-@pytest.mark.spark
-def test_a_release_and_a_replay_that_are_stopped_finish_their_batch_and_the_next_run_goes_on(damaged_shop: Workshop) -> None:
+def test_a_release_and_a_replay_that_are_stopped_finish_their_batch_and_the_next_run_goes_on(loaded_shop: Workshop) -> None:
     rules, block = shop.RULES["silver.orders"], "}\n    on_fail: block"
-    assert damaged_shop.run("shop").status is Status.OK
-    damaged_shop.write("expectations/shop/silver.orders.yml", rules.replace(f"5000{block}", f"200{block}"))
-    damaged_shop.land("orders/9.json", shop.order(20, 2, 1, "15:10", cents=300))
-    assert damaged_shop.run("shop").status is Status.BLOCKED
+    loaded_shop.write("expectations/shop/silver.orders.yml", rules.replace(f"5000{block}", f"200{block}"))
+    loaded_shop.land("orders/9.json", shop.order(20, 2, 1, "15:10", cents=300))
+    assert loaded_shop.run("shop").status is Status.BLOCKED
 
     with stopped_at("marker.before", "silver.orders"):
-        released = decide(damaged_shop.project, "shop", PROFILE, "silver.orders", "release", "ada", "right", start=damaged_shop._start)
+        released = decide(loaded_shop.project, "shop", PROFILE, "silver.orders", "release", "ada", "right", start=loaded_shop._start)
 
     assert (released.status, states(released)["gold.per_hour"]) == (Status.STOPPED, "not_reached")
-    assert 20 in orders(damaged_shop)
-    assert damaged_shop.run("shop").status is Status.OK
-    assert_whole(damaged_shop)
+    assert 20 in orders(loaded_shop)
+    assert loaded_shop.run("shop").status is Status.OK
+    assert_whole(loaded_shop)
 
-    damaged_shop.write("expectations/shop/silver.orders.yml", rules.replace("max_value: 5000", "max_value: 10000"))
+    loaded_shop.write("expectations/shop/silver.orders.yml", rules.replace("max_value: 5000", "max_value: 10000"))
     errand = Errand("silver.orders", "replay", Selection(rules=("usual_price",)), "ada", "the rule was wrong")
     with stopped_at("marker.before", "silver.orders"):
-        replayed = do_errand(damaged_shop.project, "shop", PROFILE, errand, start=damaged_shop._start)
+        replayed = do_errand(loaded_shop.project, "shop", PROFILE, errand, start=loaded_shop._start)
 
     assert (replayed.status, states(replayed)["gold.per_hour"]) == (Status.STOPPED, "not_reached")
-    assert 12 in orders(damaged_shop)
-    assert damaged_shop.run("shop").status is Status.OK
-    assert_whole(damaged_shop)
+    assert 12 in orders(loaded_shop)
+    assert loaded_shop.run("shop").status is Status.OK
+    assert_whole(loaded_shop)
 
 
 def states(result: RunResult) -> dict[str, str]:
@@ -213,18 +211,16 @@ def assert_whole(workshop: Workshop) -> None:
     assert Workshop(workshop.root, None).run("shop").status is Status.NOTHING_TO_DO
 
 
-@pytest.mark.spark
-def test_upkeep_that_is_killed_again_and_again_changes_no_row(damaged_shop: Workshop, expected: Expected) -> None:
-    assert damaged_shop.run("shop").status is Status.OK
-    age(damaged_shop.root / "lake")  # there is something to delete as well
+def test_upkeep_that_is_killed_again_and_again_changes_no_row(loaded_shop: Workshop, expected: Expected) -> None:
+    age(loaded_shop.root / "lake")  # there is something to delete as well
 
     # Files are put together, or deleted, and what follows from that is not written down yet, or only for some.
     for point in ("consumed.before:dimension.people", "consumed.after:silver.orders", "consumed.before:gold.per_hour"):
-        assert shop.end_weir(shop.start_weir(damaged_shop, "maintain", "shop", armed=f"{point}=kill"))[0] == -signal.SIGKILL, point
+        assert shop.end_weir(shop.start_weir(loaded_shop, "maintain", "shop", armed=f"{point}=kill"))[0] == -signal.SIGKILL, point
 
-    assert shop.end_weir(shop.start_weir(damaged_shop, "maintain", "shop"))[0] in (0, 3)
-    assert damaged_shop.run_beside_others("shop").status in (Status.OK, Status.NOTHING_TO_DO)
-    shop.assert_converged(damaged_shop, expected)
+    assert shop.end_weir(shop.start_weir(loaded_shop, "maintain", "shop"))[0] in (0, 3)
+    assert loaded_shop.run_beside_others("shop").status in (Status.OK, Status.NOTHING_TO_DO)
+    shop.assert_converged(loaded_shop, expected)
 
 
 def test_a_run_that_has_not_started_spark_stops_at_once(idle_workshop: Workshop) -> None:

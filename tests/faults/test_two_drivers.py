@@ -14,7 +14,7 @@ from tests.conftest import Workshop
 from tests.faults import shop
 from tests.faults.conftest import Shops
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.system
 
 Expected = dict[str, list[str]]
 LEASED = EXIT_CODES[Status.LEASED]

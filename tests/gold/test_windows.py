@@ -13,7 +13,7 @@ from pyspark.testing import assertDataFrameEqual
 
 from spark_jobs.config.gold import Gold
 from spark_jobs.gold import windows
-from spark_jobs.gold.windows import Selection, aggregate, find_touched, first_window, select_rows, window_count, windowed
+from spark_jobs.gold.windows import Selection, aggregate, find_touched, first_window, literal_time, select_rows, window_count, windowed
 
 pytestmark = pytest.mark.spark
 
@@ -116,6 +116,10 @@ def test_too_many_touched_windows_are_named_as_a_span(spark: SparkSession, monke
     assert touched.condition == "window_start >= TIMESTAMP '2024-05-01 10:00:00' AND window_start <= TIMESTAMP '2024-05-01 14:00:00'"
     hours = [(f"2024-05-01 {hour:02}:00:00", f"2024-05-01 {hour + 1:02}:00:00", "a", 1) for hour in range(10, 15)]
     assertDataFrameEqual(found, expected(spark, *hours))
+
+
+def test_a_watermark_before_the_year_1000_is_a_time_that_spark_reads() -> None:
+    assert literal_time(datetime(999, 6, 1, 12, tzinfo=UTC)) == "TIMESTAMP '0999-06-01 12:00:00.000000'"
 
 
 def test_rows_without_a_time_touch_no_window(spark: SparkSession) -> None:

@@ -34,7 +34,7 @@ sinks:
 """
 
 
-@pytest.mark.spark
+@pytest.mark.system
 def test_a_secured_broker_is_read_and_written_and_nobody_else_learns_the_password(
     idle_workshop: Workshop, spark: SparkSession, kafka: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,29 @@ def test_messages_of_transactions_count_once_they_are_committed_and_what_is_gone
     assert ids(workshop) == [0, 1, 20, 21]
 
 
+@pytest.mark.spark
+@pytest.mark.parametrize("messages_now", [1, 5])
+def test_a_topic_that_was_deleted_and_made_anew_is_not_read_on_from_the_middle(
+    workshop: Workshop, kafka: Broker, messages_now: int
+) -> None:
+    name = f"anew{messages_now}"
+    declare(workshop, kafka, name)
+    kafka.send(name, *numbers(0, 1, 2))
+    first = workshop.run("shop")
+    assert first.exit_code == 0, first.message
+
+    admin = kafka.admin()
+    for deleted in admin.delete_topics([name]).values():
+        deleted.result(30)
+    kafka.create_topic(name)
+    kafka.send(name, *numbers(*range(10, 10 + messages_now)))
+    lost = workshop.run("shop")
+
+    assert lost.exit_code == 1
+    assert "no longer has all that was to be read" in lost.message
+    assert ids(workshop, "bronze") == ids(workshop) == [0, 1, 2]
+
+
 def test_a_broker_that_does_not_answer_is_named(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spark_jobs.landing.broker.TIMEOUT_SECONDS", 1)
     idle_workshop.write("conf/pipelines/shop.yml", PIPELINE.format(servers="127.0.0.1:9", topic="orders"))

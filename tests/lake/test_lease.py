@@ -26,6 +26,7 @@ def holder(path: Path) -> "subprocess.Popen[str]":
     return process
 
 
+@pytest.mark.system
 def test_a_second_holder_is_refused_and_told_who_holds_it(tmp_path: Path) -> None:
     process = holder(tmp_path / "lease")
     try:
@@ -37,6 +38,7 @@ def test_a_second_holder_is_refused_and_told_who_holds_it(tmp_path: Path) -> Non
         process.communicate()
 
 
+@pytest.mark.system
 def test_a_killed_holder_leaves_the_lease_free(tmp_path: Path) -> None:
     process = holder(tmp_path / "lease")
     process.kill()
@@ -65,6 +67,7 @@ with hold_lease(sys.argv[1], "shop", "weir run") as lease:
 """
 
 
+@pytest.mark.system
 def test_a_child_that_inherited_the_lease_keeps_it_when_its_parent_is_gone(tmp_path: Path) -> None:
     path = str(tmp_path / "lease")
     left_behind, until_closed = os.pipe()

@@ -12,6 +12,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import SWAPPING, Definition, Ledger
 from spark_jobs.lake.others import look_at
 from spark_jobs.lake.seen import Seen
+from tests.conftest import unguarded
 
 ROWS = pa.table({"id": [1]})
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -21,8 +22,8 @@ def test_a_table_is_known_by_its_version_what_it_has_seen_and_which_one_it_is(tm
     shop, board = Lake(str(tmp_path), "shop"), Lake(str(tmp_path), "board")
     absent = look_at(board, "shop.silver.orders")
     write_deltalake(shop.table("silver.orders"), ROWS)
-    Ledger(shop).write_definitions("r", {"silver.orders": Definition(3, {}, {})})
-    Ledger(shop).write_batch("r", ("silver.orders", "stream", 3, 0), NOON, 0, Counts(), Seen(high=NOON))
+    Ledger(shop, unguarded).write_definitions("r", {"silver.orders": Definition(3, {}, {})})
+    Ledger(shop, unguarded).write_batch("r", ("silver.orders", "stream", 3, 0), NOON, 0, Counts(), Seen(high=NOON))
     there = look_at(board, "shop.silver.orders")
 
     assert (absent.version, absent.problem) == (None, "shop.silver.orders is not there yet")
@@ -33,8 +34,8 @@ def test_a_table_is_known_by_its_version_what_it_has_seen_and_which_one_it_is(tm
 def test_a_table_that_a_rebuild_is_replacing_is_not_read(tmp_path: Path) -> None:
     shop = Lake(str(tmp_path), "shop")
     write_deltalake(shop.table("silver.orders"), ROWS)
-    Ledger(shop).write_definitions("r1", {"silver.orders": Definition(1, {}, {})})
-    Ledger(shop).write_definitions("r2", {"silver.orders": Definition(2, {}, {}, SWAPPING)})
+    Ledger(shop, unguarded).write_definitions("r1", {"silver.orders": Definition(1, {}, {})})
+    Ledger(shop, unguarded).write_definitions("r2", {"silver.orders": Definition(2, {}, {}, SWAPPING)})
 
     found = look_at(Lake(str(tmp_path), "board"), "shop.silver.orders")
 

@@ -14,6 +14,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.landing.feed import Feed, make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
 from spark_jobs.landing.taking import Taking, take_file
+from tests.conftest import unguarded
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -24,7 +25,9 @@ class LandingZone:
 
     def feed(self, **keys: Any) -> Feed:
         lake = Lake(str(self.root / "lake"), "shop")
-        return make_feed(lake, str(self.root / "landing"), "orders", FileSource(path="shop/orders", **{"format": "json", **keys}))
+        return make_feed(
+            lake, str(self.root / "landing"), "orders", FileSource(path="shop/orders", **{"format": "json", **keys}), unguarded
+        )
 
     def land(self, name: str, content: bytes = b"{}", modified: int | None = None) -> Path:
         file = self.root / "landing" / "shop" / "orders" / name

@@ -43,6 +43,14 @@ def test_a_feed_is_closed_once_when_nothing_arrived_for_idle_after(zone: Landing
     assert zone.arrivals("verdict") == [("taken",), ("closed",), ("taken",), ("closed",)]
 
 
+def test_a_clock_that_was_wrong_for_one_file_does_not_keep_a_feed_open(zone: LandingZone) -> None:
+    zone.land("a.json", b"1")
+    zone.register(AT.replace(year=AT.year + 10), idle_after="1 hour")
+    zone.land("b.json", b"2")
+    zone.register(AT, idle_after="1 hour")
+    assert zone.register(AT + HOUR, idle_after="1 hour").closed
+
+
 def test_an_idle_feed_is_not_closed_while_a_file_waits(zone: LandingZone) -> None:
     zone.land("a.json", b"1", modified=1)
     zone.register(AT, idle_after="1 hour", settle="1 minute")

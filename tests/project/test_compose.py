@@ -24,6 +24,7 @@ IN_IMAGE = {"python": "python", "airflow": "airflow", "pg_isready": "postgres", 
 each_service = pytest.mark.parametrize("name", SERVICES)
 
 
+@pytest.mark.system
 def test_the_file_keeps_to_the_schema_of_compose_files() -> None:
     command = [str(TOOLS / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec", str(ROOT / "docker-compose.yml")]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -31,6 +32,7 @@ def test_the_file_keeps_to_the_schema_of_compose_files() -> None:
     assert checked.returncode == 0, checked.stdout
 
 
+@pytest.mark.system
 def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
     checked = subprocess.run(
         [TOOLS / "hadolint", "--no-color", ROOT / "docker" / "Dockerfile"], capture_output=True, text=True, check=False
@@ -180,6 +182,7 @@ def test_commands_are_in_the_locked_environments_or_in_the_image(name: str) -> N
                 assert (ROOT / script.removeprefix("/opt/weir/")).exists(), script
 
 
+@pytest.mark.system
 def test_every_command_of_airflow_is_one_that_airflow_has() -> None:
     asked = {tuple(service["command"][1:]) for service in SERVICES.values() if service.get("command", [""])[0] == "airflow"}
     source = "import sys; from airflow.cli.cli_parser import get_parser\nfor line in sys.stdin: get_parser().parse_args(line.split())"
@@ -202,6 +205,7 @@ def test_the_cluster_profile_is_the_cluster_of_the_file() -> None:
     assert SERVICES["airflow-scheduler"]["environment"]["WEIR_PROFILE"] == "cluster"
 
 
+@pytest.mark.system
 def test_secrets_are_made_once_and_only_their_owner_reaches_them(tmp_path: Path) -> None:
     command = ["sh", str(ROOT / "docker" / "new-secrets.sh"), str(tmp_path)]
     subprocess.run(command, check=True, capture_output=True)
@@ -217,6 +221,7 @@ def test_secrets_are_made_once_and_only_their_owner_reaches_them(tmp_path: Path)
     assert list(json.loads(first["airflow_passwords"])) == ["admin"]
 
 
+@pytest.mark.system
 @pytest.mark.parametrize("command", ["airflow", "spark-class"])
 def test_the_entrypoint_needs_every_secret_and_hands_it_on_in_files_and_variables(command: str, tmp_path: Path) -> None:
     subprocess.run(["sh", str(ROOT / "docker" / "new-secrets.sh"), str(tmp_path)], check=True, capture_output=True)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ("spark_jobs", "dags", "plugins", "conf", "tests", "bench", "docs", "requirements")
 

@@ -47,7 +47,8 @@ RULES = [
     # Rules know rows and Great Expectations; where rows come from and go to is for others to say.
     Rule("spark_jobs/quality", ("spark_jobs",), but=("spark_jobs.config", "spark_jobs.lake", "spark_jobs.quality")),
     Rule("spark_jobs/landing", ("spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")),
-    # A verification shares with the engine what decodes one row, the user's own SQL and Python, and the reading of tables: no more.
+    # A verification shares with the engine what reads a landed file and decodes one row, the user's own SQL and Python, and the reading
+    # of tables: no more.
     Rule(
         "spark_jobs/verify",
         ("spark_jobs",),
@@ -63,7 +64,10 @@ RULES = [
             "spark_jobs.lake.verdicts",
             "spark_jobs.session",
             "spark_jobs.silver.decode",
+            "spark_jobs.silver.decoding",
             "spark_jobs.gold.functions",
+            *("spark_jobs.bronze.arrived", "spark_jobs.bronze.records", "spark_jobs.landing"),
+            *("spark_jobs.lake.scan.scan_pieces", "spark_jobs.lake.storage.StorageFailed"),
             "spark_jobs.run.failure",
             "spark_jobs.verify",
         ),
@@ -77,9 +81,11 @@ RULES = [
             "spark_jobs.config",
             "spark_jobs.lake.counts",
             "spark_jobs.lake.delta_log",
+            "spark_jobs.lake.grounds",
             "spark_jobs.lake.layout",
             "spark_jobs.lake.reasons",
             "spark_jobs.lake.scan",
+            "spark_jobs.lake.sequence",
             "spark_jobs.landing",
             "spark_jobs.operations",
             "spark_jobs.quality.masking",

@@ -251,6 +251,7 @@ def test_a_place_is_told_once_though_two_checks_refuse_it(shop: Workshop) -> Non
     assert [problem.where.rpartition(".")[2] for problem in found] == ["min_value", "mostly"]
 
 
+@pytest.mark.system
 def test_the_check_writes_nothing_but_its_answer(shop: Workshop) -> None:
     write_rule(shop, "unexpected_rows_expectation", '{unexpected_rows_query: "SELECT 1"}')
 
@@ -261,6 +262,7 @@ def test_the_check_writes_nothing_but_its_answer(shop: Workshop) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.system
 def test_a_project_without_rules_is_checked_without_great_expectations(shop: Workshop) -> None:
     code = "import sys; from spark_jobs.cli.check import every_problem; print(every_problem(), 'great_expectations' in sys.modules)"
 

@@ -205,6 +205,20 @@ def test_nothing_is_wrong_with_no_rows(lenient: SparkSession, capfd: pytest.Capt
     assert capfd.readouterr() == ("", "")
 
 
+def test_a_table_without_rows_lacks_the_values_that_it_must_have(lenient: SparkSession) -> None:
+    none = lenient.createDataFrame([], ORDERS)
+    asked = [
+        rule("expect_table_row_count_to_be_between", "table", min_value=1),
+        rule("expect_column_unique_value_count_to_be_between", "table", column="city", min_value=1),
+        rule("expect_column_distinct_values_to_contain_set", "table", column="city", value_set=["Bern"]),
+        rule("expect_column_max_to_be_between", "table", column="amount", min_value=1),
+    ]
+
+    results = judge(none, asked, Surroundings(), none)
+
+    assert [result.is_met for result in results] == [False, False, False, True]
+
+
 def test_a_value_that_breaks_a_rule_concerns_that_rule_and_is_not_told(strict: SparkSession) -> None:
     rows = strict.createDataFrame([("secret",), ("12",)], "word string")
     asked = [

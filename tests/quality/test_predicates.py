@@ -177,3 +177,11 @@ def test_the_value_of_a_reason_is_the_column_or_the_columns(edges: DataFrame) ->
 
 def test_the_types_that_may_set_rows_aside_are_those_that_are_compiled() -> None:
     assert set(COMPILED) == set(expectation_types.COMPILED)
+
+
+def test_a_sum_that_no_decimal_can_hold_is_another_one(edges: DataFrame) -> None:
+    most = edges.sparkSession.sql(
+        "SELECT 1 AS id, CAST(repeat('9', 38) AS DECIMAL(38,0)) AS a, CAST(repeat('9', 38) AS DECIMAL(38,0)) AS b"
+    )
+
+    assert failing_ids(most, [rule("expect_multicolumn_sum_to_equal", column_list=["a", "b"], sum_total=100)]) == [[1]]

@@ -16,11 +16,11 @@ from deltalake import write_deltalake
 from spark_jobs.config import Project, load_project
 from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.drift import record_drift
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import SCHEMAS
-from spark_jobs.landing.arrivals import ARRIVALS
-from tests.conftest import ROOT
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger_schemas import SCHEMAS
+from spark_jobs.landing.arrivals_schema import ARRIVALS
+from tests.conftest import ROOT, unguarded
 
 START = datetime(2026, 11, 1, 6, 0, tzinfo=UTC)
 TIME = pa.timestamp("us", "UTC")
@@ -171,7 +171,8 @@ class LakeOfRuns:
             self._append("definitions", [{**known, "state": "live"}])
         times = pa.array([ended - timedelta(minutes=30)] * counts.grown, TIME)
         column = {"bronze": "_arrived_at", "dimension": "_arrived_at", "silver": "_event_at"}.get(table.partition(".")[0], "window_start")
-        write_deltalake(self.lake.table(table), pa.table({column: times}), mode="append")
+        lines = pa.array(range(1, counts.grown + 1), pa.int64())
+        write_deltalake(self.lake.table(table), pa.table({column: times, "_line": lines}), mode="append")
         if table.startswith("bronze."):
             self.arrive(table.partition(".")[2], day, "taken", f"shop/{day.number}.json")
 
@@ -201,9 +202,9 @@ class LakeOfRuns:
         row = {**self._batch(day, "silver.orders"), "decided_at": day.at + timedelta(hours=hours), "action": action}
         self._append("decisions", [{**row, "rules": "v", "decided_by": by, "reason": reason}])
 
-    def drift(self, day: Day, name: str, file: str = "shop/orders/a.json") -> None:
-        row = {"run_id": day.run_id, "source": "orders", "field": name, "kind": "added", "file": file, "seen_at": day.at}
-        record_drift(self.lake.ledger("drift"), [row])
+    def drift(self, day: Day, *names: str, file: str = "shop/orders/a.json", kind: str = "added") -> None:
+        common = {"run_id": day.run_id, "source": "orders", "kind": kind, "file": file, "seen_at": day.at}
+        Ledger(self.lake, unguarded).append("drift", [{**common, "field": name} for name in names])
 
     def _judge(self, day: Day, table: str, rules: tuple[Rule, ...]) -> None:
         version, judged_at = rules_version(rules), day.at + timedelta(seconds=9)

@@ -59,6 +59,16 @@ def test_rows_set_aside_and_a_rule_that_warns_are_named_in_the_verdict(run_days:
     )
 
 
+def test_fields_that_came_or_went_are_counted_before_they_are_cut(run_days: Callable[..., Report], shop: LakeOfRuns) -> None:
+    day = Day(0, quarantined=0)
+    shop.drift(day, *(f"f{number:02}" for number in range(30)))
+    shop.drift(day, "amount", kind="missing")
+    report = run_days(day)
+
+    assert (report.drift[0].field, len(report.drift), report.drift_count) == ("amount", 20, 31)
+    assert report.verdict.notes[0].startswith("31 fields of the feeds came or went: orders.amount, ")
+
+
 def test_a_blocked_run_names_rule_rows_and_the_ways_on(run_days: Callable[..., Report], shop: LakeOfRuns) -> None:
     day = Day(1, "blocked", "held back", verdict="blocked", judged={"enough_orders": Judged(None, is_met=False, rows=None, observed="312")})
     report = run_days(Day(0), day)

@@ -1,16 +1,22 @@
 """The files of reports: where they are, which are kept, and that they can be made again."""
 
 import json
+import os
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
-from deltalake import write_deltalake
+import pytest
+from deltalake import DeltaTable, write_deltalake
 
 from spark_jobs.lake.lease import hold_lease
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.report.collect import collect_report
+from spark_jobs.report.runs import run_ids
 from spark_jobs.report.write import write_report
 from spark_jobs.run.maintain import maintain_pipeline
-from tests.report.lake_of_runs import Day, Judged, LakeOfRuns, run_id_of
+from tests.report.lake_of_runs import START, Day, Judged, LakeOfRuns, run_id_of
 
 
 def files_below(folder: Path) -> list[str]:
@@ -62,6 +68,39 @@ def test_the_oldest_reports_go_and_files_of_others_stay(tmp_path: Path) -> None:
     write_report(shop.project, "shop", run_id_of(0))
     assert (folder / f"{run_id_of(0)}.html").is_file(), "what was asked for is kept, however old"
     assert not (folder / f"{run_id_of(2)}.html").exists()
+
+
+def test_reports_are_in_the_order_of_the_ledger_and_not_of_the_clock_in_their_names(tmp_path: Path) -> None:
+    shop = LakeOfRuns(tmp_path)
+    shop.set_up("keep_reports: 2\n")
+    ledger = Ledger(shop.lake)
+    ids = ["20360101T000000-00000000", "20260302T000000-00000000", "20260301T000000-00000000"]
+    for number, run_id in enumerate(ids):
+        at = datetime.strptime(run_id[:15], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        ledger.write_run(run_id=run_id, at=at, event="started")
+        ledger.write_run(run_id=run_id, at=at, event="ended", status="ok" if number else "failed")
+        write_report(shop.project, "shop", run_id)
+
+    assert run_ids(shop.lake) == ids
+    runs = json.loads((tmp_path / "reports" / "shop" / "runs.json").read_text(encoding="utf-8"))["runs"]
+    assert [run["run_id"] for run in runs] == ids[:0:-1], "the newest first, and the oldest is gone"
+    front = (tmp_path / "reports" / "index.html").read_text(encoding="utf-8")
+    assert "2026-03-01" in front
+    assert "2036" not in front
+
+
+def test_a_second_marker_and_a_finding_that_was_written_twice_count_once(shop: LakeOfRuns) -> None:
+    shop.run(Day(0))
+    report = collect_report(shop.project, "shop", run_id_of(0), START)
+    for name in ("batches", "expectations"):
+        path = shop.lake.ledger(name)
+        write_deltalake(path, DeltaTable(path).to_pyarrow_table(), mode="append")
+
+    again = collect_report(shop.project, "shop", run_id_of(0), START)
+
+    assert [table.counts for table in again.tables] == [table.counts for table in report.tables]
+    assert [table.rules for table in again.tables] == [table.rules for table in report.tables]
+    assert again.balance == report.balance
 
 
 def test_the_front_page_lists_every_pipeline_that_has_reports(shop: LakeOfRuns) -> None:
@@ -153,3 +192,16 @@ def test_upkeep_removes_reports_beyond_those_that_are_kept_now_and_lists_the_oth
     assert [path.name for path in folder.glob("2*.html")] == [f"{run_id_of(2)}.html"]
     assert re.findall(r'href="(2[^"]*)"', (folder / "index.html").read_text(encoding="utf-8")) == [f"{run_id_of(2)}.html"]
     assert maintain_pipeline(shop.project, "shop").removed["reports"] == 0
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o600), (0o022, 0o644)])
+def test_who_may_read_reports_is_what_the_user_says_of_new_files(mask: int, mode: int, shop: LakeOfRuns) -> None:
+    shop.run(Day(0))
+    before = os.umask(mask)
+    try:
+        page = write_report(shop.project, "shop", run_id_of(0))
+    finally:
+        os.umask(before)
+
+    files = [page, *page.parent.glob("[!2]*.*"), page.parents[1] / "index.html"]
+    assert {file.name: file.stat().st_mode & 0o777 for file in files} == dict.fromkeys((file.name for file in files), mode)

@@ -17,7 +17,7 @@ from spark_jobs.lake.seen import Seen
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import register_arrivals
 from spark_jobs.run.plan import Plan, make_plan, note_definitions
-from tests.conftest import Workshop
+from tests.conftest import Workshop, unguarded
 
 PIPELINE = """
 pipeline: shop
@@ -50,12 +50,14 @@ class StandingLake:
 
     @property
     def ledger(self) -> Ledger:
-        return Ledger(self.lake)
+        return Ledger(self.lake, unguarded)
 
     @property
     def plan(self) -> Plan:
         project = self.workshop.project
-        return make_plan(project.pipelines["shop"], project.conf, self.lake)
+        plan = make_plan(project.pipelines["shop"], project.conf, self.lake)
+        plan.ledger.guard = unguarded
+        return plan
 
     def write_table(self, name: str, **columns: Any) -> None:
         """One more version of a table, with one more row."""
@@ -80,7 +82,7 @@ def build(root: Workshop, arrived_at: datetime) -> StandingLake:
     standing.land_settled("members/1.json", '{"id":1,"city":"Ulm","v":1}\n')
     project, pipeline = root.project, root.project.pipelines["shop"]
     for name, source in pipeline.sources.items():
-        register_arrivals(make_feed(standing.lake, project.landing, name, source), arrived_at)
+        register_arrivals(make_feed(standing.lake, project.landing, name, source, unguarded), arrived_at)
     for table in standing.plan.tables:
         standing.write_table(table)
     ledger = standing.ledger

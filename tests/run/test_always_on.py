@@ -146,6 +146,7 @@ def test_a_configuration_that_is_refused_ends_it(idle_workshop: Workshop, monkey
     assert (result.status, pauses) == (Status.CONFIG_ERROR, [])
 
 
+@pytest.mark.system
 def test_while_another_command_has_the_pipeline_the_stream_waits_and_then_forgets_what_it_knew_of_the_tables(
     idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,6 +271,7 @@ def answer(address: str, path: str) -> tuple[int, str]:
         return refused.code, refused.read().decode()
 
 
+@pytest.mark.system
 def test_a_stream_outlives_its_jvm_tells_how_it_fares_and_ends_well_when_it_is_asked_to(idle_workshop: Workshop) -> None:
     workshop = idle_workshop
     workshop.write("conf/pipelines/page_views.yml", PAGE_VIEWS)

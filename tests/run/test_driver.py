@@ -1,4 +1,4 @@
-"""No step of a run takes rows to the driver: what it asks for is counts, however many rows came and whatever became of them."""
+"""No step of a run takes more than a few rows to the driver: it asks for counts, however many rows came and whatever became of them."""
 
 import pytest
 from pyspark.sql.classic.dataframe import DataFrame

@@ -26,7 +26,7 @@ from spark_jobs.run.plan import due_tables, make_plan
 from spark_jobs.run.result import Status
 from spark_jobs.verify.pipeline import verify_pipeline
 from spark_jobs.verify.result import Outcome
-from tests.conftest import PROFILE, Workshop
+from tests.conftest import PROFILE, Workshop, unguarded
 
 LOG = """
 pipeline: log
@@ -84,7 +84,7 @@ def log(idle_workshop: Workshop) -> Workshop:
     lake = Lake(idle_workshop.project.lake, "log")
     for number in range(3):
         write_deltalake(lake.table("bronze.lines"), pa.table({"n": [number]}), mode="append")
-    ledger = Ledger(lake)
+    ledger = Ledger(lake, unguarded)
     ledger.write_definitions("r", {"bronze.lines": Definition(1, {}, {}), "silver.lines": Definition(2, {}, {})})
     ledger.write_table("r", "silver.lines", 1.0, {"bronze.lines": 2}, 0, 1, Counts())
     with hold_lease(lake.lease(), "log", "test"):
@@ -123,7 +123,7 @@ def test_small_files_are_put_together_once_and_who_was_up_to_date_still_is(log: 
 
 
 def test_a_reader_that_is_behind_stays_due_and_keeps_its_files(log: Workshop) -> None:
-    Ledger(lake_of(log)).write_table("r", "silver.lines", 1.0, {"bronze.lines": 1}, 0, 1, Counts())
+    Ledger(lake_of(log), unguarded).write_table("r", "silver.lines", 1.0, {"bronze.lines": 1}, 0, 1, Counts())
     maintain(log)
     age(log.root / "lake")
 
@@ -132,14 +132,14 @@ def test_a_reader_that_is_behind_stays_due_and_keeps_its_files(log: Workshop) ->
     assert kept.kept_for == "3 old files stay, because silver.lines still needs them"
     assert Ledger(lake_of(log)).consumed_inputs()["silver.lines"] == {"bronze.lines": 1}
     assert len(DeltaTable(lake_of(log).table("bronze.lines"), version=2).to_pyarrow_table()) == 3
-    Ledger(lake_of(log)).write_table("r", "silver.lines", 1.0, {"bronze.lines": 3}, 0, 1, Counts())
+    Ledger(lake_of(log), unguarded).write_table("r", "silver.lines", 1.0, {"bronze.lines": 3}, 0, 1, Counts())
     assert by_table(maintain(log))["bronze.lines"].deleted == 3
     assert maintain(log).status is Status.NOTHING_TO_DO
 
 
 def test_a_batch_that_was_cut_keeps_the_versions_it_began_with(log: Workshop) -> None:
-    Ledger(lake_of(log)).begin_batch("r", ("silver.lines", "stream", 2, 7), {"bronze.lines": 1})
-    Ledger(lake_of(log)).begin_batch("r", ("silver.lines", "stream", 1, 0), {"bronze.lines": 0})
+    Ledger(lake_of(log), unguarded).begin_batch("r", ("silver.lines", "stream", 2, 7), {"bronze.lines": 1})
+    Ledger(lake_of(log), unguarded).begin_batch("r", ("silver.lines", "stream", 1, 0), {"bronze.lines": 0})
     maintain(log)
     age(log.root / "lake")
 
@@ -152,7 +152,7 @@ def test_a_batch_that_was_cut_keeps_the_versions_it_began_with(log: Workshop) ->
 def test_a_cut_batch_of_another_pipeline_keeps_what_it_reads_and_a_reader_that_is_behind_does_not(log: Workshop) -> None:
     log.write("conf/pipelines/log.yml", LOG.replace("{n: bigint}}", "{n: bigint, at: timestamp}, event_time: at}"))
     log.write("conf/pipelines/board.yml", BOARD)
-    path, board = lake_of(log).table("silver.lines"), Ledger(Lake(log.project.lake, "board"))
+    path, board = lake_of(log).table("silver.lines"), Ledger(Lake(log.project.lake, "board"), unguarded)
     for number in range(3):
         write_deltalake(path, pa.table({"n": [number]}), mode="append")
     maintain(log)
@@ -193,7 +193,7 @@ def test_while_a_rebuild_is_being_swapped_its_tables_and_what_it_built_are_left_
     lake = lake_of(log)
     Path(lake.stage).mkdir()
     Path(lake.checkpoint("silver.lines", 3)).mkdir(parents=True)
-    Ledger(lake).write_definitions("r", {"silver.lines": Definition(3, {}, {}, "swapping")})
+    Ledger(lake, unguarded).write_definitions("r", {"silver.lines": Definition(3, {}, {}, "swapping")})
 
     done = maintain(log)
 

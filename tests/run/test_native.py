@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from spark_jobs.run.order import RunOrder
@@ -12,6 +13,7 @@ from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.state import UnknownKey, read_state
 from spark_jobs.verify.pipeline import verify_pipeline
 from tests.conftest import PROFILE, Workshop
+from tests.verify.conftest import verified as differing_tables
 
 pytestmark = pytest.mark.spark
 
@@ -81,6 +83,32 @@ def test_a_native_table_begins_anew_from_all_that_silver_holds(workshop: Worksho
     assert pairs(workshop) == [("a", "x"), ("c", "z"), ("test", "x"), (None, "y")]
     verified = verify_pipeline(workshop.project, "feed", PROFILE, start=lambda: nullcontext(spark))
     assert verified.exit_code == 0, verified
+
+
+def test_a_row_without_a_partner_is_published_although_inputs_bring_rows_in_turn(workshop: Workshop) -> None:
+    """Each run starts the query again, and Spark forgets how far an input without rows had come."""
+    workshop.write("conf/pipelines/feed.yml", PIPELINE)
+    workshop.land("clicks/1.json", rows(("a", "u", 0)))
+    workshop.land("orders/1.json", rows(("x", "v", 1)))
+    deliveries = [("clicks/2.json", rows(("b", "w", 40))), ("orders/2.json", rows(("y", "w", 41), ("z", "t", 21)))]
+    held = {}
+    for path, text in [("", ""), *deliveries, ("clicks/3.json", rows(("c", "s", 42)))]:
+        if path:
+            workshop.land(path, text)
+        result = workshop.run("feed")
+        assert result.exit_code == 0, result.message
+        held[path] = pairs(workshop)
+
+    assert held["clicks/2.json"] == [], "the orders have come to 10:01"
+    assert held["orders/2.json"] == [("a", None), ("b", "y"), (None, "x"), (None, "z")]
+    assert held["clicks/3.json"] == held["orders/2.json"]
+    assert workshop.rows("feed.late.gold.pairs") == []
+    offsets = sorted((workshop.root / "lake/feed/_weir/checkpoints/gold.pairs/g1/offsets").glob("[0-9]*"))
+    assert {len(file.read_text(encoding="utf-8").splitlines()) for file in offsets} == {6}, "sources as in checkpoints of before"
+    assert differing_tables(workshop, "feed") == []
+
+    DeltaTable(workshop.root / "lake/feed/gold/pairs").delete("click = 'a'")
+    assert differing_tables(workshop, "feed") == ["gold.pairs"]
 
 
 def checkpoint(workshop: Workshop, table: str, generation: int) -> str:

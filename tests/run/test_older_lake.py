@@ -3,8 +3,11 @@
 import pytest
 
 from spark_jobs.bronze import ingest
-from spark_jobs.lake import failpoints
-from spark_jobs.landing import arrivals
+from spark_jobs.lake import failpoints, ledger
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.ledger_schemas import SCHEMAS
+from spark_jobs.landing import arrivals, arrivals_schema
+from spark_jobs.operations.account import sum_up
 from spark_jobs.run.result import Status
 from tests.conftest import Workshop
 
@@ -15,13 +18,14 @@ pipeline: shop
 sources: {orders: {format: json, path: orders}}
 silver: {orders: {from: orders, columns: {id: bigint}}}
 """
+KEYED = PIPELINE.replace("{id: bigint}", "{id: bigint, v: int, note: string}, key: id, sequence_by: v")
 
 
 def test_arrivals_from_before_objects_had_tags_are_read_and_added_to(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingest, "READ_BY_DRIVER", 0)
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     with monkeypatch.context() as older:
-        older.setattr(arrivals, "ARRIVALS", arrivals.ARRIVALS.remove(arrivals.ARRIVALS.get_field_index("tag")))
+        older.setattr(arrivals_schema, "ARRIVALS", arrivals_schema.ARRIVALS.remove(arrivals_schema.ARRIVALS.get_field_index("tag")))
         workshop.land("orders/1.json", '{"id": 1}\n')
         assert workshop.run("shop").exit_code == 0
         workshop.land("orders/2.json", '{"id": 2}\n')
@@ -35,3 +39,23 @@ def test_arrivals_from_before_objects_had_tags_are_read_and_added_to(workshop: W
 
     assert workshop.rows("shop.silver.orders", "id") == [(1,), (2,), (3,)]
     assert workshop.run("shop").status is Status.NOTHING_TO_DO
+
+
+def test_a_ledger_from_before_ties_were_counted_is_read_and_added_to(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    workshop.write("conf/pipelines/shop.yml", KEYED)
+    with monkeypatch.context() as older:
+        for name in ("tables", "batches"):
+            schema = SCHEMAS[name]
+            older.setitem(SCHEMAS, name, schema.remove(schema.get_field_index("ties")))
+        workshop.land("orders/1.json", '{"id": 1, "v": 1, "note": "a"}\n')
+        assert workshop.run("shop").exit_code == 0
+    known = ledger.Ledger(Lake(workshop.project.lake, "shop"))
+    assert "ties" not in known.rows("batches")[0]
+
+    workshop.land("orders/2.json", '{"id": 1, "v": 1, "note": "b"}\n')
+    result = workshop.run("shop")
+
+    assert result.exit_code == 0, result.message
+    assert sorted(row["ties"] or 0 for row in known.rows("batches") if row["table"] == "silver.orders") == [0, 1]
+    account = sum_up(workshop.project.pipelines["shop"], Lake(workshop.project.lake, "shop"))
+    assert [(row["ties"], row["missing"]) for row in account if row["table"] == "silver.orders"] == [(1, 0)]

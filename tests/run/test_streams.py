@@ -22,6 +22,7 @@ from spark_jobs.run.order import new_order
 from spark_jobs.run.plan import make_plan, note_definitions
 from spark_jobs.session.settings import PER_BATCH
 from tests.conftest import PROFILE, Workshop
+from tests.verify.conftest import verified
 
 pytestmark = pytest.mark.spark
 
@@ -88,6 +89,74 @@ def test_rows_and_changes_of_a_table_of_others_come_in_once(workshop: Workshop) 
 
     assert changed.exit_code == 1
     assert "no longer has all that was to be read" in changed.message
+
+
+def test_times_without_a_zone_of_a_table_of_others_keep_their_microseconds(workshop: Workshop) -> None:
+    source, silver = "{format: delta, path: partner/orders}", "{from: orders, columns: {id: bigint, at: timestamp}}"
+    workshop.write("conf/pipelines/local.yml", f"pipeline: local\nsources: {{orders: {source}}}\nsilver: {{orders: {silver}}}\n")
+    rows = pa.table({"id": [1], "at": pa.array([1_000_000_123_456], pa.timestamp("us"))})
+    write_deltalake(str(workshop.landing / "partner/orders"), rows)
+
+    assert workshop.run("local").exit_code == 0
+
+    [(record,)] = workshop.rows("local.bronze.orders", "record")
+    assert json.loads(record)["at"] == "1970-01-12T13:46:40.123456"
+    [(at,)] = workshop.rows("local.silver.orders", "at")
+    assert at.microsecond == 123_456
+
+
+FEED = """
+pipeline: feed
+sources:
+  moves: {format: delta, path: partner/stock, changes: true, files_per_batch: 1}
+  shops: {format: json, path: shops}
+dimensions:
+  shops: {from: shops, key: shop, columns: {shop: string, city: string, v: int}, sequence_by: v}
+silver:
+  stock:
+    from: moves
+    columns:
+      sku: string
+      count: int
+      change: {type: string, from: _change_type}
+      version: {type: bigint, from: _commit_version}
+    key: sku
+    sequence_by: version
+    where: change <> 'update_preimage'
+    delete_when: change = 'delete'
+  parked:
+    from: moves
+    columns: {sku: string, shop: string, version: {type: bigint, from: _commit_version}}
+    lookup: {shops: {on: shop, take: city, if_missing: park}}
+"""
+
+
+def stock(**counts: int) -> pa.Table:
+    return pa.table({"sku": [*counts], "count": pa.array(counts.values(), pa.int32()), "shop": [f"in {sku}" for sku in counts]})
+
+
+def test_a_table_of_others_that_is_overwritten_and_read_in_parts_keeps_every_row(workshop: Workshop) -> None:
+    """One data file a batch: the first snapshot comes in three parts, and an overwrite in four: three take rows away, one brings them."""
+    workshop.write("conf/pipelines/feed.yml", FEED)
+    of_stock = str(workshop.landing / "partner/stock")
+    for rows in (stock(a=1, b=2), stock(c=3, d=4), stock(e=5)):
+        write_deltalake(of_stock, rows, mode="append", configuration={"delta.enableChangeDataFeed": "true"})
+    first = workshop.run("feed")
+    assert first.exit_code == 0, first.message
+    assert len(set(workshop.rows("feed.bronze.moves", "_file_id", "_line"))) == 5
+    assert len(set(workshop.rows("feed.parked.silver.parked", "file_id", "line"))) == 5
+
+    workshop.land("shops/1.json", "".join(f'{{"shop":"in {sku}","city":"city of {sku}","v":1}}\n' for sku in "abcde"))
+    write_deltalake(of_stock, stock(a=7, b=2, e=9, f=6), mode="overwrite")
+    DeltaTable(of_stock).update(predicate="sku = 'f'", updates={"count": "8"})
+    second = workshop.run("feed")
+    assert second.exit_code == 0, second.message
+
+    assert workshop.rows("feed.silver.stock", "sku", "count") == [("a", 7), ("b", 2), ("e", 9), ("f", 8)]
+    assert sorted(set(workshop.rows("feed.silver.parked", "sku", "city"))) == [(sku, f"city of {sku}") for sku in "abcde"]
+    assert [table.counts.ties for table in second.tables if table.table == "silver.stock"] == [0]
+    assert len(set(workshop.rows("feed.bronze.moves", "_file_id", "_line"))) == len(workshop.rows("feed.bronze.moves")) == 16
+    assert verified(workshop, "feed") == []
 
 
 @contextmanager

@@ -14,6 +14,8 @@ from spark_jobs.config import load_project
 from spark_jobs.run import submit
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.system
+
 SECRET = "a-key-of-the-test"
 PROFILES = {
     "yarn": "master: yarn\nstaging: hdfs:///user/weir\nenvironment: hdfs:///weir/environment.tar\ndeploy: cluster\nshared_folders: true\n",

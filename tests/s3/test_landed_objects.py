@@ -16,6 +16,7 @@ from spark_jobs.landing.arrivals import read_arrivals
 from spark_jobs.landing.feed import Feed, make_feed
 from spark_jobs.landing.look import look_at
 from spark_jobs.landing.registrar import register_arrivals
+from tests.conftest import unguarded
 from tests.s3.server import S3Server
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -37,7 +38,7 @@ class Replaced:
 @pytest.fixture
 def replaced(s3: S3Server, tmp_path: Path) -> Replaced:
     landing = f"s3a://{s3.new_bucket()}/landing"
-    feed = make_feed(Lake(str(tmp_path), "shop"), landing, "orders", ORDERS)
+    feed = make_feed(Lake(str(tmp_path), "shop"), landing, "orders", ORDERS, unguarded)
     for attempt in range(50):  # until no second ends in between
         path = f"orders/{attempt}.json"
         storage.write_bytes(f"{landing}/{path}", b'{"a":1}')

@@ -8,6 +8,7 @@ from typing import Any
 
 import obstore
 import pytest
+from obstore.exceptions import GenericError
 
 from spark_jobs.lake import object_lease, storage
 from spark_jobs.lake.lease import STREAM, Lease, LeaseHeld, LeaseLost, hold_lease, holder_of, open_lease
@@ -163,6 +164,56 @@ def test_a_write_whose_answer_was_lost_is_known_as_ones_own(place: str, monkeypa
         monkeypatch.setattr(obstore, "put", put_twice)
         time.sleep(TERM)
         lease.check()
+
+
+def test_a_renewal_whose_answer_was_lost_does_not_end_a_healthy_run(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_lease(place, "shop", "weir run") as lease:
+        lease.take()
+        put, lost = obstore.put, threading.Event()
+
+        def put_and_lose_the_answer(*arguments: Any, **named: Any) -> Any:
+            found = put(*arguments, **named)
+            if not lost.is_set():
+                lost.set()
+                raise GenericError("the connection was reset")
+            return found
+
+        monkeypatch.setattr(obstore, "put", put_and_lose_the_answer)
+        assert lost.wait(TERM)
+        time.sleep(TERM)
+        lease.check()
+        assert (holder_of(place) or {})["what"] == "weir run"
+
+
+def test_a_lease_that_was_taken_without_an_answer_is_taken_at_once_by_the_same_process(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    put = obstore.put
+
+    def put_and_lose_the_answer(*arguments: Any, **named: Any) -> Any:
+        put(*arguments, **named)
+        raise GenericError("the connection was reset")
+
+    with open_lease(place, "shop", STREAM) as lease:
+        with monkeypatch.context() as lossy:
+            lossy.setattr(obstore, "put", put_and_lose_the_answer)
+            with pytest.raises(storage.StorageFailed):
+                lease.take()
+        started = time.monotonic()
+        lease.take()
+        assert time.monotonic() - started < TERM
+        lease.check()
+
+
+def test_a_holder_that_slept_for_longer_than_its_term_writes_nothing(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = time.clock_gettime
+    with open_lease(place, "shop", "weir run") as lease:
+        with monkeypatch.context() as asleep:
+            asleep.setattr(object_lease.ObjectLease, "_renew", lambda self, ending: None)
+            lease.take()
+        lease.check()
+        slept = {time.CLOCK_BOOTTIME: 3600.0}  # CLOCK_MONOTONIC stands still meanwhile
+        monkeypatch.setattr(time, "clock_gettime", lambda clock: read(clock) + slept.get(clock, 0.0))
+        with pytest.raises(LeaseLost):
+            lease.check()
 
 
 def test_what_a_store_says_is_one_line(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from spark_jobs.service.start import CannotStart, start_service
 from spark_jobs.service.state import read_state
 
 
+@pytest.mark.system
 def test_a_part_that_ends_at_once_is_told_with_the_last_lines_of_its_log(fake_project: Path) -> None:
     mark = str(fake_project)
 

@@ -57,6 +57,7 @@ def test_a_record_that_was_cut_is_none(tmp_path: Path, text: str) -> None:
     assert not state_file(tmp_path).exists()
 
 
+@pytest.mark.system
 def test_all_that_bear_the_marker_belong_to_the_service_whatever_their_session(waiting: subprocess.Popen[str]) -> None:
     found = recorded(waiting.pid).processes()
 
@@ -64,6 +65,7 @@ def test_all_that_bear_the_marker_belong_to_the_service_whatever_their_session(w
     assert len({one.session for one in found}) == 2
 
 
+@pytest.mark.system
 def test_a_number_that_was_given_to_another_process_is_not_ours(waiting: subprocess.Popen[str]) -> None:
     state = recorded(waiting.pid)
     earlier = Component("scheduler", Process(waiting.pid, 1), Path("/dev/null"))
@@ -74,6 +76,7 @@ def test_a_number_that_was_given_to_another_process_is_not_ours(waiting: subproc
     assert stale.processes() == []
 
 
+@pytest.mark.system
 def test_nothing_from_before_the_boot_is_ours(waiting: subprocess.Popen[str]) -> None:
     before = replace(recorded(waiting.pid), boot="another boot")
 
@@ -81,6 +84,7 @@ def test_nothing_from_before_the_boot_is_ours(waiting: subprocess.Popen[str]) ->
     assert before.processes() == []
 
 
+@pytest.mark.system
 def test_down_ends_the_children_of_a_service_whose_leader_was_killed(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
     (tmp_path / "airflow_home").mkdir()
     state = recorded(waiting.pid)

@@ -30,6 +30,7 @@ def java_that(tmp_path: Path, script: str) -> Java:
     return Java(tmp_path / "java", 17, "JAVA_HOME")
 
 
+@pytest.mark.system
 def test_a_missing_jar_is_fetched_once(tmp_path: Path) -> None:
     java = java_that(tmp_path, f'printf "{CONTENT.decode()}" > "$folder/{JAR.name}"')
     folder, said = tmp_path / "the jars", list[str]()
@@ -44,6 +45,7 @@ def test_a_missing_jar_is_fetched_once(tmp_path: Path) -> None:
     assert 'org="io.delta" name="delta-storage" rev="4.4.0" transitive="false"' in call
 
 
+@pytest.mark.system
 def test_the_jars_of_a_component_stand_in_a_folder_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     driver = Jar("org.postgresql", "postgresql", "42.7.10", JAR.sha256)
     monkeypatch.setattr(jars, "COMPONENTS", {"postgres": (driver,)})
@@ -60,6 +62,7 @@ def test_a_component_that_is_not_there_is_named_with_the_command_that_fetches_it
         Installation(tmp_path).component_jars({"postgres", "kafka"})
 
 
+@pytest.mark.system
 def test_a_fetched_jar_with_another_checksum_is_refused_and_not_kept(tmp_path: Path) -> None:
     java = java_that(tmp_path, f'printf "another jar" > "$folder/{JAR.name}"')
 
@@ -81,6 +84,7 @@ def test_a_jar_that_changed_on_disk_is_deleted_and_named(tmp_path: Path) -> None
     assert list((tmp_path / "jars").iterdir()) == []
 
 
+@pytest.mark.system
 def test_what_ivy_said_and_the_way_without_it_are_in_the_error(tmp_path: Path) -> None:
     java = java_that(tmp_path, "echo 'UNRESOLVED DEPENDENCY'; exit 1")
 

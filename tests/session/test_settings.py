@@ -1,6 +1,13 @@
-"""What executors elsewhere are told."""
+"""What the driver and executors elsewhere are told, and what other users of the machine are not."""
 
-from spark_jobs.session.settings import storage_settings
+from pathlib import Path
+
+import pytest
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from spark_jobs.config.lakehouse import Profile
+from spark_jobs.session.settings import WORKLOAD, Workload, spark_settings, storage_settings
 
 KEYS = {"AWS_ACCESS_KEY_ID": "an-id", "AWS_SECRET_ACCESS_KEY": "a-key"}
 
@@ -11,3 +18,27 @@ def test_executors_are_told_where_the_store_is_and_no_key() -> None:
     told = {name: value for name, value in settings.items() if name.startswith("spark.executorEnv.")}
     assert told == {"spark.executorEnv.AWS_REGION": "eu-central-1", "spark.executorEnv.AWS_ENDPOINT_URL": "https://store"}
     assert not set(settings.values()) & set(KEYS.values())
+
+
+@pytest.mark.parametrize("workload", Workload)
+def test_a_jvm_without_memory_ends_instead_of_waiting_for_ever(workload: Workload) -> None:
+    nowhere = Path("/nowhere")
+    settings = spark_settings(Profile.model_validate({"master": "local[2]"}), workload, 2, nowhere, nowhere, nowhere, nowhere)
+    assert '"-XX:+ExitOnOutOfMemoryError"' in settings["spark.driver.extraJavaOptions"].split()
+
+
+@pytest.mark.parametrize("workload", Workload)
+def test_a_session_knows_the_settings_that_it_was_made_with(workload: Workload) -> None:
+    nowhere = Path("/nowhere")
+    settings = spark_settings(Profile.model_validate({"master": "local[2]"}), workload, 2, nowhere, nowhere, nowhere, nowhere)
+    assert settings[WORKLOAD] == workload.value
+
+
+@pytest.mark.spark
+def test_a_local_spark_asks_for_a_secret_that_stands_on_no_command_line(spark: SparkSession) -> None:
+    security = spark.sparkContext._jsc.sc().env().securityManager()
+    command = Path("/proc", str(SparkContext._gateway.proc.pid), "cmdline").read_text()  # type: ignore[union-attr]
+
+    assert security.isAuthenticationEnabled()
+    assert len(security.getSecretKey()) >= 32
+    assert security.getSecretKey() not in command

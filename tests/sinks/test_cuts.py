@@ -82,6 +82,7 @@ def _rows_of(folder: Path) -> Any:
     return dataset.dataset(sorted(folder.glob("*.parquet"))).count_rows()
 
 
+@pytest.mark.system
 def test_a_process_that_is_killed_in_the_middle_of_a_transaction_or_behind_a_publish_doubles_nothing(
     workshop: Workshop, database: str
 ) -> None:

@@ -21,6 +21,16 @@ def verify(spark: SparkSession) -> Verify:
     return call
 
 
+def verified(workshop: Workshop, pipeline: str) -> list[str]:
+    """The tables that differ, of a verification that came to its end."""
+    assert workshop.spark is not None
+    spark = workshop.spark
+    found = verify_pipeline(workshop.project, pipeline, PROFILE, start=lambda: nullcontext(spark))
+    assert found.tables, found.message
+    assert (found.exit_code == 0) == all(check.is_equal for check in found.tables), found.message
+    return [*differing(found)]
+
+
 def checks(found: Verification) -> dict[str, TableCheck]:
     return {check.table: check for check in found.tables}
 

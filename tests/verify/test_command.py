@@ -20,7 +20,8 @@ def test_help_shows_an_example_and_the_exit_codes(environ: dict[str, str]) -> No
     done = CliRunner().invoke(app, ["verify", "--help"], env=environ)
 
     assert done.exit_code == 0
-    assert "Example: weir verify retail" in done.stdout
+    assert "weir verify retail --select silver.orders --rows 20" in done.stdout
+    assert "weir verify retail --files" in done.stdout
     assert "1 tables differ" in done.stdout
 
 
@@ -42,6 +43,8 @@ def test_a_lake_with_nothing_in_it_stays_as_it_is(environ: dict[str, str], tmp_p
         (("retail", "--select", "silver.order"), "did you mean 'silver.orders'"),
         (("retail", "--select", "bronze.orders"), "bronze is what tables are verified with"),
         (("retail", "--profile", "locl"), "did you mean 'local'"),
+        (("retail", "--files", "--select", "bronze.order"), "did you mean 'bronze.orders'"),
+        (("retail", "--files", "--select", "silver.orders"), "'silver.orders' is no bronze table of files"),
     ],
 )
 def test_what_is_not_there_is_refused(environ: dict[str, str], arguments: tuple[str, ...], said: str) -> None:

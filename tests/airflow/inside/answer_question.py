@@ -9,9 +9,10 @@ from typing import Any, cast
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
 from weir_operator import WeirFailedForGood
-from weir_tasks import REASON, RELEASE, SET_ASIDE, STOP, CarryOut, Decide
+from weir_tasks import ASKED, REASON, RELEASE, SET_ASIDE, STOP, CarryOut, Decide
 
-HELD = {"table": "silver.readings", "rules": ["usual_volume"], "rows": 3, "message": "silver.readings: 3 rows are held"}
+HELD = {"table": "silver.readings", "rules": ["usual_volume"], "rows": 3, "message": "silver.readings: 3 rows are held", "seen": "0a1b2c"}
+LATER = {**HELD, "seen": "ffffff"}
 
 
 def main() -> None:
@@ -32,7 +33,7 @@ def answer(choice: str, form: dict[str, str]) -> dict[str, Any]:
 def ask(event: dict[str, Any]) -> dict[str, Any]:
     task = Decide(task_id="decide", pipeline="shop", run_tasks=["run"], params={"reason": REASON}, response_timeout=timedelta(days=1))
     try:
-        return {"result": task.execute_complete(context({"held": [HELD]}), event)}
+        return {"result": task.execute_complete(context({"held": [LATER]}, asked=[HELD]), event)}
     except AirflowException as error:
         return {"is_final": isinstance(error, WeirFailedForGood), "text": str(error)}
 
@@ -45,9 +46,13 @@ def carry_out(decision: Any) -> Any:
         return {"text": str(error), "held": error.result["held"]}
 
 
-def context(value: Any) -> Context:
-    """A task instance whose upstream tasks returned the value."""
-    told = SimpleNamespace(xcom_pull=lambda task_ids: value, dag_id="shop", run_id="r", task_id="t", try_number=1)
+def context(value: Any, asked: Any = None) -> Context:
+    """A task instance whose upstream tasks returned the value, and which has asked about batches."""
+
+    def pull(task_ids: str, key: str = "return_value") -> Any:
+        return asked if key == ASKED else value
+
+    told = SimpleNamespace(xcom_pull=pull, dag_id="shop", run_id="r", task_id="t", try_number=1)
     return cast("Context", {"ti": told, "params": {}})
 
 

@@ -1,0 +1,43 @@
+"""How the records of a table's source become its columns, from the pipeline file."""
+
+from dataclasses import dataclass
+
+from spark_jobs.config.pipeline import Columns
+
+ORIGIN = ("_file", "_file_id", "_line", "_arrived_at")
+PLACE = (*ORIGIN, "_chunk")
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How the records of a table's source become its columns. A version that deletes needs only its `identity`, the key and sequence."""
+
+    source_format: str
+    columns: Columns
+    explode: str | None = None
+    where: str | None = None
+    required: tuple[str, ...] = ()
+    event_time: str | None = None
+    future: str | None = None
+    past: str | None = None
+    delete_when: str | None = None
+    identity: tuple[str, ...] = ()
+    fields: str | None = None
+    """Of a text source: the expression whose groups are the fields of a line."""
+    own_fields: frozenset[str] = frozenset()
+    """Fields that a record has from its message, and not from its value."""
+
+    def path_of(self, name: str) -> tuple[str, ...]:
+        """Fields of a CSV header are taken by their whole name; elsewhere dots lead into objects."""
+        origin = self.columns[name].from_ or name
+        return (origin,) if self.source_format == "csv" else tuple(origin.split("."))
+
+    @property
+    def taken_paths(self) -> set[tuple[str, ...]]:
+        """The fields that columns take, and those that a record has from its message."""
+        taken = {self.path_of(name) for name, column in self.columns.items() if column.has_path}
+        return taken | {(name,) for name in self.own_fields} | ({self.explode_path} if self.explode_path else set())
+
+    @property
+    def explode_path(self) -> tuple[str, ...] | None:
+        return tuple(self.explode.split(".")) if self.explode else None

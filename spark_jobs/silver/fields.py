@@ -1,0 +1,146 @@
+"""The fields of a record's JSON object that columns take. What enters: bronze rows. What leaves: a row per record, or per element where the
+table explodes, with the text of each field and what is to say against the record.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.config.types import is_complex
+from spark_jobs.silver.decoding import PLACE, Decoding
+from spark_jobs.silver.fitting import FLOATING
+from spark_jobs.silver.json_record import (
+    HALF_A_CHARACTER,
+    OTHER_SHAPE,
+    STARTS_AS_OBJECT,
+    any_of,
+    as_array,
+    as_object,
+    first_of,
+    has_half_a_character,
+    is_lost,
+    is_one,
+    is_there,
+    parse_whole,
+    repeated_field,
+    unreadable_record,
+)
+from spark_jobs.silver.nested import nested_in_text
+from spark_jobs.silver.rest import rest_of
+
+Path = tuple[str, ...]
+ROOT: Path = ()
+
+
+def extract_fields(records: DataFrame, how: Decoding) -> DataFrame:
+    """Adds `_text_<column>`, `_value_<column>`, `_wrong`, `_lost`, `_has_element` and the place of the row: see decode."""
+    parsed = records.withColumn("_parsed", parse_whole(F.col("_record")))
+    rows = parsed.select("_record", "_problem", *PLACE, "_parsed", first_of(F.col("_parsed")).alias("_root"))
+    opened, array = {ROOT: "_root"}, how.explode_path
+    rows, misshaped = _open(rows, _objects_outside(how), opened, array)
+    if array is None:
+        rows = rows.select("*", _wrong(how, opened, misshaped).alias("_wrong"), F.lit(True).alias("_has_element"), *alone())
+        return _with_leaves(rows, how, opened)
+    items, inside = F.col(opened[array[:-1]]).getItem(array[-1]), _objects_inside(how, array)
+    rows = rows.withColumn("_items", as_array(items))
+    misshaped.append(is_there(items) & F.col("_items").isNull())
+    if inside:
+        misshaped.append(F.exists("_items", lambda item: is_there(item) & as_object(item).isNull()))
+    rows = _explode(rows.withColumn("_wrong", _wrong(how, opened, misshaped)))
+    rows, misshaped = _open(rows, inside, opened, array)
+    if inside:
+        said = _repeated(how, {path: opened[path] for path in inside})
+        rows = rows.withColumn("_wrong", F.coalesce("_wrong", said, F.when(any_of(misshaped), F.lit(OTHER_SHAPE))))
+    return _with_leaves(rows, how, opened)
+
+
+def alone() -> list[Column]:
+    """The place of a record that is one row."""
+    return [F.lit(0).alias("_element"), F.lit(1).alias("_elements")]
+
+
+def nothing_lost() -> Column:
+    return F.lit(None).cast("array<string>").alias("_lost")
+
+
+def _objects_outside(how: Decoding) -> list[Path]:
+    """The objects on the way to the fields that columns take, outermost first, without those in elements of the exploded array."""
+    array = how.explode_path
+    paths = [*_taken(how), *([array] if array else [])]
+    found = {path[:length] for path in paths for length in range(1, len(path))}
+    return sorted((path for path in found if not array or path[: len(array)] != array), key=len)
+
+
+def _objects_inside(how: Decoding, array: Path) -> list[Path]:
+    """The elements of the array, where columns take fields of them, and the objects within."""
+    below = [path for path in _taken(how) if path[: len(array)] == array]
+    return sorted({path[:length] for path in below for length in range(len(array), len(path))}, key=len)
+
+
+def _taken(how: Decoding) -> list[Path]:
+    return [how.path_of(name) for name, column in how.columns.items() if column.has_path]
+
+
+def _open(rows: DataFrame, objects: Iterable[Path], opened: dict[Path, str], array: Path | None) -> tuple[DataFrame, list[Column]]:
+    """Adds a map for each of the objects, whose column goes to `opened`; and when a value is there that is no object."""
+    misshaped = []
+    for path in objects:
+        value, opened[path] = _value_at(path, opened, array), f"_object_{len(opened)}"
+        rows = rows.withColumn(opened[path], as_object(value))
+        misshaped.append(is_there(value) & F.col(opened[path]).isNull())
+    return rows, misshaped
+
+
+def _value_at(path: Path, opened: Mapping[Path, str], array: Path | None) -> Column:
+    return F.col("_item") if path == array else F.col(opened[path[:-1]]).getItem(path[-1])
+
+
+def _wrong(how: Decoding, opened: Mapping[Path, str], misshaped: Iterable[Column]) -> Column:
+    """NULL for a record that is one JSON object of the expected shape, and says each thing once; and where bronze has a problem with it."""
+    record = F.col("_record")
+    is_object = is_one(F.col("_parsed")) & record.rlike(STARTS_AS_OBJECT)
+    said = F.when(has_half_a_character(record), F.lit(HALF_A_CHARACTER)).when(~is_object, unreadable_record(record))
+    is_misshaped = F.coalesce(any_of(misshaped), F.lit(False))
+    said = F.coalesce(said, _repeated(how, opened), F.when(is_misshaped, F.lit(OTHER_SHAPE)))
+    return F.when(F.col("_problem").isNull(), said)
+
+
+def _repeated(how: Decoding, opened: Mapping[Path, str]) -> Column:
+    """What to say of a field that one of the objects has twice."""
+    paths = [*_taken(how), *([how.explode_path] if how.explode_path else [])]
+    names = {above: [path[len(above)] for path in paths if path[: len(above)] == above and len(path) > len(above)] for above in opened}
+    return F.coalesce(*(repeated_field(F.col(column), names[above]) for above, column in opened.items()))
+
+
+def _explode(rows: DataFrame) -> DataFrame:
+    """One row per element; one in all for a record that has none, or is wrong as a whole."""
+    array = F.when(F.col("_wrong").isNull(), F.col("_items"))
+    count = F.greatest(F.coalesce(F.size(array), F.lit(0)), F.lit(0))
+    has_element = F.col("_problem").isNotNull() | F.col("_wrong").isNotNull() | (count > 0)
+    sized = rows.select("*", has_element.alias("_has_element"), F.greatest(count, F.lit(1)).alias("_elements"))
+    elements = sized.select("*", F.posexplode_outer(array).alias("_position", "_item"))
+    return elements.withColumn("_element", F.coalesce(F.col("_position") + 1, F.lit(1)))
+
+
+def _with_leaves(rows: DataFrame, how: Decoding, opened: Mapping[Path, str]) -> DataFrame:
+    record, is_csv = F.col("_record"), how.source_format == "csv"
+    kinds = {name: column.type for name, column in how.columns.items() if column.has_path}
+    values = {name: _value_at(how.path_of(name), opened, how.explode_path) for name in kinds}
+    texts = {name: F.nullif(value.cast("string"), F.lit("")) if is_csv else value.cast("string") for name, value in values.items()}
+    deep = [name for name in kinds if is_complex(kinds[name])]
+    nested = [(nested_in_text(texts[name]) if is_csv else values[name]).alias(f"_value_{name}") for name in deep]
+    rest = [rest_of(record, how.taken_paths).alias(f"_text_{name}") for name, column in how.columns.items() if column.rest]
+    lost = nothing_lost() if is_csv else _lost({name: values[name] for name in kinds if name not in deep}, kinds)
+    kept = ("_record", "_problem", *PLACE, "_wrong", "_has_element", "_element", "_elements")
+    written_out = [text.alias(f"_text_{name}") for name, text in texts.items() if name not in deep or is_csv]
+    return rows.select(*kept, *written_out, *nested, *rest, lost)
+
+
+def _lost(values: Mapping[str, Column], kinds: Mapping[str, str]) -> Column:
+    """The columns whose number lost digits on its way: NULL for nearly every row."""
+    if not values:
+        return nothing_lost()
+    lost = {name: is_lost(value, F.col("_record"), is_floating=kinds[name] in FLOATING) for name, value in values.items()}
+    named = F.array_compact(F.array(*(F.when(is_so, F.lit(name)) for name, is_so in lost.items())))
+    return F.when(any_of(lost.values()), named).alias("_lost")

@@ -1,0 +1,99 @@
+"""JSON records taken apart without a change: numbers keep their digits, and what is ambiguous is named instead of decided.
+
+An object is a map of variants by the names of its fields: it shows a name that is there twice, where a struct would take the last one.
+"""
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+from secrets import token_hex
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+# A parser stops at the end of the first value. So a record is parsed as the first of two elements of an array: what follows it is an error,
+# or makes more than two. No record can close the array itself and go unnoticed, because none knows this name. It is in no result.
+KEY = f"k{token_hex(8)}"
+OBJECT = "map<string,variant>"
+STARTS_AS_OBJECT = r"^\s*\{"
+LONG_NUMBER = r"[0-9](?:\.?[0-9]){15}|[eE][+-]?[0-9]{3}"
+NOT_ONE_OBJECT = "not one JSON object"
+OTHER_SHAPE = "the record has another shape than its columns expect"
+FIELD_TWICE = "an object of the record has a field twice"
+HALF_A_CHARACTER = "the text holds half a character (a lone surrogate such as \\ud800)"
+
+
+def parse_whole(text: Column, element: str = OBJECT) -> Column:
+    """Parsed as `element`; ask `first_of`, `is_one`."""
+    wrapped = F.concat(F.lit(f'{{"{KEY}":['), text, F.lit(f',{{"{KEY}":0}}]}}'))
+    return F.from_json(wrapped, f"{KEY} array<{element}>, _broken string", {"columnNameOfCorruptRecord": "_broken"})
+
+
+def first_of(parsed: Column) -> Column:
+    return F.get(parsed.getField(KEY), F.lit(0))
+
+
+def is_one(parsed: Column, element: str = OBJECT) -> Column:
+    """Whether the text was one value of the element's type, and nothing else. Never NULL."""
+    elements = parsed.getField(KEY)
+    last = F.get(elements, F.lit(1))
+    marker = last.getItem(KEY) if element != "variant" else F.try_variant_get(last, f"$.{KEY}", "int")
+    is_whole = parsed.getField("_broken").isNull() & (F.size(elements) == 2) & marker.isNotNull() & first_of(parsed).isNotNull()
+    return F.coalesce(is_whole, F.lit(False))
+
+
+def as_object(value: Column) -> Column:
+    return F.try_variant_get(value, "$", OBJECT)
+
+
+def as_array(value: Column) -> Column:
+    return F.try_variant_get(value, "$", "array<variant>")
+
+
+def is_there(value: Column) -> Column:
+    """Neither absent nor null. Never NULL."""
+    return value.isNotNull() & ~F.is_variant_null(value)
+
+
+def repeated_field(fields: Column, taken: Iterable[str]) -> Column:
+    """What to say of an object in which a taken field is there twice, in whatever case, or any other in the same; else NULL."""
+    names = F.map_keys(fields)
+    is_suspect = F.size(F.array_distinct(F.transform(names, F.lower))) < F.size(names)
+    said = F.lit(None).cast("string")
+    if several := [_several(names, name) for name in dict.fromkeys(taken)]:
+        said = F.coalesce(*several)
+    is_same = F.size(F.array_distinct(names)) < F.size(names)
+    return F.when(is_suspect, F.coalesce(said, F.when(is_same, F.lit(FIELD_TWICE))))
+
+
+def _several(names: Column, name: str) -> Column:
+    count = F.size(F.filter(names, lambda found: F.lower(found) == name.lower()))
+    return F.when(count > 1, F.lit(f"the record has several fields {name!r} (names are compared without case)"))
+
+
+def unreadable_record(record: Column) -> Column:
+    """What to say of a text that is not one object: it may be that a field is there twice somewhere inside."""
+    lenient = parse_whole(record, "map<string,string>")
+    return F.when(is_one(lenient) & record.rlike(STARTS_AS_OBJECT), F.lit(FIELD_TWICE)).otherwise(F.lit(NOT_ONE_OBJECT))
+
+
+def has_half_a_character(text: Column) -> Column:
+    """Whether an escape names one half of a pair alone: Spark would put a question mark in its place."""
+    single = F.regexp_replace(text, r"\\\\", " ")
+    alone = F.regexp_replace(single, r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}", " ")
+    return (text.contains("\\ud") | text.contains("\\uD")) & alone.rlike(r"\\u[dD][89a-fA-F]")
+
+
+def is_lost(value: Column, record: Column, *, is_floating: bool = False) -> Column:
+    """Whether digits of a number were lost: one with an exponent, or longer than 38 digits, is parsed as a double. Never NULL.
+
+    The text is not at hand; so such a number is doubted in a record that has a long number anywhere. Where a double is wanted, the nearest
+    one is right, unless it is zero.
+    """
+    text = value.cast("string")
+    is_candidate = text.isin("0.0", "-0.0") if is_floating else text.contains(".")
+    return F.coalesce(is_candidate & (F.schema_of_variant(value) == "DOUBLE") & record.rlike(LONG_NUMBER), F.lit(False))
+
+
+def any_of(conditions: Iterable[Column]) -> Column:
+    return reduce(or_, conditions, F.lit(False))

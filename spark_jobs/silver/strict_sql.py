@@ -1,0 +1,121 @@
+"""SQL of a pipeline file over one row, evaluated strictly: an expression that fails is a fact about the row, and stops no batch.
+
+Each expression is built in ANSI mode, where nothing wraps, truncates or turns into NULL, and evaluated in Spark's TryEval inside a struct:
+the struct is NULL exactly where the expression failed, and NULL inside it where its value is NULL.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from spark_jobs.config.types import is_complex
+from spark_jobs.lake.clocks import refuse_clocks
+from spark_jobs.silver.fitting import FLOATING, fit_text, is_finite
+from spark_jobs.silver.nested import fit_nested, nested_in_text
+
+ANSI = "spark.sql.ansi.enabled"
+VALUE = "value"
+
+
+def with_results(rows: DataFrame, expressions: Mapping[str, str]) -> DataFrame:
+    """Adds a column for each expression, by its name: a struct with its `value`, NULL where it fails."""
+    if not expressions:
+        return rows
+    session = rows.sparkSession
+    with ansi(session):
+        results = rows.select("*", *(_tried(session, F.expr(sql)).alias(name) for name, sql in expressions.items()))
+    for name, sql in expressions.items():
+        refuse_clocks(results, sql, name)
+    return results
+
+
+def has_failed(result: str) -> Column:
+    return F.col(result).isNull()
+
+
+def value_of(result: str) -> Column:
+    return F.col(result).getField(VALUE)
+
+
+def fit_value(value: Column, found: DataType, kind: str, record: Column) -> Column:
+    """The value as a declared type, NULL where that type cannot hold it exactly; of floating numbers it holds the nearest."""
+    if isinstance(found, StringType):
+        return fit_nested(nested_in_text(value), kind, record) if is_complex(kind) else fit_text(value, kind)
+    if found.simpleString() == kind and kind not in FLOATING:
+        return value
+    value, found = _in_order(value, found, DataType.fromDDL(kind)) if is_complex(kind) else (value, found)
+    there = value.try_cast(kind)
+    back = there.try_cast(found.simpleString())
+    is_same = back.cast("string").eqNullSafe(value.cast("string")) if is_complex(kind) else back.eqNullSafe(value)
+    if kind in FLOATING and not isinstance(found, IntegralType):
+        is_same = is_finite(there) & ((there != 0) | (value == 0))
+    elif isinstance(found, FloatType | DoubleType) and kind.startswith("decimal"):
+        # Compared as text of a double is written: 0.1 is 0.1, and has no more digits than that.
+        is_same = back.eqNullSafe(value) & is_finite(value)
+    return F.when(is_same, there)
+
+
+def _in_order(value: Column, found: DataType, declared: DataType) -> tuple[Column, DataType]:
+    """Fields of structs in the declared order, where the names are the declared ones: a cast goes by place alone, and would swap them."""
+    if isinstance(found, ArrayType) and isinstance(declared, ArrayType):
+        inner = _type_in_order(found.elementType, declared.elementType)
+        if inner != found.elementType:
+            moved = F.transform(value, lambda item: _in_order(item, found.elementType, declared.elementType)[0])
+            return moved, ArrayType(inner, found.containsNull)
+    if isinstance(found, MapType) and isinstance(declared, MapType):
+        inner = _type_in_order(found.valueType, declared.valueType)
+        if inner != found.valueType:
+            moved = F.transform_values(value, lambda _, item: _in_order(item, found.valueType, declared.valueType)[0])
+            return moved, MapType(found.keyType, inner, found.valueContainsNull)
+    if isinstance(found, StructType) and isinstance(declared, StructType):
+        return _struct_in_order(value, found, declared)
+    return value, found
+
+
+def _struct_in_order(value: Column, found: StructType, declared: StructType) -> tuple[Column, DataType]:
+    by_name = {field.name.lower(): field for field in found.fields}
+    has_names = sorted(by_name) == sorted(name.lower() for name in declared.names) and len(by_name) == len(found.fields)
+    pairs = [(by_name[field.name.lower()] if has_names else old, field) for old, field in zip(found.fields, declared.fields, strict=False)]
+    moved = [(old, *_in_order(value.getField(old.name), old.dataType, field.dataType)) for old, field in pairs]
+    kind = StructType([StructField(old.name, inner) for old, _, inner in moved])
+    if len(found.fields) != len(declared.fields) or kind.simpleString() == found.simpleString():
+        return value, found
+    return F.when(value.isNotNull(), F.struct(*(part.alias(old.name) for old, part, _ in moved))), kind
+
+
+def _type_in_order(found: DataType, declared: DataType) -> DataType:
+    return _in_order(F.lit(None), found, declared)[1]
+
+
+def _tried(session: SparkSession, expression: Column) -> Column:
+    """In a lambda, whose inside code generation leaves alone: else it would take an expression that occurs twice out of its TryEval."""
+    jvm: Any = session._jvm
+    expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils
+    inside = expressions.expression(F.struct(expression.alias(VALUE))._jc)
+    tried = type(expression)(expressions.column(jvm.org.apache.spark.sql.catalyst.expressions.TryEval(inside)))
+    return F.get(F.transform(F.array(F.lit(0)), lambda _: tried), F.lit(0))
+
+
+@contextmanager
+def ansi(session: SparkSession) -> Iterator[None]:
+    """What is built within keeps ANSI's ways; frames are analysed as they are made."""
+    before = session.conf.get(ANSI, "true") or "true"
+    session.conf.set(ANSI, "true")
+    try:
+        yield
+    finally:
+        session.conf.set(ANSI, before)

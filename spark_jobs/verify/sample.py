@@ -1,0 +1,118 @@
+"""Some records of each table, decoded once more in plain Python and compared with what the engine's decoding gives.
+
+The recomputation shares the decoding with the engine, so both would bend a value alike. Which records are looked at depends on their places
+alone: the same lake has the same sample.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+
+from spark_jobs.config.pipeline import Dimension, Silver
+from spark_jobs.config.sensitive import MASK
+from spark_jobs.verify.plain import MISFIT, UNSURE, BrokenRecordError, PlainTable, UnsureRecordError, decode_plain
+from spark_jobs.verify.recompute import Recomputation
+from spark_jobs.verify.result import shown
+from spark_jobs.verify.rows import QUARANTINED
+
+RECORDS = 200
+ELEMENTS = 20
+LONGEST_RECORD = 64 * 1024
+PLACE = ("_file_id", "_line")
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """How many records were decoded twice, what is different, and what was left out."""
+
+    records: int
+    differences: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def decode_sample(again: Recomputation, table: str, hidden: Collection[str]) -> Sampled:
+    """The sample of a dimension or silver table; the values of `hidden` columns are masked."""
+    layer, _, name = table.partition(".")
+    definition: Dimension | Silver = again.pipeline.dimensions[name] if layer == "dimension" else again.pipeline.silver[name]
+    explode = definition.explode if isinstance(definition, Silver) else None
+    deletes = isinstance(definition, Silver) and definition.delete_when is not None
+    plain = PlainTable(again.pipeline.sources[definition.from_].record_format, definition.columns, explode)
+    picked = _pick(again.standing.records(definition.from_))
+    decoded = _decoded(again.judged(table), picked, plain) if picked else {}
+    differences, unsure = list[str](), Counter[tuple[str, str]]()
+    for record in picked:
+        where = f"{record['_file']!r} line {record['_line']}"
+        rows = decoded.get((record["_file_id"], record["_line"]), {})
+        for column, said, found in _compare(record, rows, plain, unsure, must_be_aside=not deletes):
+            values = (MASK if column in hidden else said, MASK if column in hidden else found)
+            differences.append(f"{where}: {column}: decoded {values[0]}, in plain Python {values[1]}")
+    never = [f"{column} ({why})" for column in plain.columns if (why := plain.why_not(column))]
+    some = [f"{count:,} {what}{'' if count == 1 else 's'}{of}" for (what, of), count in sorted(unsure.items())]
+    return Sampled(len(picked), tuple(differences), (*never, *some))
+
+
+def _pick(records: DataFrame) -> list[Row]:
+    """By a hash of their places, so that all files have a part in it."""
+    short = records.where((F.col("_line") > 0) & (F.length("record") <= LONGEST_RECORD))
+    in_order = short.orderBy(F.xxhash64(*PLACE), *PLACE).limit(RECORDS)
+    return in_order.select(*PLACE, "_file", "record", "_problem").collect()
+
+
+def _decoded(judged: DataFrame, picked: list[Row], plain: PlainTable) -> dict[tuple[str, int], dict[int, Row]]:
+    """What the engine's decoding gives for these records: by place and number of the element, as values that Python knows."""
+    rows = [tuple(record[name] for name in PLACE) for record in picked]
+    places = judged.sparkSession.createDataFrame(rows, "_file_id string, _line bigint")
+    mine = judged.join(F.broadcast(places), on=list(PLACE), how="left_semi").where(F.col("_element") <= ELEMENTS)
+    found: dict[tuple[str, int], dict[int, Row]] = {}
+    for row in mine.select(*PLACE, "_element", "_class", *(_as_python(name, plain) for name in plain.judged)).collect():
+        found.setdefault((row["_file_id"], row["_line"]), {})[row["_element"]] = row
+    return found
+
+
+def _as_python(name: str, plain: PlainTable) -> Column:
+    """Times may lie outside of Python's years."""
+    kind, value = plain.columns[name].type, F.col(f"`{name}`")
+    return (F.unix_micros(value) if kind == "timestamp" else value.cast("string") if kind == "date" else value).alias(f"c_{name}")
+
+
+def _compare(
+    record: Row, rows: dict[int, Row], plain: PlainTable, unsure: Counter[tuple[str, str]], *, must_be_aside: bool
+) -> Iterator[tuple[str, str, str]]:
+    """Column, what the engine has and what it should be, for each value that is not the same."""
+    try:
+        if record["_problem"] is not None:
+            raise BrokenRecordError
+        expected = decode_plain(record["record"], plain)
+    except UnsureRecordError:
+        unsure["record", ""] += 1
+        return
+    except BrokenRecordError:
+        yield from (("the record", row["_class"], QUARANTINED) for row in rows.values() if row["_class"] != QUARANTINED)
+        return
+    for number, values in expected.items():
+        if number > ELEMENTS:
+            return
+        if number not in rows:
+            yield "the record", "nothing", "a row"
+            continue
+        row, is_misfit = rows[number], False
+        for name, value in values.items():
+            found = row[f"c_{name}"]
+            if value is UNSURE:
+                unsure["value", f" of {name}"] += 1
+            elif value is MISFIT:
+                is_misfit = True
+                if found is not None:
+                    yield name, _shown(found), f"no {plain.columns[name].type}"
+            elif found != value:
+                yield name, _shown(found), _shown(value)
+        if is_misfit and must_be_aside and row["_class"] != QUARANTINED:
+            yield "the record", row["_class"], QUARANTINED
+
+
+def _shown(value: Any) -> str:
+    return shown(None if value is None else str(value), isinstance(value, str))

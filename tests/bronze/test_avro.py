@@ -1,0 +1,123 @@
+"""Avro files that are larger or deeper than they look, broken, or have more than their rows."""
+
+import io
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pytest
+
+from spark_jobs.bronze import avro
+from spark_jobs.bronze.messages import _avro_reader
+from tests.bronze.arrive import read, refusal, written
+
+SYNC = b"0123456789abcdef"
+PAIR: dict[str, Any] = {"type": "record", "name": "pair", "fields": [{"name": "id", "type": "long"}, {"name": "text", "type": "string"}]}
+NODE: dict[str, Any] = {"type": "record", "name": "node", "fields": [{"name": "next", "type": ["null", "node"]}]}
+
+
+def number(value: int) -> bytes:
+    value, found = (value << 1) ^ (value >> 63), b""
+    while value > 127:
+        value, found = value >> 7, found + bytes([value & 127 | 128])
+    return found + bytes([value])
+
+
+def text(content: bytes) -> bytes:
+    return number(len(content)) + content
+
+
+def container(schema: Any, blocks: list[tuple[int, bytes]], codec: str = "null") -> bytes:
+    meta = number(2) + text(b"avro.schema") + text(json.dumps(schema).encode()) + text(b"avro.codec") + text(codec.encode()) + b"\0"
+    return b"Obj\x01" + meta + SYNC + b"".join(number(count) + text(content) + SYNC for count, content in blocks)
+
+
+def packed(content: bytes) -> bytes:
+    stream = zlib.compressobj(wbits=-15)
+    return stream.compress(content) + stream.flush()
+
+
+def pair(value: int, content: bytes = b"a") -> bytes:
+    return number(value) + text(content)
+
+
+@pytest.mark.parametrize("items", ["null", {"type": "record", "name": "empty", "fields": []}, {"type": "fixed", "name": "none", "size": 0}])
+def test_an_array_of_items_without_bytes_is_set_aside_by_their_number(tmp_path: Path, items: Any) -> None:
+    schema = {"type": "record", "name": "r", "fields": [{"name": "a", "type": {"type": "array", "items": items}}]}
+    rows = [number(2) + b"\0", number(10**12) + b"\0", number(1) + b"\0"]
+    found = read(written(tmp_path, "a.avro", container(schema, [(3, b"".join(rows))])), "avro")
+    assert [(line, problem) for line, _, problem in found] == [
+        (1, None),
+        (2, "a record of 4,000,000,000,007 bytes, longer than bytes_per_record allows: 16,000,000"),
+        (3, None),
+    ]
+
+
+def test_rows_without_bytes_cannot_be_without_number(tmp_path: Path) -> None:
+    assert "a block of 0 bytes says that it has 1,000,000,000,000 rows" in refusal(
+        read(written(tmp_path, "a.avro", container("null", [(10**12, b"")])), "avro")
+    )
+    assert len(read(written(tmp_path, "b.avro", container("null", [(3, b"")])), "avro")) == 3
+
+
+def test_a_row_that_is_too_long_is_set_aside_and_the_others_are_read(tmp_path: Path) -> None:
+    block = pair(1) + pair(2, b"x" * 5000) + pair(3)
+    found = read(
+        written(tmp_path, "a.avro", container(PAIR, [(3, packed(block)), (1, packed(pair(4)))], "deflate")), "avro", bytes_per_record=1000
+    )
+    assert found == [
+        (1, '{"id": 1, "text": "a"}', None),
+        (2, None, "a record of 5,003 bytes, longer than bytes_per_record allows: 1,000"),
+        (3, '{"id": 3, "text": "a"}', None),
+        (4, '{"id": 4, "text": "a"}', None),
+    ]
+
+
+@pytest.mark.parametrize("codec", ["deflate", "snappy", "zstandard", "bzip2", "xz"])
+def test_a_block_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str) -> None:
+    content = io.BytesIO()
+    fastavro.writer(content, PAIR, [{"id": 1, "text": "x" * 300_000}], codec=codec)
+    file = written(tmp_path, "a.avro", content.getvalue())
+
+    assert [line for line, _, _ in read(file, "avro")] == [1]
+    monkeypatch.setattr(avro, "BLOCK_BYTES", 100_000)
+    assert "a block holds more than 100,000 bytes when it is unpacked" in refusal(read(file, "avro"))
+
+
+def test_a_type_within_itself_is_read_to_a_depth_and_no_further(tmp_path: Path) -> None:
+    shallow = container(NODE, [(1, b"\x02\x02\x00")])
+    deep = container(NODE, [(1, b"\x02" * 100_000 + b"\x00")])
+    assert read(written(tmp_path, "a.avro", shallow), "avro") == [(1, '{"next": {"next": {"next": null}}}', None)]
+    assert "a row is nested more than 100 deep" in refusal(read(written(tmp_path, "b.avro", deep), "avro"))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "reason"),
+    [
+        ([(1, pair(1) + pair(2))], "a block has more content than rows"),
+        ([(2, pair(1))], "not a whole Avro file"),
+        ([(-1, pair(1))], "a block of 3 bytes says that it has -1 rows"),
+        ([(1, number(1) + number(10**12) + b"a")], "not a whole Avro file"),
+        ([(1, number(1) + text(b"caf\xe9"))], "not a whole Avro file: UnicodeDecodeError"),
+    ],
+)
+def test_a_block_that_is_not_its_rows_is_refused(tmp_path: Path, blocks: list[tuple[int, bytes]], reason: str) -> None:
+    assert reason in refusal(read(written(tmp_path, "a.avro", container(PAIR, blocks)), "avro"))
+
+
+def test_a_file_that_is_cut_or_damaged_anywhere_gives_no_record(tmp_path: Path) -> None:
+    whole = container(PAIR, [(1, pair(1)), (1, pair(2))])
+    start = whole.index(SYNC) + len(SYNC)
+    for end in (*range(0, start), *range(start + 1, start + 4), len(whole) - 1):
+        assert "Avro" in refusal(read(written(tmp_path, "a.avro", whole[:end]), "avro")) or end == 0
+    assert "does not end with the marker" in refusal(read(written(tmp_path, "b.avro", whole[:-1] + b"x"), "avro"))
+
+
+def test_a_message_that_is_deeper_or_longer_than_its_bytes_say_is_none() -> None:
+    nulls = {"type": "array", "items": "null"}
+    read_nodes, read_nulls = _avro_reader(NODE, "none"), _avro_reader(nulls, "none")
+    assert read_nodes(pa.array([b"\x02\x00", b"\x02" * 100_000 + b"\x00"])).to_pylist() == ['{"next": {"next": null}}', None]
+    assert read_nulls(pa.array([number(2) + b"\0", number(10**12) + b"\0"])).to_pylist() == ['{"value": [null, null]}', None]

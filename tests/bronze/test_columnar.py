@@ -1,0 +1,163 @@
+"""Parquet and ORC files that hold much more than their size."""
+
+import tracemalloc
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import orc
+
+from spark_jobs.bronze import batches, columnar
+from spark_jobs.bronze.arrived import UnreadableFile
+from spark_jobs.bronze.records import read_records
+from spark_jobs.config.sources import FileSource
+from tests.bronze.arrive import arrived, read, refusal
+
+LONG = "x" * 300_000
+
+
+def write(folder: Path, file_format: str, table: pa.Table) -> Path:
+    path = folder / f"a.{file_format}"
+    if file_format == "parquet":
+        pq.write_table(table, path, compression="zstd")
+    else:
+        orc.write_table(table, str(path), compression="zstd", dictionary_key_size_threshold=1.0)
+    return path
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_rows_are_spelled_out_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_format: str) -> None:
+    monkeypatch.setattr(columnar, "ORC_ROWS", 10)
+    path = write(tmp_path, file_format, pa.table({"id": range(500), "text": [LONG] * 500}))
+    assert path.stat().st_size < 100_000
+    source = FileSource.model_validate({"format": file_format, "path": "in"})
+
+    tracemalloc.start()
+    counts = [(batch.num_rows, batch.nbytes) for batch in read_records(arrived(path), source)]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert sum(rows for rows, _ in counts) == 500
+    assert max(size for _, size in counts) < 2 * batches.BYTES_PER_BATCH
+    assert most < 8 * batches.BYTES_PER_BATCH
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_names_of_columns_are_spelled_out_a_few_rows_at_a_time(tmp_path: Path, is_nested: bool) -> None:
+    columns = {f"{number:02}{'x' * 3000}": pa.nulls(1000, pa.int8()) for number in range(100)}
+    objects = pa.StructArray.from_arrays(list(columns.values()), list(columns))
+    path = write(tmp_path, "parquet", pa.table({"o": objects} if is_nested else columns))
+    assert path.stat().st_size < 3_000_000
+    source = FileSource.model_validate({"format": "parquet", "path": "in"})
+
+    tracemalloc.start()
+    rows = sum(batch.num_rows for batch in read_records(arrived(path), source))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert rows == 1000
+    assert most < 8 * batches.BYTES_PER_BATCH
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_a_row_that_is_too_long_is_set_aside_wherever_its_text_is(tmp_path: Path, file_format: str) -> None:
+    texts = pa.array([["a"], ["b"] * 2000, ["c"]])
+    found = read(write(tmp_path, file_format, pa.table({"texts": texts})), file_format, bytes_per_record=3000)
+    assert [(line, record is None) for line, record, _ in found] == [(1, False), (2, True), (3, False)]
+    assert "longer than bytes_per_record allows: 3,000" in str(found[1][2])
+
+
+def test_a_parquet_row_with_more_values_than_a_record_has_bytes_is_not_read(tmp_path: Path) -> None:
+    path = write(tmp_path, "parquet", pa.table({"list": [[1] * 1_000_000]}))
+    assert path.stat().st_size < 10_000
+    assert "1 rows with 1,000,000 values in a column" in refusal(read(path, "parquet", bytes_per_record=100_000))
+
+
+def test_texts_are_the_same_by_their_dictionary_as_without(tmp_path: Path) -> None:
+    rows = [
+        {"a": "é", "b": ["x", None, ""], "c": {"d": "y"}, "e": [("k", "v")], "f": b"\x01"},
+        {"a": None, "b": None, "c": None, "e": None},
+    ]
+    kinds = [("a", pa.string()), ("b", pa.list_(pa.string())), ("c", pa.struct([("d", pa.string())]))]
+    schema = pa.schema([*kinds, ("e", pa.map_(pa.string(), pa.string())), ("f", pa.binary())])
+    found = read(write(tmp_path, "parquet", pa.Table.from_pylist(rows, schema=schema)), "parquet")
+    assert found == [
+        (1, '{"a": "é", "b": ["x", null, ""], "c": {"d": "y"}, "e": [["k", "v"]], "f": "AQ=="}', None),
+        (2, '{"a": null, "b": null, "c": null, "e": null, "f": null}', None),
+    ]
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_columns_may_have_any_name(tmp_path: Path, file_format: str) -> None:
+    table = pa.table({"a.b": ["1"], "a b": ["2"], "": ["3"]} if file_format == "parquet" else {"a.b": ["1"], "a b": ["2"]})
+    [(_, record, problem)] = read(write(tmp_path, file_format, table), file_format)
+    assert str(record).startswith('{"a.b": "1", "a b": "2"')
+    assert problem is None
+
+
+def test_a_time_in_a_zone_that_nobody_knows_is_a_problem_of_its_rows_and_stops_nothing(tmp_path: Path) -> None:
+    table = pa.table({"id": [1, 2], "at": pa.array([0, None], pa.timestamp("us", "Moon/Tranquility"))})
+    [(line, record, problem), second] = read(write(tmp_path, "parquet", table), "parquet")
+    assert (line, record) == (1, '{"id": 1}')
+    assert str(problem).startswith("values that cannot be read: at: ")
+    assert second == (2, '{"id": 2, "at": null}', None)
+
+
+def test_a_column_whose_name_is_no_text_concerns_its_file_alone(tmp_path: Path) -> None:
+    path = write(tmp_path, "orc", pa.table({"name_of_it": [1, 2]}))
+    path.write_bytes(path.read_bytes().replace(b"name_of_it", b"name\xff_of_i"[:10]))
+    assert "UnicodeDecodeError" in refusal(read(path, "orc"))
+
+
+@pytest.mark.parametrize(("file_format", "said"), [("parquet", "a column is there twice: id"), ("orc", "Multiple matches for")])
+def test_a_column_that_is_there_twice_refuses_the_file(tmp_path: Path, file_format: str, said: str) -> None:
+    table = pa.table([pa.array([1]), pa.array([2])], names=["id", "id"])
+    (pq.write_table if file_format == "parquet" else orc.write_table)(table, tmp_path / "a")
+
+    assert said in refusal(read(tmp_path / "a", file_format))
+
+
+def test_times_of_day_keep_their_nanoseconds(tmp_path: Path) -> None:
+    kind = pa.time64("ns")
+    nested = {"l": pa.array([[2]], pa.list_(kind)), "s": pa.array([{"u": 3}], pa.struct([("u", kind)]))}
+    more = {"m": pa.array([[("k", 4)]], pa.map_(pa.string(), kind)), "f": pa.array([[5]], pa.list_(kind, 1))}
+    pq.write_table(pa.table({"t": pa.array([1], kind), **nested, **more}), tmp_path / "a")
+
+    [(_, record, problem)] = read(tmp_path / "a", "parquet")
+
+    said = '{"t": "00:00:00.000000001", "l": ["00:00:00.000000002"], "s": {"u": "00:00:00.000000003"}, '
+    assert (record, problem) == (said + '"m": [["k", "00:00:00.000000004"]], "f": ["00:00:00.000000005"]}', None)
+
+
+def write_int96(path: Path, times: list[int | None], unit: str) -> Path:
+    """Times since 1970 as Spark, Hive and Impala write them."""
+    at = pa.array(times, pa.timestamp(unit))
+    pq.write_table(pa.table({"at": at, "all": [[time] for time in at]}), path, use_deprecated_int96_timestamps=True)
+    return path
+
+
+END_OF_TIME = 253_402_214_400
+
+
+def test_an_old_timestamp_of_any_year_stays_as_it_is(tmp_path: Path) -> None:
+    path = write_int96(tmp_path / "a", [END_OF_TIME, None, -11_676_096_000, 0], "s")
+
+    found = read(path, "parquet")
+
+    said = ['"9999-12-31T00:00:00Z"', "null", '"1600-01-01T00:00:00Z"', '"1970-01-01T00:00:00Z"']
+    assert found == [(line, f'{{"at": {at}, "all": [{at}]}}', None) for line, at in enumerate(said, 1)]
+
+
+def test_an_old_timestamp_keeps_its_nanoseconds(tmp_path: Path) -> None:
+    [(_, record, problem)] = read(write_int96(tmp_path / "a", [-1], "ns"), "parquet")
+    assert (record, problem) == ('{"at": "1969-12-31T23:59:59.999999999Z", "all": ["1969-12-31T23:59:59.999999999Z"]}', None)
+
+
+def test_old_timestamps_that_no_one_type_holds_refuse_the_file() -> None:
+    nanoseconds, microseconds = (
+        pa.RecordBatch.from_arrays([pa.array([time, one], pa.timestamp(unit))], names=["at"])
+        for unit, time, one in (("ns", END_OF_TIME * 10**9 - 2**64 * 14, 1), ("us", END_OF_TIME * 10**6, 0))
+    )
+    with pytest.raises(UnreadableFile, match="beside others with nanoseconds"):
+        columnar._whole_times(nanoseconds, microseconds)

@@ -1,0 +1,56 @@
+"""Constants and texts that Spark reads as times of the day on which it reads them."""
+
+import pytest
+
+from spark_jobs.config.expressions import judge_row_expression
+
+COLUMNS = {"at": "timestamp", "day": "date", "word": "string", "user": "string", "number": "int"}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "TIMESTAMP 'now'", "DATE 'today'", "TIMESTAMP_NTZ 'tomorrow'", "TIMESTAMP 'today UTC'", "TIMESTAMP '12:30'",
+        "cast(' NOW ' AS date)", "'yesterday'::timestamp", "to_timestamp('now')", "date('today')", "cast(r'now' AS timestamp)",
+        r"cast('\u006eow' AS timestamp)", "cast(concat('n', 'ow') AS timestamp)", "cast('n' || 'ow' AS date)", "at > 'n' 'ow'",
+        "at > reverse('won')", "at > 'now'", "at BETWEEN '2026-01-01' AND 'today'", "day IN ('today')", "at < 'T12:30'",
+        "TIMESTAMP 'now' - INTERVAL '1' DAY", "year('now')", "date_add('today', 1)", "datediff('today', day)", "hour('12:30')",
+        "coalesce(at, 'now')", "if(number = 1, at, 'now')", "CASE at WHEN 'now' THEN 1 END", "CASE WHEN number = 1 THEN at ELSE 'now' END",
+        "window('now', '1 hour')",
+    ],
+)  # fmt: skip
+def test_a_constant_that_is_the_clock_is_refused(expression: str) -> None:
+    messages = [message for message, _ in judge_row_expression(expression, COLUMNS)]
+
+    assert any("the day on which it is read" in message for message in messages), messages
+
+
+@pytest.mark.parametrize(
+    "expression", ["cast(word AS timestamp)", "to_timestamp(word)", "hour(word)", "word::timestamp", "at > word", "word - INTERVAL '1' DAY"]
+)
+def test_text_is_read_as_a_time_only_by_a_form(expression: str) -> None:
+    ((message, hint),) = judge_row_expression(expression, COLUMNS)
+
+    assert "a value such as 12:30" in message
+    assert "to_timestamp(word, 'yyyy-MM-dd HH:mm:ss')" in hint
+    assert judge_row_expression("to_timestamp(word, 'yyyy-MM-dd HH:mm:ss')", COLUMNS) == []
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "TIMESTAMP '2026-01-31 12:30:00'", "DATE 'epoch'", "at > '2026-01-31 12:30'", "word = 'now'", "word IN ('now', 'later')",
+        "CASE word WHEN 'today' THEN 1 END", "CASE WHEN number = 1 THEN 'now' ELSE 'later' END", "concat(word, '12:30')",
+        "date_format(at, 'HH:mm') > '12:30'", "CAST(number AS STRING) = 'now'", "at + INTERVAL '2:30' HOUR TO MINUTE",
+        "try_to_timestamp(word, 'HH:mm')", "to_date(word)", "cast(number AS timestamp)", "split(word, '12:30')[0]", "word LIKE 'now%'",
+        "user = 'ann'", "at + INTERVAL '1' DAY", "date_trunc('hour', at)", "from_utc_timestamp(at, 'Europe/Berlin')",
+    ],
+)  # fmt: skip
+def test_text_and_fixed_times_pass(expression: str) -> None:
+    assert judge_row_expression(expression, COLUMNS) == []
+
+
+def test_a_time_window_in_an_expression_would_make_several_rows_of_one() -> None:
+    ((message, _),) = judge_row_expression("window(at, '10 minutes', '5 minutes').start", COLUMNS)
+
+    assert "makes several rows of one" in message

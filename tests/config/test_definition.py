@@ -1,0 +1,26 @@
+"""What the rows of a table follow: keys that came later leave the definitions of tables without them as they were."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.config.definition import definition_parts
+from spark_jobs.config.pipeline import Pipeline
+
+
+def pipeline(event_time: Any) -> Pipeline:
+    clicks = {"from": "clicks", "columns": {"at": "timestamp"}, "event_time": event_time}
+    sources = {"clicks": {"format": "json", "path": "clicks"}}
+    return Pipeline.model_validate({"pipeline": "web", "sources": sources, "silver": {"clicks": clicks}})
+
+
+@pytest.mark.parametrize(
+    ("event_time", "parts"),
+    [
+        ("at", {"column": "at", "future": "1 day"}),
+        ({"column": "at", "past": "520 weeks"}, {"column": "at", "future": "1 day", "past": "520 weeks"}),
+    ],
+)
+def test_a_bound_in_the_past_is_part_of_a_definition_only_where_it_is_given(event_time: Any, parts: dict[str, str], tmp_path: Path) -> None:
+    assert definition_parts(pipeline(event_time), "silver.clicks", tmp_path)["event_time"] == parts
