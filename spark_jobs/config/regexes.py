@@ -57,6 +57,7 @@ JAVA_ONLY = [
 UNESCAPED = r"(?<!\\)((?:\\\\)*)"
 MOST_REPEATS = 1000
 """RE2 counts as far."""
+MOST_COUNTED_IN_JAVA = 2**31 - 1
 MOST_IN_JAVA = 256
 """How often Java may call itself: a thread's stack has room for about a thousand."""
 CLASS = r"\[\^?\]?(?:\\.|\[(?:\\.|[^\]\\])*\]|[^\]\\])*\]"
@@ -80,7 +81,7 @@ def judge_regex(pattern: str) -> Judgement:
             return message, hint
     if _is_possessive(pattern):
         return "it is possessive, which RE2 does not know", "write it without the second +: RE2 never goes back"
-    if any(int(count) > MOST_REPEATS for count in re.findall(r"(?<!\\)[{,](\d+)(?=,?\d*\})", pattern)):
+    if _counts_further(pattern, MOST_REPEATS):
         return f"it counts further than {MOST_REPEATS}", "use expect_column_value_lengths_to_be_between for the length"
     return _judge_syntax(pattern)
 
@@ -90,6 +91,8 @@ def judge_java_regex(pattern: str) -> Judgement:
     for mark, hint in PYTHON_ONLY.items():
         if re.search(UNESCAPED + re.escape(mark), pattern):
             return f"{mark!r} is not known to Spark's regular expressions, which are Java's", hint
+    if _counts_further(pattern, MOST_COUNTED_IN_JAVA):
+        return f"it counts further than {MOST_COUNTED_IN_JAVA}, which no engine does", "use length(…) for the length"
     if any(_calls_itself(*found.groups()) for found in QUANTIFIED.finditer(pattern)):
         hint = "write [ab]* instead of (a|b)*, or let the group keep what it has taken, as in (?:…)*+; for a length use length(…)"
         return "it repeats a group, or counts too far: on a long value that ends Java's engine, and the run with it", hint
@@ -98,6 +101,12 @@ def judge_java_regex(pattern: str) -> Judgement:
 
 def _is_possessive(pattern: str) -> bool:
     return any(found[4] == "+" for found in QUANTIFIED.finditer(pattern))
+
+
+def _counts_further(pattern: str, most: int) -> bool:
+    """Whether a repetition asks for more than `most`. Digits are counted first: Python refuses to read thousands of them as a number."""
+    counts = re.findall(UNESCAPED + r"[{,](\d+)(?=,?\d*\})", pattern)
+    return any(len(digits.lstrip("0")) > len(str(most)) or int(digits.lstrip("0") or 0) > most for _, digits in counts)
 
 
 def _calls_itself(part: str, often: str | None, most: str | None, mode: str | None) -> bool:
@@ -113,11 +122,21 @@ def _calls_itself(part: str, often: str | None, most: str | None, mode: str | No
 
 def _judge_syntax(pattern: str) -> Judgement:
     try:
-        with warnings.catch_warnings(action="ignore"):
-            re.compile(_readable(pattern))
+        _compiled(_readable(pattern))
     except re.error as error:
         return _explain(error)
     return None
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """The expression as Python reads it. What Python cannot even begin to read is an error in it like any other."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return re.compile(pattern)
+    except OverflowError as error:
+        raise re.error("it counts too far") from error
+    except RecursionError as error:
+        raise re.error("its groups stand too deep in each other") from error
 
 
 def _readable(pattern: str) -> str:
@@ -144,9 +163,10 @@ def judge_line_regex(pattern: str) -> tuple[str, str] | None:
             return f"{mark!r} cannot be used here: {why}, which may take for ever", "say it without; other columns can test further by sql"
     if re.search(UNESCAPED + r"\\[1-9Z]", pattern) or _is_possessive(pattern):
         return "it repeats a group, or is possessive, which is not known here", "say it without; other columns can test further by sql"
+    if _counts_further(pattern, MOST_REPEATS):
+        return f"it counts further than {MOST_REPEATS}", "write + or * instead; a rule can test the length of a column"
     try:
-        with warnings.catch_warnings(action="ignore"):
-            compiled = re.compile(pattern)
+        compiled = _compiled(pattern)
     except re.error as error:
         return f"it is not a regular expression: {error.msg}", "correct it; a mark that is meant as such is written as in \\( or \\["
     if not compiled.groupindex or compiled.groups != len(compiled.groupindex):

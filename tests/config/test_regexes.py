@@ -1,8 +1,10 @@
 """Regular expressions are judged as RE2's in rules and as Java's in SQL, as far as can be told without either."""
 
+from collections.abc import Callable
+
 import pytest
 
-from spark_jobs.config.regexes import judge_java_regex, judge_line_regex, judge_regex
+from spark_jobs.config.regexes import Judgement, judge_java_regex, judge_line_regex, judge_regex
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,7 @@ def test_what_re2_reads_passes(pattern: str) -> None:
         ("[a-z&&[^b]]", "intersection"),
         ("[a[b]]", "class within a class"),
         ("a{1,1001}", "further than 1000"),
+        (r"\\{99999999999}", "further than 1000"),
     ],
 )
 def test_what_re2_cannot_read_or_takes_for_something_else_is_named(pattern: str, message: str) -> None:
@@ -93,3 +96,12 @@ def test_what_java_cannot_read_or_might_not_end_with_is_named(pattern: str, mess
 
 def test_a_quantified_class_of_a_line_is_not_taken_for_a_possessive_one() -> None:
     assert judge_line_regex(r"(?P<name>[*+]+) (?P<rest>.*)") is None
+
+
+@pytest.mark.parametrize("judge", [judge_regex, judge_java_regex, judge_line_regex])
+@pytest.mark.parametrize("pattern", ["a{99999999999}", r"\\{0,99999999999}", "a{" + "9" * 5000 + "}", "(" * 5000 + "a" + ")" * 5000])
+def test_what_python_cannot_begin_to_read_is_an_error_like_any_other(judge: Callable[[str], Judgement], pattern: str) -> None:
+    wrong = judge(pattern)
+
+    assert wrong is not None
+    assert "counts further than" in wrong[0] or "too deep" in wrong[0]
