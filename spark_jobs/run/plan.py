@@ -216,11 +216,11 @@ def say_nothing(project: Project, plan: Plan) -> str:
     return f"nothing new in {', '.join(places)}" if places else "no input has moved since the last run"
 
 
-def redefined_tables(plan: Plan) -> dict[str, list[str]]:
-    """The tables whose rows follow another definition than the pipeline file gives now, with what has changed."""
+def redefined_tables(plan: Plan, named: Collection[str] | None = None) -> dict[str, list[str]]:
+    """The tables of the plan, or these, whose rows follow another definition than the pipeline file gives now, with what has changed."""
     found = {}
     for table, known in plan.definitions.items():
-        if table in plan.tables:
+        if table in (plan.tables if named is None else named):
             found[table] = harmful_changes(table, known.parts, definition_parts(plan.pipeline, table, plan.conf))
     return {table: changes for table, changes in found.items() if changes}
 
@@ -240,29 +240,44 @@ def check_definitions(plan: Plan) -> None:
         way = "declare a new source under another name" if is_bronze else f"run `weir rebuild {name} {table}`"
         same = SAME_CLUSTER if is_bronze and changes == ["servers"] else ""
         problems.append(Problem(where, 1, table, table, message, f"take the change back, or {way}{same}"))
-    if problems:
+    if problems := [*problems, *_redefined_above(plan, plan.tables)]:
         raise ConfigError(problems)
 
 
 def check_definitions_above(plan: Plan, rebuilt: Collection[str]) -> None:
     """ConfigError where a table would be rebuilt from one whose rows do not follow the pipeline file, and which is not rebuilt with it."""
-    where, redefined, problems = f"conf/pipelines/{plan.pipeline.name}.yml", redefined_tables(plan), []
-    for table in rebuilt:
-        for source in (source for source in plan.tables[table] if source in redefined and source not in rebuilt):
+    if problems := _redefined_above(plan, rebuilt):
+        raise ConfigError(problems)
+
+
+def _redefined_above(plan: Plan, made: Collection[str]) -> list[Problem]:
+    """A problem for each input of these tables whose rows do not follow the pipeline file, and which is not among them."""
+    where, problems = f"conf/pipelines/{plan.pipeline.name}.yml", []
+    redefined = redefined_tables(plan, {source for table in made for source in plan.tables[table] if source not in made})
+    for table in made:
+        for source in (source for source in plan.tables[table] if source in redefined):
             message = (
                 f"{table} is made from {source}, whose definition has changed since its rows were made: {', '.join(redefined[source])}"
             )
             together = "" if source.startswith("bronze.") else f", or run `weir rebuild {plan.pipeline.name} {source}`, which rebuilds both"
             problems.append(Problem(where, 1, source, source, message, f"take the change back{together}"))
-    if problems:
-        raise ConfigError(problems)
+    return problems
+
+
+def dimensions_beside(plan: Plan) -> list[str]:
+    """The dimensions of the plan's facts that are not in the plan and have no definition yet."""
+    facts = (inputs for table, inputs in plan.tables.items() if table.startswith("silver."))
+    named = dict.fromkeys(source for inputs in facts for source in inputs if source.startswith("dimension."))
+    return [dimension for dimension in named if dimension not in plan.tables and dimension not in plan.definitions]
 
 
 def note_definitions(plan: Plan, run_id: str) -> tuple[Plan, list[str]]:
-    """Write down the definitions of new tables, and harmless changes of others; these are named."""
+    """Write down the definitions of new tables, and harmless changes of others; these are named. A new dimension of facts is among them
+    where it was not selected: the facts need it, so it is created, without rows.
+    """
     fresh: dict[str, Definition] = {}
     notes = []
-    for table in plan.tables:
+    for table in [*plan.tables, *dimensions_beside(plan)]:
         parts, known = definition_parts(plan.pipeline, table, plan.conf), plan.definitions.get(table)
         if known is None:
             fresh[table] = Definition(1, parts, {})
