@@ -104,7 +104,9 @@ class Decide(HITLOperator):
         if not reason:
             raise WeirFailedForGood(f"{by} chose {choice!r} without a reason, and nothing was done; clear this task to be asked again")
         self.log.info("%s decided: %s, because: %s", by, choice, reason)
-        asked = context["ti"].xcom_pull(task_ids=self.task_id, key=ASKED) or held_tables(context, self.run_tasks)
+        asked = context["ti"].xcom_pull(task_ids=self.task_id, key=ASKED)
+        if not asked:
+            raise WeirFailedForGood(f"what {by} was asked about is not known, and nothing was done; clear this task to be asked again")
         return {"action": COMMANDS[choice], "held": asked, "reason": reason, "by": by}
 
 
@@ -120,9 +122,11 @@ class CarryOut(WeirOperator):
     def execute(self, context: Context) -> list[Result]:
         decision = context["ti"].xcom_pull(task_ids=self.decide_task)
         results, held = [], decision["held"]
+        if unseen := [str(entry["table"]) for entry in held if not entry.get("seen")]:  # of a run of an earlier version
+            said = f"it is not known what {decision['by']} saw of {', '.join(unseen)}, and something else may be held by now"
+            raise WeirFailedForGood(f"{said}: nothing was decided; run the DAG again, which judges the batch again and asks about it")
         for entry in held:
-            seen = ["--seen", entry["seen"]] if entry.get("seen") else []  # a run of an earlier version did not name it
-            arguments = [decision["action"], self.pipeline, entry["table"], *seen]
+            arguments = [decision["action"], self.pipeline, entry["table"], "--seen", entry["seen"]]
             arguments += ["--reason", decision["reason"], "--by", decision["by"]]
             results.append(tell(self, context, self.weir(context, arguments)))
         if decision["action"] == COMMANDS[STOP]:

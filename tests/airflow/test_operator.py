@@ -118,6 +118,9 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
         assert "without a reason, and nothing was done" in told[missing]["text"]
     assert told["nobody"]["is_final"]
     assert "nobody decided within 1 day" in told["nobody"]["text"]
+    assert told["not asked"]["is_final"]
+    assert told["not asked"]["text"].startswith("what ada was asked about is not known, and nothing was done")
+    assert told["carried out"]["not seen"]["text"].startswith("it is not known what ada saw of silver.readings"), "and none is carried out"
     assert told["carried out"]["Set aside"] == [["silver.readings", "--seen", "0a1b2c", "--reason", "a sale", "--by", "ada", "--json"]]
     stopped = told["carried out"]["Stop"]
     assert stopped["text"].startswith("stopped by ada: a sale; silver.readings: 3 rows are held")

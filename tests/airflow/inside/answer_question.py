@@ -13,6 +13,7 @@ from weir_tasks import ASKED, REASON, RELEASE, SET_ASIDE, STOP, CarryOut, Decide
 
 HELD = {"table": "silver.readings", "rules": ["usual_volume"], "rows": 3, "message": "silver.readings: 3 rows are held", "seen": "0a1b2c"}
 LATER = {**HELD, "seen": "ffffff"}
+UNSEEN = {name: value for name, value in HELD.items() if name != "seen"}
 
 
 def main() -> None:
@@ -21,19 +22,22 @@ def main() -> None:
         "no reason": answer(RELEASE, {"reason": "  "}),
         "no form": answer(RELEASE, {}),
         "nobody": ask({"error_type": "timeout", "error": ""}),
+        "not asked": answer(RELEASE, {"reason": "a sale"}, asked=None),
     }
-    print(json.dumps(told | {"carried out": {choice: carry_out(told[choice]["result"]) for choice in (SET_ASIDE, STOP)}}))
+    carried_out = {choice: carry_out(told[choice]["result"]) for choice in (SET_ASIDE, STOP)}
+    carried_out["not seen"] = carry_out({**told[RELEASE]["result"], "held": [HELD, UNSEEN]})
+    print(json.dumps(told | {"carried out": carried_out}))
 
 
-def answer(choice: str, form: dict[str, str]) -> dict[str, Any]:
+def answer(choice: str, form: dict[str, str], asked: Any = (HELD,)) -> dict[str, Any]:
     at, user = datetime(2026, 1, 1, tzinfo=UTC), {"id": "1", "name": "ada"}
-    return ask({"chosen_options": [choice], "params_input": form, "responded_at": at, "responded_by_user": user})
+    return ask({"chosen_options": [choice], "params_input": form, "responded_at": at, "responded_by_user": user}, asked)
 
 
-def ask(event: dict[str, Any]) -> dict[str, Any]:
+def ask(event: dict[str, Any], asked: Any = (HELD,)) -> dict[str, Any]:
     task = Decide(task_id="decide", pipeline="shop", run_tasks=["run"], params={"reason": REASON}, response_timeout=timedelta(days=1))
     try:
-        return {"result": task.execute_complete(context({"held": [LATER]}, asked=[HELD]), event)}
+        return {"result": task.execute_complete(context({"held": [LATER]}, asked), event)}
     except AirflowException as error:
         return {"is_final": isinstance(error, WeirFailedForGood), "text": str(error)}
 
@@ -43,7 +47,7 @@ def carry_out(decision: Any) -> Any:
     try:
         return [result["arguments"] for result in task.execute(context(decision))]
     except WeirFailedForGood as error:
-        return {"text": str(error), "held": error.result["held"]}
+        return {"text": str(error), "held": (error.result or {}).get("held")}
 
 
 def context(value: Any, asked: Any = None) -> Context:
