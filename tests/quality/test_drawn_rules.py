@@ -61,6 +61,7 @@ def rules(draw: st.DrawFn) -> list[Rule]:
             column_B="other",
             value_pairs_set=[["a", None], ["b", "b"]],
             ignore_row_if=skip,
+            **condition,
         ),
         rule("expect_multicolumn_sum_to_equal", column_list=names, sum_total=least, ignore_row_if=listed),
         rule("expect_select_column_values_to_be_unique_within_record", column_list=names, ignore_row_if=listed),
