@@ -112,6 +112,16 @@ def noted_counts(path: str, step: str, number: int) -> Counts:
     return Counts()
 
 
+def written_rows(path: str, step: str, number: int) -> int | None:
+    """How many rows the append of a batch wrote, by its commit's own metrics; None where the newest commits do not tell of it."""
+    for commit in DeltaTable(path).history(COMMITS_TO_SEARCH):
+        note, metrics = _note(commit), commit.get("operationMetrics") or {}
+        if (note.get("step"), note.get("batch")) == (step, number):
+            found = metrics.get("numOutputRows", metrics.get("num_added_rows"))  # Spark's name, and delta-rs's
+            return None if found is None else int(found)
+    return None
+
+
 def _note(commit: dict[str, Any]) -> dict[str, Any]:
     try:
         note = json.loads(commit.get("userMetadata") or "{}")

@@ -13,7 +13,7 @@ from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
 from spark_jobs.landing.arrivals import TAKEN
 from spark_jobs.run.context import Done, RunContext
-from spark_jobs.run.messages import append_held_records, append_records, start_messages, tell_drift
+from spark_jobs.run.messages import append_held_records, append_records, check_appended, start_messages, tell_drift
 from spark_jobs.session.jvm_end import note_work
 
 
@@ -33,7 +33,9 @@ def _start_files(run: RunContext, name: str, source: FileSource, trigger: Mappin
         files = taken.toArrow().to_pylist()
         chunks = {file["chunk"] for file in files}
         note_work(table, f"batch {batch.number}: {_named(files)}")
-        if files and not delta_log.has_transaction(run.lake.table(table), batch.app_id, batch.number):
+        if files and delta_log.has_transaction(run.lake.table(table), batch.app_id, batch.number):
+            check_appended(run, batch, chunks)
+        elif files:
             rows = read_by_driver(files, source, run.order.project.landing)
             if rows is None:
                 append_records(read_by_tasks(taken, files, source, run.order.project.landing), batch, chunks)

@@ -23,7 +23,7 @@ from spark_jobs.config.sources import AnySource, DeltaSource, KafkaSource, RateS
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.checkpoints import read_first_offset, read_offset
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.ledger import STREAM
+from spark_jobs.lake.ledger import STREAM, batch_id_of
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.landing.arrivals import read_arrivals
@@ -47,6 +47,17 @@ class MessagesLost(Exception):
         )
 
 
+class RecordsMissing(Exception):
+    """A batch of bronze was written, and not all that was read is in it: found by an earlier run, and nothing has changed since."""
+
+    def __init__(self, table: str, number: int, found: str) -> None:
+        self.table, self.number, self.found = table, number, found
+        super().__init__(
+            f"{table}: batch {number} is in the table, but an earlier run found that it lacks records ({found}). Keep the log and the "
+            "lake as they are and report both; a source of another name reads the files again"
+        )
+
+
 def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mapping[str, Any]) -> streams.Running:
     table = f"bronze.{name}"
     feed = make_feed(run.lake, run.order.project.landing, name, source, run.order.lease.check)
@@ -61,6 +72,8 @@ def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mappi
         path, chunks = run.lake.table(table), {arrivals[0]["chunk"]}
         if not delta_log.has_transaction(path, batch.app_id, batch.number):
             append_records(_arrived(to_records(messages, batch.number), arrived_at, arrivals[0]["chunk"]), batch, chunks)
+        else:
+            check_appended(run, batch, chunks)
         if isinstance(source, KafkaSource):
             _check_offsets(batch, arrivals, path)
         tell_drift(run, name, arrivals, batch)
@@ -103,6 +116,18 @@ def append_held_records(records: pa.Table, spark: SparkSession, batch: Batch, ch
     """The same for records that the driver has read."""
     tables.append_held(records, spark, batch.table, batch, Counts())
     _check_written(len(records), batch, chunks)
+
+
+def check_appended(run: RunContext, batch: Batch, chunks: set[int]) -> None:
+    """The same of a batch that an earlier process has written and not ended: it died before it had looked, or it has found rows missing.
+    By then it is only known how many rows the commit wrote.
+    """
+    for row in run.order.ledger.ordered("evidence"):
+        if batch_id_of(row) == batch.batch_id:
+            raise RecordsMissing(batch.table, batch.number, str(row["message"]))
+    written = delta_log.written_rows(batch.lake.table(batch.table), batch.step, batch.number)
+    if written is not None:
+        _check_written(written, batch, chunks)
 
 
 def _check_written(entered: int, batch: Batch, chunks: set[int]) -> None:

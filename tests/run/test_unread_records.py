@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from spark_jobs.lake import streams
+from spark_jobs.lake import failpoints, streams, tables
 from spark_jobs.operations.account import account_of
 from spark_jobs.run import execute
 from spark_jobs.run.rebuild import rebuild_tables
@@ -65,3 +66,30 @@ def test_records_that_a_table_has_passed_over_are_missed_until_it_is_rebuilt(wor
     rebuild_tables(workshop.project, "shop", PROFILE, ["dimension.shops", "silver.orders", "silver.lines"], False, workshop._start)
     assert workshop.rows("shop.silver.orders", "id") == [(1,), (2,), (3,)]
     assert set(missing(workshop).values()) == {0}
+
+
+def test_a_batch_of_bronze_that_lacks_records_is_missed_by_every_later_run(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the process that wrote it has counted them, or was killed before it could."""
+    workshop.write("conf/pipelines/shop.yml", "pipeline: shop\nsources: {a: {format: json, path: a}, b: {format: json, path: b}}\n")
+    for source in "ab":
+        workshop.land(f"{source}/1.json", RECORD % 1 + RECORD % 2)
+    append = tables.append_held
+    with monkeypatch.context() as losing:
+        losing.setattr(tables, "append_held", lambda rows, *rest: append(rows[1:], *rest))
+        assert "1 of 2 rows are not accounted for" in workshop.run("shop", "bronze.a").message
+    with monkeypatch.context() as losing, failpoints.arm("write.after:bronze.b=raise"):
+        losing.setattr(tables, "append_held", lambda rows, *rest: append(misplace(rows), *rest))
+        assert workshop.run("shop", "bronze.b").status is Status.FAILED
+
+    again = [workshop.run("shop").tables for _ in range(2)]
+
+    errors = [{table.table: str(table.error) for table in found} for found in again]
+    assert "bronze.a: batch 0 is in the table, but an earlier run found that it lacks records" in errors[0]["bronze.a"]
+    assert "bronze.b batch 0 (stream): 1 of 2 rows are not accounted for" in errors[0]["bronze.b"]
+    assert all("lacks records" in error for error in errors[1].values())
+
+
+def misplace(rows: pa.Table) -> pa.Table:
+    """The first of two rows in a chunk that there is not."""
+    place = rows.column_names.index("_chunk")
+    return rows.set_column(place, rows.schema.field("_chunk"), pa.array([99, rows["_chunk"][1].as_py()], rows.schema.field("_chunk").type))
