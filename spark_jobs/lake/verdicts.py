@@ -19,6 +19,8 @@ PASSED, BLOCKED, RELEASED, SET_ASIDE = "passed", "blocked", "released", "set_asi
 """Verdicts on a batch: it may be published; it is held; a person let it pass; a person put its rows into quarantine."""
 RELEASE, ASIDE, HOLD, DISCARD = "release", "set_aside", "hold", "discard"
 """What a person may decide; `hold` leaves a batch as it is."""
+CORRECTION = "reenrich."
+"""How the step begins in which facts follow a dimension; its name comes next, and the number of a batch is the dimension's version."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,14 @@ class Verdicts:
     def held(self, table: str, generation: int) -> Verdict | None:
         """The verdict on the batch of this table that is held now. A rebuild that was held is of another generation, and is over."""
         mine = [row for row in self.all() if (row.batch_id[0], row.batch_id[2]) == (table, generation)]
-        return mine[-1] if mine and mine[-1].verdict == BLOCKED and not self.ledger.has_batch(mine[-1].batch_id) else None
+        return mine[-1] if mine and mine[-1].verdict == BLOCKED and not self._is_over(mine[-1].batch_id) else None
+
+    def _is_over(self, batch_id: BatchId) -> bool:
+        """Whether a batch was done, or a later correction by its dimension, which takes its place and, without rules, has no verdict."""
+        table, step, generation, number = batch_id
+        if step.startswith(CORRECTION):
+            return self.ledger.last_number(table, step, generation) >= number
+        return self.ledger.has_batch(batch_id)
 
     def write(self, verdict: Verdict, rules: str, rows: int) -> None:
         """Say whether a batch may be published, before anything of it is."""

@@ -261,6 +261,17 @@ def test_a_clock_that_steps_back_makes_no_row_older_than_those_before_it(tmp_pat
         assert Verdicts(known).held("silver.x", 1) is not None
 
 
+def test_a_blocked_correction_is_over_when_a_later_one_is_done(tmp_path: Path) -> None:
+    """As after its rules were removed: a table without rules has no verdicts."""
+    ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
+    Verdicts(ledger).write(Verdict("r", ("silver.x", "reenrich.members", 1, 5), AT, AT, "blocked"), "rules", 1)
+    assert Verdicts(ledger).held("silver.x", 1) is not None
+
+    ledger.write_batch("r", ("silver.x", "reenrich.members", 1, 7), AT, 3, COUNTS, Seen())
+
+    assert Verdicts(ledger).held("silver.x", 1) is None
+
+
 def test_a_rebuild_or_a_run_is_the_newest_by_its_place_and_not_by_its_time(tmp_path: Path, clock: type[Clock]) -> None:
     ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
     ledger.write_table("run 1", "gold.x", 1.0, {"silver.a": 5}, 2, 1, COUNTS)
