@@ -187,7 +187,9 @@ def test_a_rule_of_the_table_is_judged_on_the_table(judgement: Judgement) -> Non
 
 
 def test_nothing_stays_behind(judgement: Judgement) -> None:
-    assert judgement.after == judgement.before
+    before, after = judgement.before, judgement.after
+    assert set(after["cached"]) <= set(before["cached"]), "Spark may clear away meanwhile what earlier tests have dropped"
+    assert after | {"cached": []} == before | {"cached": []}
     assert judgement.noise == []
 
 
