@@ -12,6 +12,7 @@ def warn_of_project(project: Project) -> list[Problem]:
     reports = [Report(pipeline_file(project.root, pipeline.name), project.root) for pipeline in project.pipelines.values()]
     for pipeline, report in zip(project.pipelines.values(), reports, strict=True):
         _warn_of_ties(pipeline, report)
+        _warn_of_moved_keys(pipeline, report)
     found = [problem for report in reports for problem in report.problems]
     return sorted(found, key=lambda problem: (problem.file, problem.line))
 
@@ -28,3 +29,15 @@ def _warn_of_ties(pipeline: Pipeline, report: Report) -> None:
             )
             hint = "add sequence_by: <a column that grows with every version>, or ties: newest_arrival, or ties: hash if that is meant"
             report.add(("silver", name, "key"), silver.key, message, hint)
+
+
+def _warn_of_moved_keys(pipeline: Pipeline, report: Report) -> None:
+    """An update that changes the key of a row has its old key in the old image alone: unless that deletes, the row is there twice."""
+    for name, silver in pipeline.silver.items():
+        source = pipeline.sources.get(silver.from_)
+        if source is None or not source.is_change_feed or not silver.key or not silver.delete_when:
+            continue
+        if not any(image in silver.delete_when for image in ("update_preimage", "update_postimage")):
+            message = "a row whose key its owner changes stays under its old key as well: delete_when does not say what an update took away"
+            hint = "write delete_when: <the column from _change_type> IN ('delete', 'update_preimage'), and no where that leaves these out"
+            report.add(("silver", name, "delete_when"), silver.delete_when, message, hint)

@@ -51,6 +51,31 @@ def test_who_has_said_what_wins_hears_nothing(workspace: Workspace, old: str, ne
     assert warnings_of(workspace.root) == []
 
 
+FEED = """
+pipeline: shop
+sources: {orders: {format: delta, path: partner/orders, changes: true}}
+silver:
+  orders:
+    from: orders
+    columns: {id: bigint, change: {type: string, from: _change_type}, version: {type: bigint, from: _commit_version}}
+    key: id
+    sequence_by: version
+    delete_when: change = 'delete'
+"""
+
+
+def test_a_feed_of_changes_whose_updates_take_no_key_away_is_warned_of(workspace: Workspace) -> None:
+    workspace.write("conf/pipelines/shop.yml", FEED)
+
+    [warning] = warnings_of(workspace.root)
+
+    assert warning.startswith("conf/pipelines/shop.yml:10: silver.orders.delete_when: a row whose key its owner changes stays")
+    delete_when = "    delete_when: change = 'delete'\n"
+    for old, new in (("= 'delete'", "IN ('delete', 'update_preimage')"), (delete_when, ""), (", changes: true", "")):
+        workspace.write("conf/pipelines/shop.yml", FEED.replace(old, new))
+        assert warnings_of(workspace.root) == [], new
+
+
 def test_ties_without_a_key_are_refused(workspace: Workspace) -> None:
     text = PIPELINE.replace("    key: id\n", "    ties: newest_arrival\n")
     workspace.write("conf/pipelines/shop.yml", text)
