@@ -51,6 +51,11 @@ class Look:
     next_chunk: int
 
     @property
+    def is_behind(self) -> bool:
+        """Whether bronze has yet to read files that were registered before."""
+        return len(self.to_read) > self.found.taken
+
+    @property
     def ahead(self) -> list[Row]:
         """What the arrivals will have more than now."""
         return [{**row, "chunk": self.next_chunk} for row in (*self.rows, self.mark) if row is not None]

@@ -12,6 +12,7 @@ from spark_jobs.landing.arrivals import (
     append_chunks,
     bytes_after,
     close_marks,
+    compact_arrivals,
     files_not_taken,
     last_taken_chunk,
     newest_arrival,
@@ -39,6 +40,8 @@ def register_arrivals(feed: Feed, arrived_at: datetime, consumed: int | None = N
     """Append what is new to the arrivals table. `consumed` is the last chunk that bronze has read."""
     look = look_at(feed, arrived_at, consumed)
     if look.rows:
+        if consumed is not None and not look.is_behind:
+            compact_arrivals(feed)
         append_chunks(feed, look.rows, arrived_at)
     if look.mark:
         append_chunk(feed, [look.mark], arrived_at)

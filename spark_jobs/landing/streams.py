@@ -13,7 +13,7 @@ from spark_jobs.config.connections import read_connection
 from spark_jobs.config.loading import Project
 from spark_jobs.config.sources import AnySource, DeltaSource, KafkaSource
 from spark_jobs.lake.delta_log import table_version
-from spark_jobs.landing.arrivals import TAKEN, Row, append_chunk, read_arrivals
+from spark_jobs.landing.arrivals import TAKEN, Row, append_chunk, compact_arrivals, read_arrivals
 from spark_jobs.landing.broker import read_ends
 from spark_jobs.landing.closing import mark_if_idle
 from spark_jobs.landing.feed import Feed
@@ -42,6 +42,8 @@ def look_at_stream(feed: Feed, arrived_at: datetime, consumed: int | None, setti
 def register_stream(feed: Feed, arrived_at: datetime, consumed: int | None, settings: Mapping[str, str]) -> list[Row]:
     """Set a close mark where the source is idle, and give what a run will register."""
     look = look_at_stream(feed, arrived_at, consumed, settings)
+    if look.rows and not look.is_behind:
+        compact_arrivals(feed)
     if look.mark:
         append_chunk(feed, [look.mark], arrived_at)
     return [row for row in look.ahead if row["verdict"] == TAKEN]

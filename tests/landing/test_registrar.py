@@ -8,7 +8,7 @@ import pytest
 from deltalake import DeltaTable
 
 from spark_jobs.lake.failpoints import Failpoint, arm
-from spark_jobs.landing import look
+from spark_jobs.landing import arrivals, look
 from spark_jobs.landing.content import Content, read_content
 from spark_jobs.landing.folder import LINK, NOT_UTF8, LandedFile
 from spark_jobs.landing.packing import TIMES_PACKED
@@ -32,6 +32,29 @@ def test_a_chunk_holds_at_most_files_per_batch_and_is_one_commit_of_one_data_fil
     zone.register(files_per_batch=2)
     assert zone.arrivals("chunk") == [(1,), (1,), (2,), (2,), (3,)]
     assert len(DeltaTable(zone.feed().arrivals).file_uris()) == 3
+
+
+def test_chunks_that_bronze_has_read_are_put_together_where_they_are_many(zone: LandingZone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrivals, "MOST_FILES", 3)
+    counts = []
+
+    for number in range(7):
+        zone.land(f"{number}.json")
+        zone.register(consumed=last_taken_chunk(zone.feed().arrivals))
+        counts.append(len(DeltaTable(zone.feed().arrivals).file_uris()))
+
+    assert counts == [1, 2, 3, 2, 3, 2, 3]
+    assert zone.arrivals("path", "verdict") == [(f"{number}.json", "taken") for number in range(7)]
+    assert zone.arrivals("chunk") == [(1,), (2,), (3,), (5,), (6,), (8,), (9,)]  # the versions of their commits
+
+
+@pytest.mark.parametrize("consumed", [None, 1])
+def test_a_chunk_that_bronze_has_not_read_stays_a_file(zone: LandingZone, monkeypatch: pytest.MonkeyPatch, consumed: int | None) -> None:
+    monkeypatch.setattr(arrivals, "MOST_FILES", 2)
+    for number in range(4):
+        zone.land(f"{number}.json")
+        zone.register(consumed=consumed)
+    assert len(DeltaTable(zone.feed().arrivals).file_uris()) == 4
 
 
 def test_a_folder_that_is_not_there_has_no_files(zone: LandingZone) -> None:

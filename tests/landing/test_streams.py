@@ -5,14 +5,16 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 
 from spark_jobs.config.sources import KafkaSource
 from spark_jobs.lake.delta_log import count_places
 from spark_jobs.lake.layout import Lake
+from spark_jobs.landing import arrivals
+from spark_jobs.landing.arrivals import last_taken_chunk, read_arrivals
 from spark_jobs.landing.broker import read_topic_id
 from spark_jobs.landing.feed import Feed, make_feed
-from spark_jobs.landing.streams import Range, count_misplaced, last_tag, look_at_stream, register_batch
+from spark_jobs.landing.streams import Range, count_misplaced, last_tag, look_at_stream, register_batch, register_stream
 from tests.conftest import unguarded
 
 BATCH = [{"path": "kafka/t/0", "start_line": 11, "size": 3}, {"path": "kafka/t/1", "start_line": 1, "size": 2}]
@@ -59,6 +61,18 @@ def test_a_topic_that_ends_before_what_was_read_of_it_is_not_up_to_date(
     look = look_at_stream(topic, NOW, consumed=1, settings={})
 
     assert [(row["start_line"], row["size"]) for row in look.rows] == ahead
+
+
+def test_the_chunks_of_a_topic_are_put_together_where_they_are_many(topic: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrivals, "MOST_FILES", 2)
+    monkeypatch.setattr("spark_jobs.landing.streams.read_ends", lambda *_: {0: (0, 9)})
+    counts = []
+    for number in range(4):
+        register_stream(topic, NOW, last_taken_chunk(topic.arrivals), settings={})
+        register_batch(topic, f"1.{number}", [Range("kafka/t/0", number, number + 1)], NOW)
+        counts.append(len(DeltaTable(topic.arrivals).file_uris()))
+    assert counts == [1, 2, 2, 2]
+    assert [row["start_line"] for row in read_arrivals(topic.arrivals)] == [1, 2, 3, 4]
 
 
 def test_brokers_that_do_not_describe_their_topics_stop_nothing(topic: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
