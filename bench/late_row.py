@@ -3,7 +3,6 @@
 The files come from Spark's own event log of the run: the metric `number of files read` of every scan.
 """
 
-import json
 import shutil
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
+from bench.events import EVENTS, PROFILE, read_events
 from bench.measure import OUT
 from bench.project import run_project, write_project
 
@@ -33,13 +33,6 @@ gold:
     measures: {reading_count: count(*), kwh: sum(kwh)}
     watermark: 2 hours
 """
-PROFILE = """
-master: local[*]
-driver_memory: 2g
-event_log: true
-spark: {spark.eventLog.compress: false}
-"""
-EVENTS = "logs/spark-events"
 
 
 def main() -> None:
@@ -77,14 +70,12 @@ def _files_read(home: Path) -> dict[str, tuple[int, int]]:
     """Per table: how many scans of it the run made, and the most files that one of them read."""
     scans: dict[int, str] = {}
     read: dict[str, list[int]] = defaultdict(list)
-    for log in (home / EVENTS).rglob("events_*"):
-        for line in log.read_text(encoding="utf-8").splitlines():
-            event = json.loads(line)
-            if "sparkPlanInfo" in event:
-                _collect_scans(event["sparkPlanInfo"], f"{home}/lake/meters/", scans)
-            for metric, value in event.get("accumUpdates", []):
-                if metric in scans:
-                    read[scans[metric]].append(value)
+    for event in read_events(home):
+        if "sparkPlanInfo" in event:
+            _collect_scans(event["sparkPlanInfo"], f"{home}/lake/meters/", scans)
+        for metric, value in event.get("accumUpdates", []):
+            if metric in scans:
+                read[scans[metric]].append(value)
     return {table: (len(found), max(found)) for table, found in read.items()}
 
 

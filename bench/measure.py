@@ -82,6 +82,12 @@ def _group(leader: int) -> list[Process]:
     return found
 
 
+def cpu_seconds(process: str) -> float:
+    """What a process has taken so far: its number, or `self`."""
+    fields = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
 def weir(*arguments: str, lake: Path, landing: Path, expected: tuple[int, ...] = (0,)) -> Measured:
     return measure([sys.executable, "-m", "spark_jobs.cli", *arguments], expected, WEIR_LAKE=str(lake), WEIR_LANDING=str(landing))
 

@@ -18,7 +18,7 @@ from py4j.java_gateway import JavaMember  # type: ignore[import-untyped]
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from bench.measure import OUT, ROOT, TICKS
+from bench.measure import OUT, ROOT, cpu_seconds
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import load_project
 from spark_jobs.run.order import RunOrder
@@ -67,18 +67,13 @@ def _run(folder: Path, spark: SparkSession, number: int) -> tuple[float, float]:
         yield spark
 
     processes = ["self", str(spark._jvm.java.lang.ProcessHandle.current().pid())]  # type: ignore[union-attr]
-    begin, before = time.time(), sum(map(_cpu_seconds, processes))
+    begin, before = time.time(), sum(map(cpu_seconds, processes))
     result = run_pipeline(load_project(folder, {}), "retail", PROFILE, start=start)
-    end, cpu = time.time(), sum(map(_cpu_seconds, processes)) - before
+    end, cpu = time.time(), sum(map(cpu_seconds, processes)) - before
     if result.exit_code:
         sys.exit(result.message)
     print(f"  {number}: {end - begin:6.1f} s  {cpu:6.1f} CPU s", flush=True)
     return begin * 1000, end * 1000
-
-
-def _cpu_seconds(process: str) -> float:
-    fields = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 @contextmanager
