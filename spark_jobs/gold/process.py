@@ -15,7 +15,7 @@ from spark_jobs.config.gold import Gold
 from spark_jobs.gold.late import is_late, is_late_row, late_rows
 from spark_jobs.gold.revisions import count_revisions, first_revision
 from spark_jobs.gold.windows import Selection, aggregate, closed_windows, find_touched, newly_closed, select_rows, window_count
-from spark_jobs.lake import tables
+from spark_jobs.lake import small_writes, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.seen import Watermark
@@ -137,8 +137,8 @@ def _write(
             about = selection.condition if selection and summary.rows else ""
             batch.gate.judge(Candidate(windows, found[0], whole, found[0], removes=removes, about=about))
             if late is not None:
-                _put(late, table.late, selection, batch, counts, has_rows=late_count > 0)
-            _put(windows, table.name, selection, batch, counts, has_rows=found[0] > 0)
+                _put(late, late_count, table.late, selection, batch, counts)
+            _put(windows, found[0], table.name, selection, batch, counts)
     return counts
 
 
@@ -156,10 +156,10 @@ def _removes(spark: SparkSession, selection: Selection | None, batch: Batch, tab
     return not batch.read(spark, table.name).where(selection.condition).isEmpty()
 
 
-def _put(rows: DataFrame, name: str, selection: Selection | None, batch: Batch, counts: Counts, has_rows: bool) -> None:
+def _put(rows: DataFrame, count: int, name: str, selection: Selection | None, batch: Batch, counts: Counts) -> None:
     if batch.has(name) and selection:
-        tables.replace(rows, name, selection.condition, batch, counts)
-    elif has_rows:
+        small_writes.replace(rows, count, name, selection.condition, batch, counts)
+    elif count:
         tables.append(rows, name, batch, counts)
 
 

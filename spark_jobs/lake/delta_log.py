@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -57,10 +58,11 @@ def table_bytes(path: str) -> int:
 
 @dataclass(frozen=True)
 class PlainFiles:
-    """A version of a table that is nothing but its Parquet files: their columns and where they are."""
+    """A version of a table that is nothing but its Parquet files: their columns, where they are, and their bytes."""
 
     schema_json: str
     files: list[str]
+    size: int
 
 
 def plain_files(path: str, version: int | None = None) -> PlainFiles | None:
@@ -77,7 +79,7 @@ def plain_files(path: str, version: int | None = None) -> PlainFiles | None:
     names, size = actions.column("path").to_pylist(), sum(actions.column("size_bytes").to_pylist())
     if len(names) > FEW_FILES or size > FEW_BYTES or not all(map(OWN_FILE.fullmatch, names)):
         return None
-    return PlainFiles(str(table.schema().to_json()), [f"{path}/{name}" for name in names])
+    return PlainFiles(str(table.schema().to_json()), [f"{path}/{name}" for name in names], size)
 
 
 def lost_files(path: str) -> list[str]:
@@ -221,18 +223,38 @@ def create_table(path: str, schema_json: str, properties: dict[str, str]) -> Non
 
 
 def append_rows(path: str, rows: "pa.Table", app_id: str, number: int, note: str) -> None:
-    """Append rows that the driver holds, without a Spark job, under a transaction id; a repeated write is skipped.
+    """Append rows that the driver holds, without a Spark job, under a transaction id; a repeated write is skipped."""
+    with committing(path, note, app_id, number) as commit:
+        if commit is not None:
+            write_deltalake(commit.table, rows, mode="append", **commit.said)
 
-    Streams read the log: it is not shortened.
-    """
-    if has_transaction(path, app_id, number):
-        return
-    now = int(datetime.now(UTC).timestamp() * 1000)
-    said = CommitProperties(custom_metadata={"userMetadata": note}, app_transactions=[Transaction(app_id, number, now)])
-    write_deltalake(
-        DeltaTable(path), rows, mode="append", commit_properties=said,
-        post_commithook_properties=PostCommitHookProperties(cleanup_expired_logs=False),
-    )  # fmt: skip
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit that is about to be made by delta-rs: its table, and what it says of itself. Streams read the log: it is not shortened."""
+
+    table: DeltaTable
+    properties: CommitProperties
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """As the writing functions of delta-rs take it."""
+        return {
+            "commit_properties": self.properties,
+            "post_commithook_properties": PostCommitHookProperties(cleanup_expired_logs=False),
+        }
+
+
+@contextmanager
+def committing(path: str, note: str, app_id: str | None = None, number: int = 0) -> Iterator[Commit | None]:
+    """A commit, to be made in the block, and its summary after it. Under a transaction id it is made once: None where it is there."""
+    transactions = []
+    if app_id is not None:
+        if has_transaction(path, app_id, number):
+            yield None
+            return
+        transactions = [Transaction(app_id, number, int(datetime.now(UTC).timestamp() * 1000))]
+    yield Commit(DeltaTable(path), CommitProperties(custom_metadata={"userMetadata": note}, app_transactions=transactions))
     forget_checksum(path)
     write_checksum(path)
 

@@ -179,6 +179,11 @@ def append_held(rows: "pa.Table", spark: SparkSession, name: str, batch: Batch, 
         delta_log.append_rows(path, rows, batch.app_id, batch.number, batch.note(counts))
 
 
+def is_driver_enough(spark: SparkSession, path: str) -> bool:
+    """Whether rows may be written by the driver: in a small run, on a file system, and not by the batch that puts small files together."""
+    return spark.conf.get(CUTS_PLANS, "false") == "true" and not _is_left_to_spark(spark, path)
+
+
 def _is_left_to_spark(spark: SparkSession, path: str) -> bool:
     return is_remote(path) or spark.conf.get(COMPACT, "false") == "true"
 

@@ -15,7 +15,7 @@ from spark_jobs.gold.late import LATE_DDL
 from spark_jobs.gold.process import WAS, WATERMARK
 from spark_jobs.gold.sessions import make_sessions
 from spark_jobs.gold.windows import aggregate, select_rows
-from spark_jobs.lake import delta_log, streams, tables
+from spark_jobs.lake import delta_log, small_writes, streams, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.ledger import STREAM
@@ -216,7 +216,7 @@ def _run_complete(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]
                     raise RowsMissing(batch, Counts(rows_in=entered.get["rows"], inserted=represented))
             removes = partial(tables.has_standing_rows, batch, table)
             batch.gate.judge(Candidate(rows, counts.inserted, lambda: rows, counts.inserted, removes=removes))
-            tables.overwrite(rows, table, batch, counts)
+            small_writes.overwrite(rows, counts.inserted, table, batch, counts)
         return counts, Seen()
 
     version = delta_log.table_version(run.lake.table(table))

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate, row_rules
 from spark_jobs.lake.seen import Seen
+from spark_jobs.lake.small_writes import Upsert, upsert
 from spark_jobs.lake.tables import Batch, kept
 from spark_jobs.silver import history
 from spark_jobs.silver.decisions import needs_texts
@@ -124,8 +125,6 @@ def _publish(rebuilt: _Rebuilt, batch: Batch, table: FactTable, counts: Counts) 
         if actions:
             tables.append(changes.drop("_action"), table.name, batch, counts)
         return
-    same_place = " AND ".join(f"old.`{column}` = new.`{column}`" for column in [*table.key, "_valid_from"])
-    values: dict[str, str | Column] = {f"`{column}`": f"new.`{column}`" for column in changes.columns if column != "_action"}
-    with tables.merging(changes, table.name, same_place, batch, counts) as merge:
-        merge = merge.whenMatchedDelete(condition="new._action = 'delete'").whenMatchedUpdate(set=values)
-        merge.whenNotMatchedInsert(values=values).execute()
+    values = tuple(column for column in changes.columns if column != "_action")
+    how = Upsert((*table.key, "_valid_from"), values, delete_when="new._action = 'delete'")
+    upsert(changes, sum(actions.values()), table.name, how, batch, counts)

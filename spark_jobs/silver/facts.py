@@ -16,6 +16,7 @@ from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate, row_rules
 from spark_jobs.lake.seen import Seen
+from spark_jobs.lake.small_writes import Upsert, upsert
 from spark_jobs.lake.tables import Batch, RowsMissing, kept
 from spark_jobs.silver.decisions import needs_texts, with_decisions
 from spark_jobs.silver.decode import decode
@@ -137,12 +138,13 @@ def publish(judgement: Judgement, batch: Batch, table: FactTable, counts: Counts
     """Deleted keys are remembered first. New rows alone are appended; a MERGE would read the table for nothing."""
     judged = judgement.rows
     if counts.deleted or judgement.revived or judgement.copies_of_deletes:
-        _remember_deleted(judged, batch, table, counts)
+        _remember_deleted(judgement, batch, table, counts)
     if counts.updated or counts.grown != counts.inserted or judgement.copies:
         is_removed = (F.col("_class") == "deleted") & F.col("_is_standing")
         is_copy = F.col("_is_newer_copy") & ~F.col("_is_delete")
         changed = judged.where(F.col("_class").isin("inserted", "updated") | is_removed | is_copy)
-        _merge(changed.select(*published_columns(batch, table), "_is_delete"), batch, table, counts)
+        count = counts.inserted + counts.updated + counts.deleted + judgement.copies
+        _merge(changed.select(*published_columns(batch, table), "_is_delete"), count, batch, table, counts)
     elif counts.inserted:
         new = judged.where(F.col("_class") == "inserted").select(*published_columns(batch, table))
         tables.append(_by_event_time(new, table, counts), table.name, batch, counts)
@@ -247,24 +249,27 @@ def _by_event_time(rows: DataFrame, table: FactTable, counts: Counts) -> DataFra
     return rows.repartitionByRange(files + 1, event_time) if event_time and files else rows
 
 
-def _remember_deleted(judged: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
+def _remember_deleted(judgement: Judgement, batch: Batch, table: FactTable, counts: Counts) -> None:
     """The table of deleted keys holds those whose newest version deletes them: one that comes back leaves it."""
     identity = dict.fromkeys([*table.key, str(table.sequence)])
     is_copy = F.col("_is_newer_copy") & F.col("_is_delete")
-    moved = judged.where((F.col("_class") == "deleted") | ((F.col("_class") == "inserted") & F.col("_was_deleted")) | is_copy)
+    moved = judgement.rows.where((F.col("_class") == "deleted") | ((F.col("_class") == "inserted") & F.col("_was_deleted")) | is_copy)
     rows = moved.select(*identity, *_origin(batch, table), "_is_delete")
-    values: dict[str, str | Column] = {f"`{name}`": f"new.`{name}`" for name in rows.columns if name != "_is_delete"}
-    same_key = " AND ".join(f"old.`{column}` = new.`{column}`" for column in table.key)
-    with tables.merging(rows, table.deleted, same_key, batch, counts) as merge:
-        merge = merge.whenMatchedDelete(condition="NOT new._is_delete").whenMatchedUpdate(set=values)
-        merge.whenNotMatchedInsert(condition="new._is_delete", values=values).execute()
+    values = tuple(name for name in rows.columns if name != "_is_delete")
+    how = Upsert(table.key, values, delete_when="NOT new._is_delete", insert_when="new._is_delete")
+    upsert(rows, counts.deleted + judgement.revived + judgement.copies_of_deletes, table.deleted, how, batch, counts)
 
 
-def _merge(changed: DataFrame, batch: Batch, table: FactTable, counts: Counts) -> None:
-    """The rows were judged already; the guard holds the same order once more at the table itself."""
-    same_key = " AND ".join(f"old.`{column}` = new.`{column}`" for column in table.key)
+def _merge(changed: DataFrame, count: int, batch: Batch, table: FactTable, counts: Counts) -> None:
+    """Write the rows, which were judged already; the guard holds the same order once more at the table itself."""
     newer = is_newer(table.sequences, table.ties)
-    values: dict[str, str | Column] = {f"`{name}`": f"new.`{name}`" for name in changed.columns if name != "_is_delete"}
-    with tables.merging(changed, table.name, same_key, batch, counts) as merge:
-        merge = merge.whenMatchedDelete(condition=f"new._is_delete AND {newer}").whenMatchedUpdate(condition=newer, set=values)
-        merge.whenNotMatchedInsert(condition="NOT new._is_delete", values=values).execute()
+    how = Upsert(
+        table.key,
+        tuple(name for name in changed.columns if name != "_is_delete"),
+        delete_when=f"new._is_delete AND {newer}",
+        update_when=newer,
+        insert_when="NOT new._is_delete",
+        compared=(str(table.sequence), *table.ties),
+        for_spark=table.is_change_feed,
+    )
+    upsert(changed, count, table.name, how, batch, counts)

@@ -9,6 +9,7 @@ from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.json_text import WHOLE_JSON
+from spark_jobs.lake.small_writes import Upsert, upsert
 from spark_jobs.lake.tables import Batch, kept
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.facts import without
@@ -34,10 +35,8 @@ def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch
         corrected = differing.select(*identity, *lookup.take, "_processed_at")
         if count:
             batch.gate.judge(_candidate(differing.select(*facts.columns), count, identity, batch, table))
-            same_row = " AND ".join(f"old.`{column}` = new.`{column}`" for column in identity)
-            values: dict[str, str | Column] = {f"`{column}`": f"new.`{column}`" for column in [*lookup.take, "_processed_at"]}
-            with tables.merging(corrected.dropDuplicates([*identity]), table.name, same_row, batch, counts) as merge:
-                merge.whenMatchedUpdate(set=values).execute()
+            how = Upsert(identity, (*lookup.take, "_processed_at"), insert_when=None)
+            upsert(corrected.dropDuplicates([*identity]), count, table.name, how, batch, counts)
     return counts
 
 
