@@ -86,6 +86,11 @@ def begun_versions(checkpoint: str) -> dict[str, int]:
     return {offset["reservoirId"]: offset["reservoirVersion"] - (1 if offset["index"] < 0 else 0) for offset in offsets}
 
 
+def begun_batches(checkpoint: str) -> list[int]:
+    """The numbers of the batches that were begun, as far as Spark keeps them."""
+    return _numbers(f"{checkpoint}/offsets")
+
+
 def read_first_offset(checkpoint: str) -> Any:
     """Where the first batch begins, for a source that writes it down."""
     try:

@@ -15,7 +15,7 @@ from spark_jobs.lake.checksums import forget_checksum, write_checksum
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_table import DeltaTable, options_of
 from spark_jobs.lake.query import count_where, names_of
-from spark_jobs.lake.storage import exists, is_remote, sizes_below
+from spark_jobs.lake.storage import exists, is_remote, read_text, sizes_below
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +24,7 @@ COMMITS_TO_SEARCH = 100
 CHANGES = "delta.enableChangeDataFeed"
 FEW_FILES, FEW_BYTES = 32, 64 * 1024 * 1024
 """Of more files Spark looks at each in a job; of more bytes it is worth one to leave out those without a wanted row."""
+FEW_COMMITS = 20
 GLOB = re.compile(r"[*?\[\]{}\\\\]")
 """Spark takes a path with one of these for a pattern."""
 OWN_FILE = re.compile(r"[\w.-]+")
@@ -257,6 +258,22 @@ def committing(path: str, note: str, app_id: str | None = None, number: int = 0)
     yield Commit(DeltaTable(path), CommitProperties(custom_metadata={"userMetadata": note}, app_transactions=transactions))
     forget_checksum(path)
     write_checksum(path)
+
+
+def only_grew(path: str) -> bool:
+    """Whether the log still has every commit from the first on, few enough to look at, and each but the first only adds rows: read from
+    there, the commits give what the table holds.
+    """
+    newest = table_version(path)
+    if newest is None or newest > FEW_COMMITS or is_remote(path):
+        return False
+    for version in range(newest + 1):
+        if not has_version(path, version):
+            return False
+        actions = {kind for line in read_text(f"{path}/_delta_log/{version:020}.json").splitlines() for kind in json.loads(line)}
+        if not actions <= ({"commitInfo", "protocol", "metaData"} if version == 0 else {"commitInfo", "txn", "add"}):
+            return False
+    return True
 
 
 def newest(path: str, column: str) -> datetime | None:

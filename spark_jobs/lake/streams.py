@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from spark_jobs.lake.checkpoints import check_checkpoint
+from spark_jobs.lake.checkpoints import begun_batches, check_checkpoint, read_offset
+from spark_jobs.lake.delta_log import only_grew
 from spark_jobs.lake.failpoints import reach
 
 MOST_FILES = 2**31 - 1
@@ -53,17 +54,35 @@ class Running:
         return said
 
 
-def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None) -> DataFrame:
-    """New rows of an append-only table."""
+def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None, checkpoint: str | None = None) -> DataFrame:
+    """New rows of an append-only table; those that are there already in the order of their commits where that can be had.
+
+    Asked for a table without more, Delta gives it as of now first, in the order of its files' times, for which it rebuilds the table's
+    state: four executions in the query's first run and once more in its second, in which it looks at its first batch again. `checkpoint` is
+    that of the query.
+    """
     reader = spark.readStream.format("delta")
+    if checkpoint is not None and _starts_with_commits(path, checkpoint):
+        reader = reader.option("startingVersion", 0)
     return (reader.option("maxFilesPerTrigger", files_per_batch) if files_per_batch else reader).load(path)
 
 
-def read_all_rows(spark: SparkSession, path: str) -> DataFrame:
+def _starts_with_commits(path: str, checkpoint: str) -> bool:
+    """Whether the query's first batch is, or may be, taken from the table's commits, from the first on.
+
+    A first batch that was begun as a part of the table as it was then stays one. One that ends with a commit is the same rows either way.
+    """
+    begun = begun_batches(checkpoint)
+    if begun and (max(begun) > 0 or read_offset(checkpoint, 0)["isStartingVersion"]):
+        return False
+    return only_grew(path)
+
+
+def read_all_rows(spark: SparkSession, path: str, checkpoint: str | None = None) -> DataFrame:
     """New rows of an append-only table, all that are there as one batch: for a query that must not see a part of a commit, or later ones
     before earlier ones.
     """
-    return read_rows(spark, path, files_per_batch=MOST_FILES)
+    return read_rows(spark, path, files_per_batch=MOST_FILES, checkpoint=checkpoint)
 
 
 def read_table_of_others(spark: SparkSession, path: str, files: int, size: int | None) -> DataFrame:

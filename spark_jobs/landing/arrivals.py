@@ -54,6 +54,7 @@ def append_chunk(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
         DeltaTable.create(
             table, schema=Schema.from_arrow(ARRIVALS), configuration={"delta.appendOnly": "true"}, storage_options=options_of(table)
         )
+        write_checksum(table)
     chunk = DeltaTable(table).version() + 1
     filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in rows]
     new = pa.Table.from_pylist(filled, schema=ARRIVALS)

@@ -44,7 +44,7 @@ def _start_files(run: RunContext, name: str, source: FileSource, trigger: Mappin
         tell_drift(run, name, files, batch)
         return delta_log.count_chunks(run.lake.table(table), chunks), Seen()
 
-    arrivals = streams.read_rows(run.new_session(), run.lake.arrivals(name), files_per_batch=1)
+    arrivals = streams.read_rows(run.new_session(), run.lake.arrivals(name), files_per_batch=1, checkpoint=run.checkpoint(table))
     return run.start(arrivals, table, {}, ingest, trigger=trigger)
 
 

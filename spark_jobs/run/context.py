@@ -69,6 +69,10 @@ class RunContext:
         """What tells this lake from one that was loaded anew in its place: the id of its ledger, shortened."""
         return (delta_log.table_id(self.lake.ledger("definitions")) or "")[:8]
 
+    def checkpoint(self, table: str) -> str:
+        """Where Spark keeps how far the table's query has come."""
+        return self.lake.checkpoint(table, self.plan.generation(table))
+
     def new_session(self, **settings: str) -> SparkSession:
         """A session of its own for one table: its settings and transaction ids concern no other."""
         session = self.spark.newSession()
@@ -124,7 +128,7 @@ class RunContext:
     ) -> streams.Running:
         """Start the table's query, which hands its batches to `handle`, and tells of its progress when it ends."""
         last_done = self.next_number(table, STREAM) - 1 if anew_from is None else -1
-        checkpoint = self.lake.checkpoint(table, self.plan.generation(table)) + ("" if anew_from is None else f".{anew_from}")
+        checkpoint = self.checkpoint(table) + ("" if anew_from is None else f".{anew_from}")
         running = streams.start_stream(rows, table, checkpoint, last_done if last_done >= 0 else None, handle, trigger)
         return replace(running, on_end=partial(self._tell_progress, table))
 

@@ -105,7 +105,7 @@ def _run_dimension(run: RunContext, name: str) -> None:
             counts, seen = process_facts(records, batch, target)
         return counts, Seen(chunk=seen.chunk, records=seen.records)
 
-    rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{dimension.from_}"))
+    rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{dimension.from_}"), checkpoint=run.checkpoint(table))
     run.stream(rows, table, LENIENT, work, target.reads)
 
 
@@ -132,7 +132,7 @@ def _run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: di
     # What a row's table had seen when its file came is known only if chunks come in their order. Delta gives the first snapshot of a table,
     # which a new or rebuilt table reads, by the times of its data files: cut into several batches it would be out of order.
     read = streams.read_all_rows if target.is_watermarked else streams.read_rows
-    rows = read(run.new_session(**LENIENT), run.lake.table(f"bronze.{silver.from_}"))
+    rows = read(run.new_session(**LENIENT), run.lake.table(f"bronze.{silver.from_}"), checkpoint=run.checkpoint(table))
     run.stream(rows, table, LENIENT, work, target.reads)
     moved = _moved_dimensions(run, target, inputs, consumed)
     for dimension, after in moved.items():

@@ -102,7 +102,7 @@ def test_a_rebuild_takes_files_in_the_order_of_their_arrival(workshop: Workshop,
     write_later(workshop.root / "lake/feed/bronze/clicks/_delta_log", version=1)
     read_rows = streams.read_rows
 
-    def read_bounded(spark: SparkSession, path: str, files_per_batch: int = 1) -> DataFrame:
+    def read_bounded(spark: SparkSession, path: str, files_per_batch: int = 1, checkpoint: str | None = None) -> DataFrame:
         return read_rows(spark, path, files_per_batch)
 
     monkeypatch.setattr(streams, "read_rows", read_bounded)
