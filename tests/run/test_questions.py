@@ -18,15 +18,15 @@ pytestmark = pytest.mark.spark
 
 SIDES = ("quarantine.", "parked.", "deleted.", "late.")
 MOST = {
-    "bronze.orders": (7, 2),
-    "bronze.customers": (7, 2),
-    "bronze.products": (7, 2),
-    "dimension.customers": (23, 16),
-    "dimension.products": (21, 16),
-    "silver.orders": (38, 31),
-    "silver.order_lines": (36, 31),
-    "gold.revenue_per_hour": (18, 11),
-    "gold.top_products": (8, 5),
+    "bronze.orders": (3, 1),
+    "bronze.customers": (3, 1),
+    "bronze.products": (3, 1),
+    "dimension.customers": (11, 11),
+    "dimension.products": (9, 11),
+    "silver.orders": (17, 21),
+    "silver.order_lines": (15, 21),
+    "gold.revenue_per_hour": (9, 7),
+    "gold.top_products": (4, 3),
 }
 """By table the executions and jobs of an increment, at most."""
 
