@@ -36,7 +36,7 @@ def read_avro(opened: BufferedReader, longest: int) -> Iterator[Record]:
     line = 0
     try:
         schema, unpack, marker = _read_header(opened)
-        walker = make_walker(schema)
+        walker = make_walker(schema, longest)
         while (count := _read_number(opened)) is not None:
             content = io.BytesIO(unpack(_read_exactly(opened, _read_number(opened) or 0)))
             if _read_exactly(opened, SYNC_BYTES) != marker:
@@ -61,7 +61,7 @@ def _row_sizes(walker: Walker, content: io.BytesIO, count: int, longest: int) ->
     size = len(content.getbuffer())
     if count < 0 or (count > size and not walker.may_be_empty) or (walker.may_be_empty and count > longest):
         raise UnreadableFile(f"a block of {size:,} bytes says that it has {count:,} rows")
-    if size <= longest and walker.is_harmless:
+    if walker.is_short(size, longest):
         yield from (0 for _ in range(count))
         return
     block = content.getvalue()

@@ -41,4 +41,10 @@ def measure(text: str | None, longest: int) -> int:
 
 
 def set_aside(line: int, size: int, longest: int) -> Record:
-    return line, None, f"a record of {size:,} bytes, longer than bytes_per_record allows: {longest:,}"
+    before, after = set_aside_words(longest)
+    return line, None, f"{before}{size:,}{after}"
+
+
+def set_aside_words(longest: int) -> tuple[str, str]:
+    """What is said before and behind the size of a record that is too long."""
+    return "a record of ", f" bytes, longer than bytes_per_record allows: {longest:,}"

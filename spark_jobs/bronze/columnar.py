@@ -1,20 +1,26 @@
 """Files of rows that say their own columns: Parquet and ORC, as Arrow batches of bounded size."""
 
 from collections.abc import Iterator
-from io import BufferedReader
+from io import SEEK_END, BufferedReader
 from typing import Any
 
 import pyarrow as pa
 
 from spark_jobs.bronze.arrived import UnreadableFile
 from spark_jobs.bronze.batches import ROWS_PER_BATCH
+from spark_jobs.bronze.orc_footer import read_columns
 
 VALUES_PER_BATCH = 4_000_000
 BYTES_PER_READ = 64 * 1024 * 1024
 ORC_ROWS = 1_000
-"""ORC has no footer per column, and spells out what its dictionaries have once: few rows at a time."""
+"""Arrow spells out what ORC's dictionaries have once: few rows at a time."""
+MOST_VALUES, VALUES_PER_BYTE = 64_000_000, 100
+"""A row with more values in a column than so many is not read, where the file is too small to hold them as they are. Of Parquet nobody
+knows how the values of a column are spread over its rows: one may have nearly all.
+"""
 BOTH_ENDS = "INT96 times before 1678 or after 2262 beside others with nanoseconds, which no type holds; write microseconds"
 TEXTS = ("STRING", "NONE", "JSON", "ENUM", "BSON")
+FIXED = "FIXED_LEN_BYTE_ARRAY"
 
 
 def parquet_batches(opened: BufferedReader, longest: int) -> Iterator[pa.RecordBatch]:
@@ -29,7 +35,7 @@ def parquet_batches(opened: BufferedReader, longest: int) -> Iterator[pa.RecordB
     files = [pq.ParquetFile(opened, read_dictionary=texts, coerce_int96_timestamp_unit=unit) for unit in units]
     metadata = files[0].metadata
     for number in range(metadata.num_row_groups):
-        rows = _rows_at_once(metadata.row_group(number), longest)
+        rows = _rows_at_once(metadata.row_group(number), columns, longest)
         for found in zip(*(file.iter_batches(rows, row_groups=[number], use_threads=False) for file in files), strict=True):
             yield found[0] if len(found) == 1 else _whole_times(*found)
 
@@ -48,11 +54,25 @@ def _whole_times(nanoseconds: pa.RecordBatch, microseconds: pa.RecordBatch) -> p
 
 
 def orc_batches(opened: BufferedReader) -> Iterator[pa.RecordBatch]:
+    """As many rows at once as the footer lets expect; a file with a list of a billion values is not read."""
     import pyarrow.dataset as ds  # only where an ORC file is read
 
+    columns, size = read_columns(opened), opened.seek(0, SEEK_END)
+    rows = max((column.values for column in columns[:1]), default=0)
+    for column in columns:
+        values = max(column.values, column.items)
+        _check_spread(rows, values, values - rows if column.most_items is None else column.most_items, size)
     opened.seek(0)
     fragment = ds.OrcFileFormat().make_fragment(opened)
-    yield from fragment.to_batches(batch_size=ORC_ROWS, batch_readahead=0, fragment_readahead=0, use_threads=False)
+    values, texts = sum(column.values + column.items for column in columns), sum(column.text_bytes for column in columns)
+    at_once = max(1, min(ORC_ROWS, VALUES_PER_BATCH * rows // max(values, 1), BYTES_PER_READ * rows // max(texts, 1)) if rows else ORC_ROWS)
+    yield from fragment.to_batches(batch_size=at_once, batch_readahead=0, fragment_readahead=0, use_threads=False)
+
+
+def _check_spread(rows: int, values: int, most: int, size: int) -> None:
+    """UnreadableFile where a row may have more values of a column than memory should hold, and than the file could hold as they are."""
+    if most > max(MOST_VALUES, size * VALUES_PER_BYTE):
+        raise UnreadableFile(f"{rows:,} rows with {values:,} values in a column, in {size:,} bytes: one row may have {most:,} of them")
 
 
 def _columns(schema: Any) -> list[Any]:
@@ -63,12 +83,15 @@ def _is_text(column: Any) -> bool:
     return column.physical_type == "BYTE_ARRAY" and column.logical_type.type in TEXTS
 
 
-def _rows_at_once(group: Any, longest: int) -> int:
-    """As many as have a bounded number of values and bytes, on average."""
-    counts = [group.column(index).num_values for index in range(group.num_columns)]
-    values, rows = max(counts, default=0), max(group.num_rows, 1)
-    if values > longest * rows:
+def _rows_at_once(group: Any, columns: list[Any], longest: int) -> int:
+    """As many as have a bounded number of values and bytes, on average. Values of fixed length are written out as often as they occur."""
+    chunks = [group.column(index) for index in range(group.num_columns)]
+    counts, rows = [chunk.num_values for chunk in chunks], max(group.num_rows, 1)
+    if (values := max(counts, default=0)) > longest * rows:
         raise UnreadableFile(f"{rows:,} rows with {values:,} values in a column: more of a row than bytes_per_record allows: {longest:,}")
+    for chunk, count in zip(chunks, counts, strict=True):
+        _check_spread(rows, count, count - rows + 1, chunk.total_compressed_size)
+    fixed = sum(column.length * count for column, count in zip(columns, counts, strict=True) if column.physical_type == FIXED)
     by_values: int = VALUES_PER_BATCH * rows // max(sum(counts), 1)
-    by_bytes: int = BYTES_PER_READ * rows // max(group.total_byte_size, 1)
+    by_bytes: int = BYTES_PER_READ * rows // max(group.total_byte_size, fixed, 1)
     return max(1, min(ROWS_PER_BATCH, by_values, by_bytes))

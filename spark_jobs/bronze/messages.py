@@ -18,12 +18,11 @@ from pyspark.sql import functions as F
 
 from spark_jobs.bronze.avro_walk import Walker, make_walker
 from spark_jobs.bronze.objects import as_text
+from spark_jobs.bronze.rows import too_long
 from spark_jobs.config.sources import MESSAGE_FIELDS, KafkaSource
 
 MOST_BYTES = 2**31 - 1
 PARTITIONS_AT_HAND = 32
-LONGEST_VALUE = 64 * 1024 * 1024
-"""Of an Avro value whose items may take no bytes."""
 CONFLUENT_HEADER = 5
 """A magic byte 0 and the four bytes of the schema's number."""
 NOT_AN_OBJECT, NOT_TEXT, NOT_AVRO = (
@@ -37,19 +36,36 @@ MAY_TAKE_OWN_NAME = rf"(?i){'|'.join(sorted(MESSAGE_FIELDS))}|\\u00[4567]"
 
 
 def message_rows(messages: DataFrame, source: KafkaSource, schema: dict[str, Any] | None) -> DataFrame:
-    """`schema` is that of Avro values."""
+    """`schema` is that of Avro values. Of a message that is longer than a record may be only its place and its size are kept."""
+    longest = source.bytes_per_record
     path = F.concat(F.lit("kafka/"), F.col("topic"), F.lit("/"), F.col("partition").cast("string"))
-    decoded = messages.select("*", path.alias("_file"), *_decode_value(source, schema))
-    is_whole = F.col("_problem").isNull()
-    body = F.when(is_whole, F.col("_body")).otherwise(_kept_value())
-    return decoded.select(
-        F.concat(_own_fields(), body).alias("record"),
+    measured = messages.select("*", path.alias("_file"), _sent_bytes().alias("_sent"))
+    decoded = measured.select("*", *_decode_value(source, schema))
+    body = F.when(F.col("_problem").isNull(), F.col("_body")).otherwise(_kept_value())
+    record = F.when(F.col("_sent") <= longest, F.concat(_own_fields(), body)).alias("record")
+    size = F.coalesce(F.octet_length("record"), F.col("_sent"))
+    return decoded.select(record, "_file", "partition", "offset", "timestamp", "_sent", "_problem").select(
+        F.when(size <= longest, F.col("record")).alias("record"),
         "_file",
         _file_id(source.topic).alias("_file_id"),
         (F.col("offset") + 1).alias("_line"),
         F.col("timestamp").alias("_file_modified_at"),
-        "_problem",
+        F.when(size > longest, too_long(size, longest)).otherwise(F.col("_problem")).alias("_problem"),
     )
+
+
+def _sent_bytes() -> Column:
+    """The bytes of a message, before anything is made of them."""
+
+    def add(so_far: Column, header: Column) -> Column:
+        return so_far + F.octet_length(header.getField("key")) + _bytes_of(header.getField("value"))
+
+    headers = F.coalesce(F.aggregate("headers", F.lit(0), add), F.lit(0))
+    return _bytes_of(F.col("key")) + _bytes_of(F.col("value")) + headers
+
+
+def _bytes_of(content: Column) -> Column:
+    return F.coalesce(F.octet_length(content), F.lit(0))
 
 
 def _file_id(topic: str) -> Column:
@@ -61,7 +77,8 @@ def _file_id(topic: str) -> Column:
 
 
 def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Column]:
-    """`_body`: what follows the message's own fields, the closing brace included; and `_problem`."""
+    """`_body`: what follows the message's own fields, the closing brace included; and `_problem`. Of a message that is too long neither."""
+    is_short = F.col("_sent") <= source.bytes_per_record
     is_absent, text = F.col("value").isNull(), F.col("value").cast("string")
     is_text = F.expr("is_valid_utf8(value)")
     tombstone = F.lit(',"_tombstone":true}')
@@ -69,8 +86,11 @@ def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Co
         body, problem = F.concat(F.lit(',"value":'), _quoted(text), F.lit("}")), F.when(~is_text, F.lit(NOT_TEXT))
     else:
         if schema is not None:
-            text = F.arrow_udf(_avro_reader(schema, source.avro_framing), "string")(F.col("value"))  # type: ignore[attr-defined]
-            problem = F.when(text.isNull(), F.lit(NOT_AVRO))
+            reader = _avro_reader(schema, source.avro_framing, source.bytes_per_record)
+            read = F.arrow_udf(reader, "struct<text: string, size: bigint>")(F.when(is_short, F.col("value")))  # type: ignore[attr-defined]
+            text, size = read.getField("text"), read.getField("size")
+            too_long_value = F.when(size.isNotNull(), too_long(size, source.bytes_per_record))
+            problem = F.when(text.isNull(), F.coalesce(too_long_value, F.lit(NOT_AVRO)))
         else:
             is_object = is_text & (text.startswith("{") | text.rlike(r"^\s*\{"))
             problem = F.when(~is_text, F.lit(NOT_TEXT)).when(~is_object, F.lit(NOT_AN_OBJECT))
@@ -80,7 +100,8 @@ def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Co
         if schema is None:  # nearly always the first field follows at once: bytes are cut off sooner than characters
             after_brace = F.substring(F.col("value"), 2, MOST_BYTES).cast("string")
             body = F.when(text.startswith('{"'), F.concat(F.lit(","), after_brace)).otherwise(body)
-    return [F.when(is_absent, tombstone).otherwise(body).alias("_body"), F.when(~is_absent, problem).alias("_problem")]
+    whole = F.when(is_absent, tombstone).otherwise(body)
+    return [F.when(is_short, whole).alias("_body"), F.when(is_short & ~is_absent, problem).alias("_problem")]
 
 
 def _taken_name(text: Column) -> Column:
@@ -129,29 +150,32 @@ def _quoted(text: Column) -> Column:
     return F.substring(in_array, F.lit(2), F.length(in_array) - 2)
 
 
-def _avro_reader(schema: dict[str, Any], framing: str) -> Callable[[pa.Array], pa.Array]:
+def _avro_reader(schema: dict[str, Any], framing: str, longest: int) -> Callable[[pa.Array], pa.Array]:
     def read(values: pa.Array) -> pa.Array:
         import fastavro
 
-        walker = make_walker(fastavro.parse_schema(schema))
-        return pa.array([_read_avro(fastavro, walker, value, framing) for value in values.to_pylist()], pa.string())
+        walker = make_walker(fastavro.parse_schema(schema), longest)
+        found = [_read_avro(fastavro, walker, value, framing, longest) for value in values.to_pylist()]
+        return pa.array(found, pa.struct([("text", pa.string()), ("size", pa.int64())]))
 
     return read
 
 
-def _read_avro(fastavro: Any, walker: Walker, value: bytes | None, framing: str) -> str | None:
-    """The value as JSON; None where it is not exactly one record of the schema, or one that is deeper or longer than a record may be."""
+def _read_avro(fastavro: Any, walker: Walker, value: bytes | None, framing: str, longest: int) -> dict[str, Any]:
+    """The value as JSON: no text where it is not exactly one record of the schema, or is nested too deeply. One that holds more than a
+    record may, in items that take no bytes, is not spelled out: it has a size instead.
+    """
     if value is None or (framing == "confluent" and (len(value) < CONFLUENT_HEADER or value[0] != 0)):
-        return None
+        return {}
     body = value[CONFLUENT_HEADER:] if framing == "confluent" else value
     content = io.BytesIO(body)
     try:
-        if not walker.is_harmless and walker.walk(body, 0)[1] > LONGEST_VALUE:
-            return None
+        if not walker.is_short(len(body), longest) and (size := walker.walk(body, 0)[1]) > longest:
+            return {"size": size}
         row = fastavro.schemaless_reader(content, walker.schema, None)
     except Exception:  # noqa: BLE001 - fastavro raises anything from IndexError to struct.error; the message is kept, with a problem
-        return None
-    return as_text(row if isinstance(row, dict) else {"value": row}) if not content.read(1) else None
+        return {}
+    return {"text": as_text(row if isinstance(row, dict) else {"value": row})} if not content.read(1) else {}
 
 
 def read_schema(text: str) -> dict[str, Any]:

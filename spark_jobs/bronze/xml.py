@@ -6,6 +6,7 @@ record that is too long is set aside alone.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BufferedReader
@@ -18,6 +19,8 @@ from spark_jobs.bronze.batches import Record, set_aside
 BLOCK_BYTES = 64 * 1024
 DEEPEST = 100
 TEXT = "value"
+TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
+UNKNOWN = re.compile(rb"&(?!(?:amp|lt|gt|apos|quot);|#)[^;\s]*;")
 
 Path = tuple[str, ...]
 
@@ -28,7 +31,8 @@ def read_xml(opened: BufferedReader, file: ArrivedFile, row_tag: str, lists: fro
     parser = expat.ParserCreate(namespace_separator="}")
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler, parser.EntityDeclHandler = reader.text, _refuse_entity
-    parser.XmlDeclHandler = reader.declare
+    parser.XmlDeclHandler, parser.DefaultHandlerExpand = reader.declare, _refuse_unknown_entity
+    parser.StartDoctypeDeclHandler = lambda *_: _look_at_tags(parser, reader)
     parser.buffer_text = True
     content, size, line, is_last = unpack(opened, file), 0, 0, False
     while not is_last:
@@ -54,6 +58,30 @@ def read_xml(opened: BufferedReader, file: ArrivedFile, row_tag: str, lists: fro
 
 def _refuse_entity(name: str, *_: Any) -> None:
     raise UnreadableFile(f"it declares the entity {name[:50]!r}; entities are not expanded: land the file without them")
+
+
+def _refuse_unknown_entity(markup: str) -> None:
+    """Of a file whose DTD lies elsewhere the parser passes over what that might declare: `A&nbsp;B` would be `AB` without a word. All that
+    tells of it is the handler of markup that no other one gets.
+    """
+    if markup.startswith("&"):
+        shown = markup[:50]
+        raise UnreadableFile(
+            f"it has the entity {shown!r}, which it does not declare; entities are not expanded: land the file without them"
+        )
+
+
+def _look_at_tags(parser: expat.XMLParserType, reader: "_Reader") -> None:
+    """From a DTD on: of an entity in an attribute no handler is told, so tags with attributes are looked at as they are written."""
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        raw = parser.GetInputContext() or b"" if attributes else b""
+        written = TAG.match(raw.replace(b"\0", b"") if b"\0" in raw[:2] else raw)  # UTF-16
+        for entity in UNKNOWN.findall(written[0]) if written else ():
+            _refuse_unknown_entity(entity.decode(errors="replace"))
+        reader.start(tag, attributes)
+
+    parser.StartElementHandler = start
 
 
 @dataclass

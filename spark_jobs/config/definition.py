@@ -8,7 +8,7 @@ from typing import Any
 from spark_jobs.config.files import read_file
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sources import FileSource
+from spark_jobs.config.sources import BYTES_PER_RECORD
 
 HARMLESS = {
     "bronze": {
@@ -35,7 +35,7 @@ HARMLESS = {
     "sink": {"compact_after", "rows", "servers", "options", "connection", "function", "per"},
 }
 """Parts that concern only what comes next."""
-LATER = {"bytes_per_record": FileSource.model_fields["bytes_per_record"].default}
+LATER = {"bytes_per_record": BYTES_PER_RECORD}
 """Keys of sources that came later and have a default."""
 
 

@@ -1,7 +1,7 @@
 """The frame in which functions of the user's are called: whatever they do to end the process is an error of their table."""
 
 import os
-import threading
+import posix
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 ENDINGS = (SystemExit, KeyboardInterrupt, GeneratorExit)
 """What is no Exception, and so passes by all that catch those: a run must not end by it as if all were well."""
 leave, replace, replace_with = os._exit, os.execv, os.execve
-"""Python's own, for those who may end the process: while a function of the user's is at work, those of `os` are not. All of its exec
+"""Python's own, for those who may end the process: once a function of the user's was called, those of `os` are not. All of its exec
 functions call one of these two.
 """
 
@@ -25,33 +25,25 @@ class HookEnded(Exception):
 @contextmanager
 def calling(hook: str) -> Iterator[None]:
     """Around each call, and around the loading of the file that has it. os._exit would end the process with any code, and another program
-    in its place (os.exec…) with that program's, without a word.
+    in its place (os.exec…) with that program's, without a word. They stay refused: the function may have left a thread behind.
     """
-    _guard.begin()
+    _guard.stand_in()
     try:
         yield
     except ENDINGS as ending:
         raise HookEnded(hook, type(ending).__name__) from None  # its words may hold values of rows
-    finally:
-        _guard.end()
 
 
 class _Guard:
-    """Stands in for os._exit and os.exec… while functions are at work, of which several may be at a time."""
+    """Stands in for os._exit and os.exec…, from the first call of a function of the user's until the process ends by `leave`."""
 
     def __init__(self) -> None:
-        self.lock, self.calls, self.process = threading.Lock(), 0, os.getpid()
+        self.process = os.getpid()
 
-    def begin(self) -> None:
-        with self.lock:
-            self.calls, self.process = self.calls + 1, os.getpid()
-            os._exit, os.execv, os.execve = self.refuse, self.refuse_program, self.refuse_program_with
-
-    def end(self) -> None:
-        with self.lock:
-            self.calls -= 1
-            if not self.calls:
-                os._exit, os.execv, os.execve = leave, replace, replace_with
+    def stand_in(self) -> None:
+        self.process = os.getpid()
+        for module in (os, posix):
+            vars(module).update(_exit=self.refuse, execv=self.refuse_program, execve=self.refuse_program_with)
 
     def refuse(self, status: int) -> NoReturn:
         """Processes that a function has forked leave by the true one."""

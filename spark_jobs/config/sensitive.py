@@ -10,6 +10,7 @@ from spark_jobs.config.columns import WINDOW
 from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold, Join
 from spark_jobs.config.graph import gold_inputs
+from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.names import SIDES, name_at_home, other_pipeline
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
 from spark_jobs.config.sensitive_fields import FieldPath, Names, columns_named, field_paths, own_sensitive, record_tables
@@ -30,6 +31,17 @@ EVERYTHING = Everything(["*"])
 def all_names(*known: frozenset[str]) -> frozenset[str]:
     """The names of several answers of sensitive_columns as one, asked in the same way."""
     return EVERYTHING if any(isinstance(names, Everything) for names in known) else Names(name for names in known for name in names)
+
+
+def hidden_windows(pipeline: Pipeline, conf: Path) -> list[str]:
+    """The gold tables whose windows tell of a sensitive column. They are found by their bounds, which stand in Spark's plans."""
+    tables = [f"gold.{name}" for name, gold in pipeline.gold.items() if gold.window]
+    return [table for table in tables if any(column in sensitive_columns(pipeline, table, conf) for column in WINDOW)]
+
+
+def without_hidden_plans(profile: Profile, pipeline: Pipeline, conf: Path) -> Profile:
+    """The profile, without an event log where the plans in it would tell of sensitive values."""
+    return profile.model_copy(update={"event_log": False}) if profile.event_log and hidden_windows(pipeline, conf) else profile
 
 
 def sensitive_columns(pipeline: Pipeline, table: str, conf: Path | None = None) -> frozenset[str]:

@@ -29,6 +29,10 @@ def _known_format(value: object) -> object:
 
 
 Paths = Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=str | list[str])]
+BYTES_PER_RECORD = 16_000_000
+RecordBytes = Annotated[
+    int, Field(ge=1_000, le=500_000_000, description="bytes that a record may have; a longer one is set aside with its place and size")
+]
 
 
 class FileSource(Model):
@@ -48,9 +52,7 @@ class FileSource(Model):
         ge=1,
         description="bytes that one micro-batch takes; a larger file is a batch of its own; if neither is given, 1 GiB",
     )
-    bytes_per_record: int = Field(
-        16_000_000, ge=1_000, le=500_000_000, description="bytes that a record may have; a longer one is set aside with its line and size"
-    )
+    bytes_per_record: RecordBytes = BYTES_PER_RECORD
     delimiter: str = Field(",", min_length=1, max_length=1, description="csv only: between the fields")
     fields: str | None = Field(
         None, min_length=1, max_length=5000, description="text only: a regular expression for the whole line; its named groups are fields"
@@ -148,6 +150,7 @@ class KafkaSource(StreamSource):
         "none", description="avro only: confluent: a magic byte and the number of the schema stand before each value"
     )
     offsets_per_batch: int = Field(1_000_000, ge=1, description="messages that one micro-batch takes, of all partitions")
+    bytes_per_record: RecordBytes = BYTES_PER_RECORD
     connection: Name | None = Field(None, description="entry of the connections file with the settings that are secret")
     idle_after: Duration | None = Field(None, description=IDLE_AFTER)
 
@@ -167,6 +170,7 @@ class DeltaSource(StreamSource):
     changes: bool = Field(False, description="read its change feed, with _change_type and _commit_version; else it must only be added to")
     files_per_batch: int = Field(500, ge=1, le=100_000, description="data files of the table that one micro-batch takes at most")
     bytes_per_batch: int | None = Field(None, ge=1, description="bytes of data files that one micro-batch takes")
+    bytes_per_record: RecordBytes = BYTES_PER_RECORD
     idle_after: Duration | None = Field(None, description=IDLE_AFTER)
 
     @property
@@ -198,6 +202,7 @@ class SocketSource(StreamSource):
     format: Literal["socket"]
     host: str = Field("127.0.0.1", pattern=r"^[A-Za-z0-9.:-]{1,253}$", description="the server's name or address")
     port: int = Field(ge=1, le=65535, description="the server's port")
+    bytes_per_record: RecordBytes = BYTES_PER_RECORD
     idle_after: Duration | None = Field(None, description=IDLE_AFTER)
 
     @property

@@ -182,7 +182,7 @@ def _transform(project: Project, source: AnySource) -> Callable[[DataFrame, int]
         case RateSource():
             return lambda rows, _: rate_rows(rows)
         case SocketSource():
-            return lambda rows, number: socket_rows(rows, f"{source.host}:{source.port}", number)
+            return lambda rows, number: socket_rows(rows, source, number)
     raise TypeError(f"{source.format} is read as files")
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.sensitive import without_hidden_plans
 from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.selection import Selection
@@ -46,7 +47,7 @@ def new_order(project: Project, profile: Profile, plan: Plan, lease: Lease, erra
     plan.ledger.guard = lease.check
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
     log_file = project.root / "logs" / plan.pipeline.name / f"{run_id}.log"
-    return RunOrder(project, profile, plan, plan.ledger, run_id, lease, log_file, errand)
+    return RunOrder(project, without_hidden_plans(profile, plan.pipeline, project.conf), plan, plan.ledger, run_id, lease, log_file, errand)
 
 
 def note_run(order: RunOrder, event: str, status: Status | None = None, message: str | None = None) -> None:

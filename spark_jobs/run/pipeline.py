@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spark_jobs.config import Project
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.sensitive import hidden_windows
 from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
@@ -122,6 +123,9 @@ def _run_held(
     order = new_order(project, profile, plan, lease, errand)
     plan, notes = note_definitions(plan, order.run_id)
     notes += _note_rules(project, plan)
+    if profile.event_log and not order.profile.event_log:
+        hidden = ", ".join(hidden_windows(plan.pipeline, project.conf))
+        notes += (f"no event log is kept of this run: the bounds of windows over a sensitive column would stand in it ({hidden})",)
     order = replace(order, plan=plan)
     stopping.begin_work()
     note_run(order, "started")

@@ -26,7 +26,8 @@ HALF_A_CHARACTER = "the text holds half a character (a lone surrogate such as \\
 def parse_whole(text: Column, element: str = OBJECT) -> Column:
     """Parsed as `element`; ask `first_of`, `is_one`."""
     wrapped = F.concat(F.lit(f'{{"{KEY}":['), text, F.lit(f',{{"{KEY}":0}}]}}'))
-    return F.from_json(wrapped, f"{KEY} array<{element}>, _broken string", {"columnNameOfCorruptRecord": "_broken"})
+    options = {"columnNameOfCorruptRecord": "_broken", "allowSingleQuotes": "false"}
+    return F.from_json(wrapped, f"{KEY} array<{element}>, _broken string", options)
 
 
 def first_of(parsed: Column) -> Column:
@@ -88,10 +89,10 @@ def is_lost(value: Column, record: Column, *, is_floating: bool = False) -> Colu
     """Whether digits of a number were lost: one with an exponent, or longer than 38 digits, is parsed as a double. Never NULL.
 
     The text is not at hand; so such a number is doubted in a record that has a long number anywhere. Where a double is wanted, the nearest
-    one is right, unless it is zero.
+    one is right, unless it is zero. One beyond the range of doubles is an infinity by now.
     """
     text = value.cast("string")
-    is_candidate = text.isin("0.0", "-0.0") if is_floating else text.contains(".")
+    is_candidate = text.isin("0.0", "-0.0") if is_floating else text.contains(".") | text.isin("Infinity", "-Infinity")
     return F.coalesce(is_candidate & (F.schema_of_variant(value) == "DOUBLE") & record.rlike(LONG_NUMBER), F.lit(False))
 
 

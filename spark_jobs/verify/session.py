@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.sensitive import without_hidden_plans
 from spark_jobs.session.hosts import hosts_of
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings, storage_settings
@@ -22,7 +23,7 @@ def start_session(
     project: Project, profile: Profile, pipeline: str, size: int, lease: int | None, log_file: Path
 ) -> Iterator[SparkSession]:
     """A session of the verification's own, which holds its lease."""
-    installed = Installation(project.root)
+    installed, profile = Installation(project.root), without_hidden_plans(profile, project.pipelines[pipeline], project.conf)
     installed.check()
     workload = Workload.BIG if size > profile.big_load_from_mb * MEGABYTE else Workload.SMALL
     log4j, cores = project.conf / "log4j2.properties", os.cpu_count() or 1

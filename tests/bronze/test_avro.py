@@ -15,6 +15,7 @@ from spark_jobs.bronze.messages import _avro_reader
 from tests.bronze.arrive import read, refusal, written
 
 SYNC = b"0123456789abcdef"
+LONGEST = 16_000_000
 PAIR: dict[str, Any] = {"type": "record", "name": "pair", "fields": [{"name": "id", "type": "long"}, {"name": "text", "type": "string"}]}
 NODE: dict[str, Any] = {"type": "record", "name": "node", "fields": [{"name": "next", "type": ["null", "node"]}]}
 
@@ -51,7 +52,7 @@ def test_an_array_of_items_without_bytes_is_set_aside_by_their_number(tmp_path: 
     found = read(written(tmp_path, "a.avro", container(schema, [(3, b"".join(rows))])), "avro")
     assert [(line, problem) for line, _, problem in found] == [
         (1, None),
-        (2, "a record of 4,000,000,000,007 bytes, longer than bytes_per_record allows: 16,000,000"),
+        (2, "a record of 4,000,000,000,012 bytes, longer than bytes_per_record allows: 16,000,000"),
         (3, None),
     ]
 
@@ -70,7 +71,7 @@ def test_a_row_that_is_too_long_is_set_aside_and_the_others_are_read(tmp_path: P
     )
     assert found == [
         (1, '{"id": 1, "text": "a"}', None),
-        (2, None, "a record of 5,003 bytes, longer than bytes_per_record allows: 1,000"),
+        (2, None, "a record of 5,017 bytes, longer than bytes_per_record allows: 1,000"),
         (3, '{"id": 3, "text": "a"}', None),
         (4, '{"id": 4, "text": "a"}', None),
     ]
@@ -118,6 +119,30 @@ def test_a_file_that_is_cut_or_damaged_anywhere_gives_no_record(tmp_path: Path) 
 
 def test_a_message_that_is_deeper_or_longer_than_its_bytes_say_is_none() -> None:
     nulls = {"type": "array", "items": "null"}
-    read_nodes, read_nulls = _avro_reader(NODE, "none"), _avro_reader(nulls, "none")
-    assert read_nodes(pa.array([b"\x02\x00", b"\x02" * 100_000 + b"\x00"])).to_pylist() == ['{"next": {"next": null}}', None]
-    assert read_nulls(pa.array([number(2) + b"\0", number(10**12) + b"\0"])).to_pylist() == ['{"value": [null, null]}', None]
+    read_nodes, read_nulls = _avro_reader(NODE, "none", LONGEST), _avro_reader(nulls, "none", LONGEST)
+    none = {"text": None, "size": None}
+    deep = pa.array([b"\x02\x00", b"\x02" * 100_000 + b"\x00", None])
+    assert read_nodes(deep).to_pylist() == [{"text": '{"next": {"next": null}}', "size": None}, none, none]
+    many = pa.array([number(2) + b"\0", number(10**12) + b"\0"])
+    assert read_nulls(many).to_pylist() == [{"text": '{"value": [null, null]}', "size": None}, {"text": None, "size": 4 * 10**12 + 7}]
+
+
+def test_names_that_are_written_out_in_every_item_count(tmp_path: Path) -> None:
+    item = {"type": "record", "name": "item", "fields": [{"name": "x" * 5000, "type": "boolean"}]}
+    schema = {"type": "record", "name": "r", "fields": [{"name": "items", "type": {"type": "array", "items": item}}]}
+    rows = {count: number(count) + b"\1" * count + b"\0" for count in (1, 2, 20_000, 10_000_000)}
+    long, endless = (packed(rows[1] + rows[count] + rows[2]) for count in (20_000, 10_000_000))
+
+    found = read(written(tmp_path, "a.avro", container(schema, [(3, long)], "deflate")), "avro")
+    refused = refusal(read(written(tmp_path, "b.avro", container(schema, [(3, endless)], "deflate")), "avro"))
+
+    assert [(line, record is None) for line, record, _ in found] == [(1, False), (2, True), (3, False)]
+    assert "when its names are written out" in refused
+
+
+@pytest.mark.parametrize("leaf", ["null", "boolean"])
+def test_types_that_hold_each_other_many_times_over_are_not_followed(tmp_path: Path, leaf: str) -> None:
+    kind: Any = {"type": "record", "name": "r0", "fields": [{"name": "a", "type": leaf}]}
+    for level in range(1, 60):
+        kind = {"type": "record", "name": f"r{level}", "fields": [{"name": "a", "type": kind}, {"name": "b", "type": f"r{level - 1}"}]}
+    assert "its schema alone makes rows of" in refusal(read(written(tmp_path, "a.avro", container(kind, [(1, b"")])), "avro"))

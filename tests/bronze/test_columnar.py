@@ -74,6 +74,41 @@ def test_a_parquet_row_with_more_values_than_a_record_has_bytes_is_not_read(tmp_
     assert "1 rows with 1,000,000 values in a column" in refusal(read(path, "parquet", bytes_per_record=100_000))
 
 
+@pytest.mark.parametrize("codec", ["uncompressed", "zlib", "snappy", "zstd"])
+@pytest.mark.parametrize("item", [0, None])
+def test_a_list_without_end_in_a_small_orc_file_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str, item: int | None
+) -> None:
+    lists = pa.array([[item] * 100_000, None, *([[1]] * 998)], pa.list_(pa.int8()))
+    orc.write_table(pa.table({"list": lists}), tmp_path / "a", compression=codec)
+    assert len(read(tmp_path / "a", "orc")) == 1000
+
+    monkeypatch.setattr(columnar, "MOST_VALUES", 50_000)
+    monkeypatch.setattr(columnar, "VALUES_PER_BYTE", 1)
+    assert "1,000 rows with 100,998 values in a column" in refusal(read(tmp_path / "a", "orc"))
+
+
+def test_values_of_which_one_row_may_have_nearly_all_are_not_read_from_a_small_parquet_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = pa.array([[0] * 1_000_000, *([[1]] * 999)], pa.list_(pa.int8()))
+    path = write(tmp_path, "parquet", pa.table({"list": lists}))
+    assert len(read(path, "parquet")) == 1000
+
+    monkeypatch.setattr(columnar, "MOST_VALUES", 500_000)
+    assert "1,000 rows with 1,000,999 values in a column" in refusal(read(path, "parquet"))
+
+
+def test_values_of_a_fixed_length_are_spelled_out_a_few_at_a_time(tmp_path: Path) -> None:
+    values = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), pa.array([b"x" * 300_000], pa.binary(300_000)))
+    pq.write_table(pa.table({"fixed": values.cast(pa.binary(300_000)).slice(0, 1000)}), tmp_path / "a", compression="zstd")
+    opened = (tmp_path / "a").open("rb")
+
+    sizes = [batch.nbytes for batch in columnar.parquet_batches(opened, 16_000_000)]
+
+    assert max(sizes) < 2 * columnar.BYTES_PER_READ
+
+
 def test_texts_are_the_same_by_their_dictionary_as_without(tmp_path: Path) -> None:
     rows = [
         {"a": "é", "b": ["x", None, ""], "c": {"d": "y"}, "e": [("k", "v")], "f": b"\x01"},

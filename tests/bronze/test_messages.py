@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.bronze.messages import NOT_AN_OBJECT, TAKES_OWN_NAME, message_rows
+from spark_jobs.bronze.messages import NOT_AN_OBJECT, NOT_AVRO, TAKES_OWN_NAME, message_rows
 from spark_jobs.config.sources import KafkaSource
 
 SOURCE = KafkaSource.model_validate({"format": "kafka", "servers": "localhost:9092", "topic": "orders"})
@@ -43,3 +43,45 @@ def test_no_value_can_write_the_fields_of_its_message(spark: SparkSession) -> No
         assert (record["_key"], record["_offset"], record.get("_tombstone")) == ("own", place, None)
         assert record["_headers"] == [("till", "7"), ("shop", "last")]
         assert (record.get("_value") == value) is (row["_problem"] is not None)
+
+
+@pytest.mark.spark
+def test_a_message_that_is_too_long_is_set_aside_with_its_place_and_size(spark: SparkSession) -> None:
+    long, short = b"x" * 900, b'{"id": 1}'
+    sent = [
+        (b"k", short, []),
+        (b"k", b'{"id": "' + long * 2 + b'"}', []),
+        (long, None, [("h", long)]),
+        (None, b'["' + b"\n" * 600 + b'"]', []),  # short as it was sent, and longer than allowed as the text of a record
+        (None, b"[" + long[:500] + b"]", []),
+    ]
+    rows = [("orders", 3, place, SENT_AT, key, value, headers) for place, (key, value, headers) in enumerate(sent, 7)]
+    source = SOURCE.model_copy(update={"bytes_per_record": 1000})
+
+    found = message_rows(spark.createDataFrame(rows, MESSAGE), source, None).orderBy("_line").collect()
+
+    assert [(row["_line"], row["record"] is None, row["_problem"]) for row in found] == [
+        (8, False, None),
+        (9, True, "a record of 1,811 bytes, longer than bytes_per_record allows: 1,000"),
+        (10, True, "a record of 1,801 bytes, longer than bytes_per_record allows: 1,000"),
+        (11, True, "a record of 1,316 bytes, longer than bytes_per_record allows: 1,000"),
+        (12, False, NOT_AN_OBJECT),
+    ]
+
+
+@pytest.mark.spark
+def test_an_avro_value_that_is_longer_than_its_bytes_say_is_set_aside_with_its_size(spark: SparkSession) -> None:
+    nulls = {"type": "record", "name": "r", "fields": [{"name": "n", "type": {"type": "array", "items": "null"}}]}
+    values = [b"\x04\0", b"\xd0\x0f\0", b"\x04", b"\0" * 2000]
+    rows = [("orders", 0, place, SENT_AT, b"k", value, [("h", b"")]) for place, value in enumerate(values)]
+    source = SOURCE.model_copy(update={"bytes_per_record": 1000, "value": "avro"})
+
+    found = message_rows(spark.createDataFrame(rows, MESSAGE), source, nulls).orderBy("_line").collect()
+
+    assert json.loads(found[0]["record"])["n"] == [None, None]
+    assert [row["_problem"] for row in found] == [
+        None,
+        "a record of 4,008 bytes, longer than bytes_per_record allows: 1,000",
+        NOT_AVRO,
+        "a record of 2,002 bytes, longer than bytes_per_record allows: 1,000",
+    ]

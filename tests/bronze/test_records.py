@@ -219,6 +219,19 @@ def test_xml_in_an_encoding_that_cannot_be_read_concerns_its_file_alone(tmp_path
     assert reason == f"UnreadableFile: XML in the encoding '{encoding}', which cannot be read; land it as UTF-8"
 
 
+@pytest.mark.parametrize("row", ["<order>A&nbsp;B</order>", '<order a="1" name="A&nbsp;B"/>', "<order name='A&nbsp;B'>1</order>"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_an_entity_of_a_dtd_elsewhere_is_not_passed_over(tmp_path: Path, row: str, encoding: str) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE r SYSTEM "r.dtd"><r>{row}</r>'
+    reason = refusal(read(written(tmp_path, "a.xml", text.encode(encoding)), "xml", row_tag="order"))
+    assert "it has the entity '&nbsp;', which it does not declare" in reason
+
+
+def test_what_every_xml_file_may_have_is_read_beside_a_dtd_elsewhere(tmp_path: Path) -> None:
+    text = '<!DOCTYPE r SYSTEM "r.dtd"><r><!-- &c; --><?p &d; ?><order n="A&amp;&#66;">x &lt; <![CDATA[&e;]]></order></r>'
+    assert read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order") == [(1, '{"n": "A&B", "value": "x < &e;"}', None)]
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-15", "windows-1252"])
 def test_xml_says_its_encoding_itself(tmp_path: Path, encoding: str) -> None:
     text = f'<?xml version="1.0" encoding="{encoding}"?><r><order name="Köln"/></r>'

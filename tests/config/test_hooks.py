@@ -1,13 +1,23 @@
 """What functions of the user's may not do to the process that calls them."""
 
 import os
-from collections.abc import Callable
+import posix
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from spark_jobs.config.hooks import HookEnded, calling
+from spark_jobs.config.hooks import HookEnded, calling, leave, replace, replace_with
 
 NO = "/bin/false"
+
+
+@pytest.fixture(autouse=True)
+def own_ways_out() -> Iterator[None]:
+    """The guard stays as long as the process; the tests' own gets its ways back."""
+    yield
+    for module in (os, posix):
+        vars(module).update(_exit=leave, execv=replace, execve=replace_with)
 
 
 @pytest.mark.parametrize(
@@ -21,10 +31,28 @@ NO = "/bin/false"
     ids=["execv", "execvp", "execle", "execve"],
 )
 def test_another_program_cannot_take_the_place_of_the_process(way: Callable[[], None]) -> None:
-    before = os.execv
     with pytest.raises(HookEnded, match="tried to end the process"), calling("hooks/shop.py:build"):
         way()
-    assert os.execv is before
+
+
+@pytest.mark.parametrize("way", [lambda: os._exit(0), lambda: posix._exit(0), lambda: os.execv("/bin/true", ["/bin/true"])])
+def test_a_thread_that_a_function_has_left_behind_cannot_end_the_process(way: Callable[[], None]) -> None:
+    returned, refused = threading.Event(), []
+
+    def end_later() -> None:
+        returned.wait()
+        try:
+            way()
+        except HookEnded as ended:
+            refused.append(ended)
+
+    with calling("hooks/shop.py:build"):
+        left = threading.Thread(target=end_later)
+        left.start()
+    returned.set()
+    left.join()
+
+    assert len(refused) == 1
 
 
 @pytest.mark.system

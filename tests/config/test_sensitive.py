@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sensitive import EVERYTHING, all_names, sensitive_columns, sensitive_paths
+from spark_jobs.config.sensitive import EVERYTHING, all_names, sensitive_columns, sensitive_paths, without_hidden_plans
 from spark_jobs.config.sensitive_fields import Names
 from tests.config.conftest import SHOP, Workspace
 from tests.config.test_columns import clicks
+from tests.conftest import Workshop
 
 SECRETS = """\
 pipeline: clicks
@@ -145,3 +147,27 @@ def test_names_of_several_tables_are_asked_without_regard_to_case() -> None:
     assert "E_Mail" in all_names(Names(["e_mail"]), Names(["phone"]))
     assert "anything" in all_names(Names(["phone"]), EVERYTHING)
     assert "city" not in all_names(Names(["phone"]), Names())
+
+
+WINDOWS = """
+pipeline: visits
+sources:
+  visits: {{format: json, path: visits}}
+silver:
+  visits:
+    from: visits
+    columns: {{id: bigint, at: {{type: timestamp, sensitive: {is_sensitive}}}}}
+    event_time: at
+gold:
+  per_hour: {{from: silver.visits, window: {{size: 1 hour}}, measures: {{visit_count: count(*)}}}}
+"""
+
+
+def test_plans_with_the_bounds_of_sensitive_windows_are_in_no_event_log(idle_workshop: Workshop) -> None:
+    observed, kept = Profile.model_validate({"master": "local[2]", "event_log": True}), {}
+    for is_sensitive in ("true", "false"):
+        idle_workshop.write("conf/pipelines/visits.yml", WINDOWS.format(is_sensitive=is_sensitive))
+        project = idle_workshop.project
+        kept[is_sensitive] = without_hidden_plans(observed, project.pipelines["visits"], project.conf).event_log
+
+    assert kept == {"true": False, "false": True}
