@@ -121,13 +121,19 @@ def _read_blocks(opened: BufferedReader, file: ArrivedFile, block_bytes: int) ->
 
 def _is_fine(block: bytes, lines: int, longest: int, are_objects: bool) -> bool:
     """Whether nothing can be wrong with any of its lines; quick, because it is asked of every block."""
-    if len(block) > longest or (are_objects and block.count(b"\n{") + block.startswith(b"{") != lines):
+    if len(block) > longest or (are_objects and not _are_braced(block, lines)):
         return False
     try:
         block.decode()
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _are_braced(block: bytes, lines: int) -> bool:
+    """Whether each line begins and ends as an object does; those of an array over many lines have a comma behind them."""
+    ends = block.count(b"}\n") + block.count(b"}\r\n") + block.endswith(b"}")
+    return block.count(b"\n{") + block.startswith(b"{") == lines == ends
 
 
 def _count_broken(tally: Tally, block: bytes, first_line: int, longest: int, are_objects: bool) -> None:
@@ -142,7 +148,7 @@ def _count_broken(tally: Tally, block: bytes, first_line: int, longest: int, are
         except UnicodeDecodeError:
             tally.add(NOT_UTF8, number)
             continue
-        if are_objects and not line.lstrip().startswith(b"{"):
+        if are_objects and not (line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}")):
             tally.add(NO_OBJECTS, number)
 
 

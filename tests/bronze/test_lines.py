@@ -74,9 +74,11 @@ def test_a_few_lines_that_are_no_text_are_set_aside_alone_and_many_refuse_the_fi
 
 def test_a_json_file_without_objects_is_refused_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broken, "MOST_BROKEN", 3)
-    content = b'[\n{"a":1},\n1,\n2,\n3,\n4\n]\n'
-    assert "6 of its 7 records are no JSON objects, the first is line 1" in refusal(read(written(tmp_path, "a.json", content)))
-    assert len(read(written(tmp_path, "a.log", content), "text")) == 7
+    values, objects = b'[\n{"a":1}\n1,\n2,\n3,\n4\n]\n', b'{"a":1}\n' + b'{"a":1},\n' * 4 + b'{"a":1}\n'
+    assert "6 of its 7 records are no JSON objects, the first is line 1" in refusal(read(written(tmp_path, "a.json", values)))
+    assert "4 of its 6 records are no JSON objects, the first is line 2" in refusal(read(written(tmp_path, "b.json", objects)))
+    assert len(read(written(tmp_path, "c.json", b'{"a":1}\r\n{"a":1} \n {"a":1}\t\r\n{"a":1}\n{"a":1}'))) == 5
+    assert len(read(written(tmp_path, "a.log", values), "text")) == 7
 
 
 @pytest.mark.parametrize("other", [b"", b"\xff\n"])
