@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST_ROWS, MOST_BYTES = 2_000, 16 * 1024 * 1024
 """So many rows the driver holds with ease, and of a table so much it reads and writes again in a second."""
+MOST_KEPT_BYTES = 64 * 1024 * 1024
+"""Few rows may be long ones: with more than this kept, they stay where they are."""
 PLAIN = ("boolean", "byte", "short", "integer", "long", "float", "double", "string", "binary", "date", "timestamp")
 """Types, as Delta calls them, that Spark, Arrow and delta-rs write and read alike. So are decimals, and arrays and structs of all these."""
 INEXACT = ("float", "double")
@@ -127,7 +129,8 @@ def _loosened(kind: DataType) -> DataType:
 
 
 def _is_few(rows: DataFrame, count: int, path: str) -> bool:
-    return count <= MOST_ROWS and tables.is_driver_enough(rows.sparkSession, path)
+    spark = rows.sparkSession
+    return count <= MOST_ROWS and tables.is_driver_enough(spark, path) and tables.kept_bytes(spark) <= MOST_KEPT_BYTES
 
 
 def _has_plain_columns(path: str, compared: Sequence[str]) -> bool:

@@ -151,6 +151,12 @@ def kept(rows: DataFrame) -> Iterator[DataFrame]:
         rows.unpersist()
 
 
+def kept_bytes(spark: SparkSession) -> int:
+    """How much is kept by now, for all tables that are at work: a bound for what any of the kept rows take. Spark is asked for no job."""
+    stored = spark.sparkContext._jsc.sc().getRDDStorageInfo()
+    return sum(int(one.memSize() + one.diskSize()) for one in stored)
+
+
 def append(rows: DataFrame, name: str, batch: Batch, counts: Counts) -> None:
     with writing(name, batch):
         writer = rows.write.format("delta").mode("append").option("userMetadata", batch.note(counts))

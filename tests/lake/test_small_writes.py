@@ -150,6 +150,19 @@ def test_all_else_is_left_to_spark(session: SparkSession, tmp_path: Path, lease:
     assert asked.executions > 1
 
 
+def test_few_rows_that_are_long_are_left_to_spark(
+    session: SparkSession, tmp_path: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_writes, "MOST_KEPT_BYTES", 2_000_000)
+    ddl, how = "id bigint, tags string", Upsert(("id",), ("id", "tags"))
+    for number, length, is_by_driver in ((0, 10, True), (1, 3_000_000, False)):
+        with tables.kept(session.sql(f"SELECT 1L AS id, repeat('x', {length}) AS tags")) as rows, counting(session) as asked:
+            upsert(rows, 1, NAME, how, new_batch(tmp_path, lease, "lake", number, ddl=ddl), Counts())
+        assert (asked.executions == 1) == is_by_driver
+
+    assert delta_log.table_version(Lake(str(tmp_path / "lake"), "shop").table(NAME)) == 2
+
+
 def test_two_rows_for_one_are_refused(session: SparkSession, tmp_path: Path, lease: Lease) -> None:
     row = (1, 1, "2024-01-01", 5, "old", False)
     tables.append(sales(session, row).drop("_is_delete"), NAME, new_batch(tmp_path, lease, "lake"), Counts())
