@@ -28,7 +28,7 @@ POINTS = (
     "checkpoint.after",  # the stream has committed its last batch
     "consumed.before", "consumed.after",  # the table says what it has consumed
     "swap.before", "swap.after",  # a rebuilt table takes the place of the old one
-    "ledger.before", "ledger.after",  # a row of the ledger without a point of its own: definitions, rules, findings, decisions, runs
+    "ledger.before", "ledger.after",  # a row of the ledger without a point of its own: definitions, rules, findings, decisions, drift, runs
     "upkeep.before", "upkeep.after",  # small files of a table are put together, or old ones deleted
 )  # fmt: skip
 

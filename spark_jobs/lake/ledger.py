@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from spark_jobs.lake.known_rows import KnownRows
 
 COMMITS_PER_COMPACTION = 100
-POINTLESS = ("definitions", "rules", "expectations", "decisions", "runs")
+POINTLESS = ("definitions", "rules", "expectations", "decisions", "drift", "runs")
 """Tables whose rows are written without a failpoint of their own."""
 NOTES = ("runs", "evidence", "progress")
 """What only tells a story: a run that has lost its lease may still say so."""

@@ -50,13 +50,22 @@ expectations:
 """
 
 
+MORE_RULES = """
+  soon_told:
+    type: expect_column_values_to_not_be_null
+    kwargs: {column: v}
+    on_fail: warn
+    reason: Versions are counted.
+"""
+
+
 def write_pipeline(workshop: Workshop) -> None:
     workshop.write("conf/pipelines/kiosk.yml", PIPELINE)
     workshop.write(f"expectations/kiosk/{TABLE}.yml", RULES)
 
 
-def land(workshop: Workshop, name: str, *rows: str) -> None:
-    workshop.land(f"sales/{name}.csv", "id,v,at,cents\n" + "".join(f"{row}\n" for row in rows))
+def land(workshop: Workshop, name: str, *rows: str, more: str = "") -> None:
+    workshop.land(f"sales/{name}.csv", f"id,v,at,cents{more}\n" + "".join(f"{row}{more}\n" for row in rows))
 
 
 def land_first(workshop: Workshop) -> None:
@@ -64,9 +73,10 @@ def land_first(workshop: Workshop) -> None:
 
 
 def land_second(workshop: Workshop) -> None:
-    """A correction, a repetition, a new sale, one that breaks a rule, and one that cannot be read."""
+    """A correction, a repetition, a new sale, one that breaks a rule, one that cannot be read; and a column and a rule that are new."""
+    workshop.write(f"expectations/kiosk/{TABLE}.yml", RULES + MORE_RULES)
     corrected, repeated = "1,2,2024-05-01T09:10:00Z,150", "2,1,2024-05-01T08:20:00Z,300"
-    land(workshop, "2", corrected, repeated, "3,1,2024-05-01T09:30:00Z,80", "4,1,2024-05-01T09:40:00Z,0", "5,1,soon,70")
+    land(workshop, "2", corrected, repeated, "3,1,2024-05-01T09:30:00Z,80", "4,1,2024-05-01T09:40:00Z,0", "5,1,soon,70", more=",till")
 
 
 def land_third(workshop: Workshop) -> None:

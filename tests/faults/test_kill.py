@@ -22,7 +22,8 @@ SET_ASIDE = ("set-aside", "kiosk", kiosk.TABLE, "--reason", "a wrong price")
 KILLS: dict[str, Command] = {
     "second": (
         RUN,
-        ("arrivals.before:bronze.sales", "arrivals.after:bronze.sales", "ledger.before:ledger.runs", "ledger.after:ledger.runs",
+        ("arrivals.before:bronze.sales", "arrivals.after:bronze.sales",
+         "ledger.after:ledger.rules", "ledger.before:ledger.runs", "ledger.after:ledger.runs",
          *(f"{point}:silver.sales" for point in POINTS if point.partition(".")[0] in ("intent", "gate", "write", "marker")),
          "checkpoint.after:silver.sales", "consumed.before:gold.per_hour", "consumed.after:gold.per_hour"),
     ),
