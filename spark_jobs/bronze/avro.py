@@ -52,6 +52,8 @@ def read_avro(opened: BufferedReader, longest: int) -> Iterator[Record]:
                 raise UnreadableFile("a block has more content than rows")
     except (UnreadableFile, OSError):
         raise
+    except OverflowError as error:
+        raise UnreadableFile(f"row {line:,} has a time beyond the years 1 to 9999, or a number that Python cannot hold") from error
     except Exception as error:  # what fastavro raises for broken files is anything from KeyError to struct.error
         raise UnreadableFile(f"not a whole Avro file: {type(error).__name__} {error}") from error
 

@@ -109,6 +109,13 @@ def test_a_block_that_is_not_its_rows_is_refused(tmp_path: Path, blocks: list[tu
     assert reason in refusal(read(written(tmp_path, "a.avro", container(PAIR, blocks)), "avro"))
 
 
+def test_a_time_that_python_does_not_know_is_named_with_its_row(tmp_path: Path) -> None:
+    at = {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}}
+    schema = {"type": "record", "name": "r", "fields": [at]}
+    found = read(written(tmp_path, "a.avro", container(schema, [(2, number(1) + number(2**62))])), "avro")
+    assert "row 2 has a time beyond the years 1 to 9999" in refusal(found)
+
+
 def test_a_file_that_is_cut_or_damaged_anywhere_gives_no_record(tmp_path: Path) -> None:
     whole = container(PAIR, [(1, pair(1)), (1, pair(2))])
     start = whole.index(SYNC) + len(SYNC)
