@@ -22,7 +22,7 @@ from spark_jobs.silver.decoding import PLACE, Decoding
 from spark_jobs.silver.fields import alone, extract_fields, nothing_lost
 from spark_jobs.silver.fitting import fit_text
 from spark_jobs.silver.log_lines import line_fields
-from spark_jobs.silver.nested import fit_nested, nested_in_text
+from spark_jobs.silver.nested import fit_nested, may_be_taken_whole, nested_in_text, take_whole
 from spark_jobs.silver.strict_sql import VALUE, fit_value, has_failed, value_of, with_results
 
 REASON = "struct<rule:string,column:string,value:string>"
@@ -36,7 +36,7 @@ Reason = tuple[Column, Column]
 def decode(records: DataFrame, how: Decoding, rules: Sequence[Rule] = ()) -> DataFrame:
     """Typed rows with the reasons against them: what does not fit its column, and the rules that the row does not meet."""
     readable = records.where(F.col("_line") > 0)  # line 0 stands for a file that could not be read: no record
-    texts = _extract(readable.withColumnRenamed("record", "_record"), how)
+    texts = _with_whole(_extract(readable.withColumnRenamed("record", "_record"), how), how)
     typed = _with_texts(texts.select("*", *_typed_columns(how), _broken_reasons(how).alias("_broken_reasons")), how)
     judged = with_results(_with_computed(typed, how), _conditions(how, rules))
     is_good = F.size("_reasons") == 0
@@ -76,6 +76,12 @@ def _line_leaf(how: Decoding, name: str) -> Column:
     return F.col("_record") if origin == "value" else F.nullif(F.col("_fields").getField(origin), F.lit(""))
 
 
+def _with_whole(texts: DataFrame, how: Decoding) -> DataFrame:
+    """Adds `_whole_<column>` of nested values, in a step of its own: within an expression that asks twice Spark would compute it twice."""
+    kinds = {name: c.type for name, c in how.columns.items() if not c.sql and is_complex(c.type) and may_be_taken_whole(c.type)}
+    return texts.select("*", *(take_whole(F.col(f"_value_{name}"), kind).alias(f"_whole_{name}") for name, kind in kinds.items()))
+
+
 def _typed_columns(how: Decoding) -> list[Column]:
     return [_fit(name, c.type).alias(name) for name, c in how.columns.items() if not c.sql]
 
@@ -89,7 +95,8 @@ def _with_texts(typed: DataFrame, how: Decoding) -> DataFrame:
 
 def _fit(name: str, kind: str) -> Column:
     if is_complex(kind):
-        return fit_nested(F.col(f"_value_{name}"), kind, F.col("_record"))
+        whole = F.col(f"_whole_{name}") if may_be_taken_whole(kind) else None
+        return fit_nested(F.col(f"_value_{name}"), kind, F.col("_record"), whole)
     return fit_text(F.col(f"_text_{name}"), kind)
 
 

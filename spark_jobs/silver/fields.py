@@ -12,18 +12,20 @@ from spark_jobs.silver.decoding import PLACE, Decoding
 from spark_jobs.silver.fitting import FLOATING
 from spark_jobs.silver.json_record import (
     HALF_A_CHARACTER,
+    LONG_NUMBER,
     OTHER_SHAPE,
-    STARTS_AS_OBJECT,
     any_of,
     as_array,
     as_object,
     first_of,
     has_half_a_character,
-    is_lost,
+    is_double,
     is_one,
     is_there,
+    may_be_lost,
     parse_whole,
     repeated_field,
+    starts_as_object,
     unreadable_record,
 )
 from spark_jobs.silver.nested import nested_in_text
@@ -99,7 +101,7 @@ def _value_at(path: Path, opened: Mapping[Path, str], array: Path | None) -> Col
 def _wrong(how: Decoding, opened: Mapping[Path, str], misshaped: Iterable[Column]) -> Column:
     """NULL for a record that is one JSON object of the expected shape, and says each thing once; and where bronze has a problem with it."""
     record = F.col("_record")
-    is_object = is_one(F.col("_parsed")) & record.rlike(STARTS_AS_OBJECT)
+    is_object = is_one(F.col("_parsed")) & starts_as_object(record)
     said = F.when(has_half_a_character(record), F.lit(HALF_A_CHARACTER)).when(~is_object, unreadable_record(record))
     is_misshaped = F.coalesce(any_of(misshaped), F.lit(False))
     said = F.coalesce(said, _repeated(how, opened), F.when(is_misshaped, F.lit(OTHER_SHAPE)))
@@ -138,9 +140,10 @@ def _with_leaves(rows: DataFrame, how: Decoding, opened: Mapping[Path, str]) -> 
 
 
 def _lost(values: Mapping[str, Column], kinds: Mapping[str, str]) -> Column:
-    """The columns whose number lost digits on its way: NULL for nearly every row."""
+    """The columns whose number lost digits on its way (see is_lost): NULL for nearly every row."""
     if not values:
         return nothing_lost()
-    lost = {name: is_lost(value, F.col("_record"), is_floating=kinds[name] in FLOATING) for name, value in values.items()}
-    named = F.array_compact(F.array(*(F.when(is_so, F.lit(name)) for name, is_so in lost.items())))
-    return F.when(any_of(lost.values()), named).alias("_lost")
+    may_be = {name: may_be_lost(value.cast("string"), is_floating=kinds[name] in FLOATING) for name, value in values.items()}
+    named = F.array_compact(F.array(*(F.when(may_be[name] & is_double(value), F.lit(name)) for name, value in values.items())))
+    # The whole record is searched and types are asked for only where a text looks like it, and once for all columns.
+    return F.when(any_of(may_be.values()) & F.col("_record").rlike(LONG_NUMBER), named).alias("_lost")

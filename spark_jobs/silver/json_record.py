@@ -17,6 +17,8 @@ KEY = f"k{token_hex(8)}"
 OBJECT = "map<string,variant>"
 STARTS_AS_OBJECT = r"^\s*\{"
 LONG_NUMBER = r"[0-9](?:\.?[0-9]){15}|[eE][+-]?[0-9]{3}"
+NOT_PLAIN = r"[^ -@\[-~]"
+"""What is no ASCII, or a capital letter of it: names without it are the same without case only if they are the same."""
 NOT_ONE_OBJECT = "not one JSON object"
 OTHER_SHAPE = "the record has another shape than its columns expect"
 FIELD_TWICE = "an object of the record has a field twice"
@@ -59,11 +61,14 @@ def is_there(value: Column) -> Column:
 def repeated_field(fields: Column, taken: Iterable[str]) -> Column:
     """What to say of an object in which a taken field is there twice, in whatever case, or any other in the same; else NULL."""
     names = F.map_keys(fields)
-    is_suspect = F.size(F.array_distinct(F.transform(names, F.lower))) < F.size(names)
+    is_same = F.size(F.array_distinct(names)) < F.size(names)
+    is_same_without_case = F.size(F.array_distinct(F.transform(names, F.lower))) < F.size(names)
+    # Not asked of plain names, which most records have: a lambda for each record, and Spark's first `lower` takes a second of a process.
+    are_plain = ~F.array_join(names, " ").rlike(NOT_PLAIN)
+    is_suspect = F.when(are_plain, is_same).otherwise(is_same_without_case)
     said = F.lit(None).cast("string")
     if several := [_several(names, name) for name in dict.fromkeys(taken)]:
         said = F.coalesce(*several)
-    is_same = F.size(F.array_distinct(names)) < F.size(names)
     return F.when(is_suspect, F.coalesce(said, F.when(is_same, F.lit(FIELD_TWICE))))
 
 
@@ -72,10 +77,14 @@ def _several(names: Column, name: str) -> Column:
     return F.when(count > 1, F.lit(f"the record has several fields {name!r} (names are compared without case)"))
 
 
+def starts_as_object(record: Column) -> Column:
+    return record.startswith("{") | record.rlike(STARTS_AS_OBJECT)
+
+
 def unreadable_record(record: Column) -> Column:
     """What to say of a text that is not one object: it may be that a field is there twice somewhere inside."""
     lenient = parse_whole(record, "map<string,string>")
-    return F.when(is_one(lenient) & record.rlike(STARTS_AS_OBJECT), F.lit(FIELD_TWICE)).otherwise(F.lit(NOT_ONE_OBJECT))
+    return F.when(is_one(lenient) & starts_as_object(record), F.lit(FIELD_TWICE)).otherwise(F.lit(NOT_ONE_OBJECT))
 
 
 def has_half_a_character(text: Column) -> Column:
@@ -91,9 +100,17 @@ def is_lost(value: Column, record: Column, *, is_floating: bool = False) -> Colu
     The text is not at hand; so such a number is doubted in a record that has a long number anywhere. Where a double is wanted, the nearest
     one is right, unless it is zero. One beyond the range of doubles is an infinity by now.
     """
-    text = value.cast("string")
-    is_candidate = text.isin("0.0", "-0.0") if is_floating else text.contains(".") | text.isin("Infinity", "-Infinity")
-    return F.coalesce(is_candidate & (F.schema_of_variant(value) == "DOUBLE") & record.rlike(LONG_NUMBER), F.lit(False))
+    is_doubtful = may_be_lost(value.cast("string"), is_floating=is_floating)
+    return F.coalesce(is_doubtful & is_double(value) & record.rlike(LONG_NUMBER), F.lit(False))
+
+
+def may_be_lost(text: Column, *, is_floating: bool) -> Column:
+    """What the text of a double looks like that lost digits; NULL where there is none."""
+    return text.isin("0.0", "-0.0") if is_floating else text.contains(".") | text.isin("Infinity", "-Infinity")
+
+
+def is_double(value: Column) -> Column:
+    return F.schema_of_variant(value) == "DOUBLE"
 
 
 def any_of(conditions: Iterable[Column]) -> Column:

@@ -21,17 +21,27 @@ from spark_jobs.silver.json_record import (
 )
 
 
-def fit_nested(value: Column, kind: str, record: Column) -> Column:
+def fit_nested(value: Column, kind: str, record: Column, whole: Column | None = None) -> Column:
     """The typed value; NULL where any part of it does not fit, and where there is none.
 
     Nearly every value is taken whole by Spark's own cast, and looked at part by part only where that does not say what the value says.
+    `whole` is what `take_whole` gave, for callers that have it in a column: it is asked for twice, and would be computed twice.
     """
-    parsed = _parsed_type(kind)
     careful = fit_parts(value, kind, record)
-    if not _may_be_taken_whole(parsed):
+    if not may_be_taken_whole(kind):
         return careful
-    quick = F.try_variant_get(value, "$", kind)
+    quick = take_whole(value, kind) if whole is None else whole
     return F.when(_says_the_same(quick, value) & ~record.rlike(LONG_NUMBER), quick).otherwise(careful)
+
+
+def may_be_taken_whole(kind: str) -> bool:
+    """Whether its parts, written out again, read as they were written: times and floating numbers do not, and maps have keys of a type."""
+    return _are_plain(_parsed_type(kind))
+
+
+def take_whole(value: Column, kind: str) -> Column:
+    """The value by Spark's cast, which may round, cut or leave out: what `fit_nested` compares with the value itself."""
+    return F.try_variant_get(value, "$", kind)
 
 
 def fit_parts(value: Column, kind: str, record: Column) -> Column:
@@ -46,12 +56,11 @@ def nested_in_text(text: Column) -> Column:
     return F.when(is_one(parsed, "variant"), first_of(parsed))
 
 
-def _may_be_taken_whole(kind: DataType) -> bool:
-    """Whether its parts, written out again, read as they were written: times and floating numbers do not, and maps have keys of a type."""
+def _are_plain(kind: DataType) -> bool:
     if isinstance(kind, ArrayType):
-        return _may_be_taken_whole(kind.elementType)
+        return _are_plain(kind.elementType)
     if isinstance(kind, StructType):
-        return all(_may_be_taken_whole(field.dataType) for field in kind.fields)
+        return all(_are_plain(field.dataType) for field in kind.fields)
     return isinstance(kind, StringType | IntegralType | DecimalType | BooleanType)
 
 
