@@ -3,10 +3,11 @@
 from itertools import combinations_with_replacement
 
 import pytest
+from pydantic import TypeAdapter
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.config.pipeline import Column as Declared
+from spark_jobs.config.pipeline import Columns
 from spark_jobs.silver.decoding import PLACE, Decoding
 from spark_jobs.silver.fields import extract_fields
 from spark_jobs.silver.fitting import FLOATING
@@ -15,7 +16,20 @@ from spark_jobs.silver.json_record import FIELD_TWICE, is_lost, repeated_field
 pytestmark = pytest.mark.spark
 
 NAMES = ("a", "A", "b", "a b", "id", "ID", "İd", "i̇d", "k", "\u212a", "σ", "ς", "Σ", "[", "{", "@", "Z", "z", "\n", "")
-NUMBERS = ("7", "7.5", "75e-1", "1e-400", "0e0", "7.50000000000000000001e0", "9007199254740993e0", f"{'9' * 40}.5", '"7.5"', "null", "{}")
+NUMBERS = (
+    "7",
+    "7.5",
+    "75e-1",
+    "1e-400",
+    "-1e400",
+    "0e0",
+    "7.50000000000000000001e0",
+    "9007199254740993e0",
+    f"{'9' * 40}.5",
+    '"7.5"',
+    "null",
+    "{}",
+)
 KINDS = ("string", "bigint", "decimal(12,2)", "double")
 
 
@@ -35,7 +49,7 @@ def test_names_are_the_same_without_case_as_when_each_is_compared(lenient: Spark
 
 def test_the_numbers_that_lost_digits_are_those_of_each_column_alone(lenient: SparkSession) -> None:
     records = [f'{{"c0":{one},"c1":{one},"c2":{other},"c3":{other}}}' for one in NUMBERS for other in NUMBERS]
-    columns = {f"c{number}": Declared(type=kind) for number, kind in enumerate(KINDS)}
+    columns = TypeAdapter(Columns).validate_python({f"c{number}": kind for number, kind in enumerate(KINDS)})
     bronze = lenient.createDataFrame([(text, None) for text in records], "_record string, _problem string")
     rows = extract_fields(bronze.withColumns({name: F.lit(None) for name in PLACE}), Decoding("json", columns))
     values = F.from_json("_record", "map<string,variant>")
