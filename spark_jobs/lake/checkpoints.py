@@ -7,12 +7,21 @@ Of its files Spark reads `metadata`, the last two of `offsets` and the last of `
 import json
 import struct
 import zlib
+from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.lake.storage import names_in, read_bytes, read_text
 
 CHECKSUM_HEADER = struct.Struct(">4si")
 """Hadoop's checksum files: a mark, the bytes per checksum, then a CRC-32 for every such block."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where Spark keeps how far the query of a table has come."""
+
+    table: str
+    path: str
 
 
 class CheckpointLost(Exception):
@@ -39,81 +48,91 @@ def _or(table: str) -> str:
     return f"or run `weir rebuild` for {table}, which starts a new one"
 
 
-def check_checkpoint(table: str, checkpoint: str, last_done: int | None) -> None:
+def check_checkpoint(checkpoint: Checkpoint, last_done: int | None) -> None:
     """CheckpointLost or CheckpointDamaged unless the checkpoint is whole and has come as far as the ledger says."""
-    begun, committed = _numbers(f"{checkpoint}/offsets"), _numbers(f"{checkpoint}/commits")
+    table, path = checkpoint.table, checkpoint.path
+    begun, committed = _numbers(f"{path}/offsets"), _numbers(f"{path}/commits")
     known = "no batch of it" if last_done is None else f"batch {last_done}"
     if last_done is not None and not begun:
-        raise CheckpointLost(table, checkpoint, f"is gone, but the ledger knows {known}")
+        raise CheckpointLost(table, path, f"is gone, but the ledger knows {known}")
     if committed and (last_done is None or max(committed) > last_done):
-        raise CheckpointLost(table, checkpoint, f"has ended batch {max(committed)}, but the ledger knows {known}")
+        raise CheckpointLost(table, path, f"has ended batch {max(committed)}, but the ledger knows {known}")
     if not begun:
         return
     if committed and max(committed) > max(begun):
-        raise CheckpointDamaged(table, f"{checkpoint}/offsets/{max(committed)}", "it is missing")
+        raise CheckpointDamaged(table, f"{path}/offsets/{max(committed)}", "it is missing")
     if last_done is not None and max(begun) < last_done:
-        raise CheckpointLost(table, checkpoint, f"ends at batch {max(begun)}, but the ledger knows {known}")
-    _check_json(table, f"{checkpoint}/metadata", first=0)
+        raise CheckpointLost(table, path, f"ends at batch {max(begun)}, but the ledger knows {known}")
+    _read_log(table, f"{path}/metadata", first=0)
     for number in range(max(0, max(begun) - 1), max(begun) + 1):
-        _check_json(table, f"{checkpoint}/offsets/{number}", first=1)
+        _read_offsets(checkpoint, number)
     if committed:
-        _check_json(table, f"{checkpoint}/commits/{max(committed)}", first=1)
+        _read_log(table, f"{path}/commits/{max(committed)}", first=1)
 
 
-def last_commit(checkpoint: str) -> str | None:
-    """What Spark has written of the last batch that ended; None where none has."""
-    committed = _numbers(f"{checkpoint}/commits")
-    return read_text(f"{checkpoint}/commits/{max(committed)}") if committed else None
-
-
-def next_watermark(commit: str | None) -> int:
+def next_watermark(checkpoint: Checkpoint) -> int:
     """The watermark of the query's next batch in milliseconds, also of one that was begun: what the last ended one has left behind."""
-    return int(json.loads(commit.splitlines()[1])["nextBatchWatermarkMs"]) if commit else 0
+    committed = _numbers(f"{checkpoint.path}/commits")
+    if not committed:
+        return 0
+    commit = _read_log(checkpoint.table, f"{checkpoint.path}/commits/{max(committed)}", first=1)
+    return int(commit[0]["nextBatchWatermarkMs"])
 
 
-def read_offset(checkpoint: str, number: int) -> Any:
+def read_offset(checkpoint: Checkpoint, number: int) -> Any:
     """What a batch ends before, as its one source wrote it; None for the batch before the first."""
-    return json.loads(read_text(f"{checkpoint}/offsets/{number}").splitlines()[2]) if number >= 0 else None
+    return _read_offsets(checkpoint, number)[0] if number >= 0 else None
 
 
-def begun_versions(checkpoint: str) -> dict[str, int]:
+def begun_versions(checkpoint: Checkpoint) -> dict[str, int]:
     """Of a query over Delta tables: the last version of each that a batch reads which was begun and not ended, by the tables' ids."""
-    begun, committed = _numbers(f"{checkpoint}/offsets"), _numbers(f"{checkpoint}/commits")
+    begun, committed = _numbers(f"{checkpoint.path}/offsets"), _numbers(f"{checkpoint.path}/commits")
     if not begun or max(begun) in committed:
         return {}
-    lines = read_text(f"{checkpoint}/offsets/{max(begun)}").splitlines()[2:]
-    offsets = [json.loads(line) for line in lines if line != "-"]
+    offsets = [offset for offset in _read_offsets(checkpoint, max(begun)) if offset is not None]
     return {offset["reservoirId"]: offset["reservoirVersion"] - (1 if offset["index"] < 0 else 0) for offset in offsets}
 
 
-def begun_batches(checkpoint: str) -> list[int]:
+def _read_offsets(checkpoint: Checkpoint, number: int) -> list[Any]:
+    """Of each source of the query, what the batch ends before; None for one that has given nothing yet."""
+    file = f"{checkpoint.path}/offsets/{number}"
+    _, *offsets = _read_log(checkpoint.table, file, first=1)
+    if not offsets:
+        raise CheckpointDamaged(checkpoint.table, file, "it is cut")
+    return offsets
+
+
+def begun_batches(checkpoint: Checkpoint) -> list[int]:
     """The numbers of the batches that were begun, as far as Spark keeps them."""
-    return _numbers(f"{checkpoint}/offsets")
+    return _numbers(f"{checkpoint.path}/offsets")
 
 
-def read_first_offset(checkpoint: str) -> Any:
+def read_first_offset(checkpoint: Checkpoint) -> Any:
     """Where the first batch begins, for a source that writes it down."""
+    file = f"{checkpoint.path}/sources/0/0"
     try:
-        text = read_text(f"{checkpoint}/sources/0/0")
+        return json.loads("{" + read_text(file).partition("{")[2])
     except FileNotFoundError:
         return None
-    return json.loads(text[text.index("{") :]) if "{" in text else None
+    except json.JSONDecodeError:
+        raise CheckpointDamaged(checkpoint.table, file, "it is not what Spark writes") from None
 
 
 def _numbers(folder: str) -> list[int]:
     return [int(name) for name in names_in(folder) if name.isdigit()]
 
 
-def _check_json(table: str, file: str, first: int) -> None:
-    """Spark's logs are lines of JSON below a line with their version."""
+def _read_log(table: str, file: str, first: int) -> list[Any]:
+    """The lines of JSON that Spark has written, below a line with their version; None for "-", which stands for nothing.
+
+    CheckpointDamaged unless it is whole: nobody reads a checkpoint but so.
+    """
     try:
         content = read_bytes(file)
         lines = content.decode().splitlines()
         if len(lines) <= first or (first and not lines[0].startswith("v")):
             raise CheckpointDamaged(table, file, "it is cut")
-        for line in lines[first:]:
-            if line != "-":
-                json.loads(line)
+        said = [json.loads(line) if line != "-" else None for line in lines[first:]]
     except FileNotFoundError:
         raise CheckpointDamaged(table, file, "it is missing") from None
     except (UnicodeDecodeError, json.JSONDecodeError):
@@ -121,6 +140,7 @@ def _check_json(table: str, file: str, first: int) -> None:
     folder, _, name = file.rpartition("/")
     if not _fits_checksum(content, f"{folder}/.{name}.crc"):
         raise CheckpointDamaged(table, file, "its checksum is of another content")
+    return said
 
 
 def _fits_checksum(content: bytes, checksums: str) -> bool:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from spark_jobs.lake.checkpoints import begun_batches, check_checkpoint, read_offset
+from spark_jobs.lake.checkpoints import Checkpoint, begun_batches, check_checkpoint, read_offset
 from spark_jobs.lake.delta_log import only_grew
 from spark_jobs.lake.failpoints import reach
 
@@ -54,7 +54,7 @@ class Running:
         return said
 
 
-def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None, checkpoint: str | None = None) -> DataFrame:
+def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None, checkpoint: Checkpoint | None = None) -> DataFrame:
     """New rows of an append-only table; those that are there already in the order of their commits where that can be had.
 
     Asked for a table without more, Delta gives it as of now first, in the order of its files' times, for which it rebuilds the table's
@@ -67,7 +67,7 @@ def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None
     return (reader.option("maxFilesPerTrigger", files_per_batch) if files_per_batch else reader).load(path)
 
 
-def _starts_with_commits(path: str, checkpoint: str) -> bool:
+def _starts_with_commits(path: str, checkpoint: Checkpoint) -> bool:
     """Whether the query's first batch is, or may be, taken from the table's commits, from the first on.
 
     A first batch that was begun as a part of the table as it was then stays one. One that ends with a commit is the same rows either way.
@@ -78,7 +78,7 @@ def _starts_with_commits(path: str, checkpoint: str) -> bool:
     return only_grew(path)
 
 
-def read_all_rows(spark: SparkSession, path: str, checkpoint: str | None = None) -> DataFrame:
+def read_all_rows(spark: SparkSession, path: str, checkpoint: Checkpoint | None = None) -> DataFrame:
     """New rows of an append-only table, all that are there as one batch: for a query that must not see a part of a commit, or later ones
     before earlier ones.
     """
@@ -106,8 +106,7 @@ def read_changes(spark: SparkSession, path: str, starting_version: int) -> DataF
 
 def start_stream(
     rows: DataFrame,
-    table: str,
-    checkpoint: str,
+    checkpoint: Checkpoint,
     last_done: int | None,
     handle: Callable[[DataFrame, int], None],
     trigger: Mapping[str, Any] = AVAILABLE_NOW,
@@ -116,7 +115,7 @@ def start_stream(
 
     `last_done` is the last batch that the ledger knows: a checkpoint that counts from before it would have its batches taken for done.
     """
-    check_checkpoint(table, checkpoint, last_done)
+    check_checkpoint(checkpoint, last_done)
     causes: list[BaseException] = []
 
     def call(batch: DataFrame, number: int) -> None:
@@ -126,5 +125,5 @@ def start_stream(
             causes.append(error)
             raise
 
-    query = rows.writeStream.foreachBatch(call).option("checkpointLocation", checkpoint).trigger(**trigger).start()
-    return Running(table, query, causes)
+    query = rows.writeStream.foreachBatch(call).option("checkpointLocation", checkpoint.path).trigger(**trigger).start()
+    return Running(checkpoint.table, query, causes)

@@ -12,6 +12,7 @@ from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
 from spark_jobs.lake import delta_log, streams, tables
+from spark_jobs.lake.checkpoints import Checkpoint
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Gate, OpenGate
 from spark_jobs.lake.layout import Lake
@@ -69,9 +70,10 @@ class RunContext:
         """What tells this lake from one that was loaded anew in its place: the id of its ledger, shortened."""
         return (delta_log.table_id(self.lake.ledger("definitions")) or "")[:8]
 
-    def checkpoint(self, table: str) -> str:
-        """Where Spark keeps how far the table's query has come."""
-        return self.lake.checkpoint(table, self.plan.generation(table))
+    def checkpoint(self, table: str, anew_from: int | None = None) -> Checkpoint:
+        """That of the table's query. One that begins `anew_from` a batch has its own."""
+        path = self.lake.checkpoint(table, self.plan.generation(table))
+        return Checkpoint(table, path if anew_from is None else f"{path}.{anew_from}")
 
     def new_session(self, **settings: str) -> SparkSession:
         """A session of its own for one table: its settings and transaction ids concern no other."""
@@ -128,8 +130,8 @@ class RunContext:
     ) -> streams.Running:
         """Start the table's query, which hands its batches to `handle`, and tells of its progress when it ends."""
         last_done = self.next_number(table, STREAM) - 1 if anew_from is None else -1
-        checkpoint = self.checkpoint(table) + ("" if anew_from is None else f".{anew_from}")
-        running = streams.start_stream(rows, table, checkpoint, last_done if last_done >= 0 else None, handle, trigger)
+        checkpoint = self.checkpoint(table, anew_from)
+        running = streams.start_stream(rows, checkpoint, last_done if last_done >= 0 else None, handle, trigger)
         return replace(running, on_end=partial(self._tell_progress, table))
 
     def _tell_progress(self, table: str, done: list[dict[str, Any]]) -> None:

@@ -21,7 +21,7 @@ from spark_jobs.config.files import read_text
 from spark_jobs.config.loading import Project
 from spark_jobs.config.sources import AnySource, DeltaSource, KafkaSource, RateSource, SocketSource, StreamSource
 from spark_jobs.lake import delta_log, streams, tables
-from spark_jobs.lake.checkpoints import read_first_offset, read_offset
+from spark_jobs.lake.checkpoints import Checkpoint, read_first_offset, read_offset
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.ledger import STREAM, batch_id_of
 from spark_jobs.lake.seen import Seen
@@ -62,7 +62,7 @@ def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mappi
     table = f"bronze.{name}"
     feed = make_feed(run.lake, run.order.project.landing, name, source, run.order.lease.check)
     first = _begin_anew(run, table, feed) if isinstance(source, StreamSource) and source.is_live else None
-    checkpoint = run.lake.checkpoint(table, run.plan.generation(table)) + ("" if first is None else f".{first}")
+    checkpoint = run.checkpoint(table, first)
     to_records = _transform(run.order.project, source)
     tag = _check_topic(run, table, feed, source) if isinstance(source, KafkaSource) else None
 
@@ -186,7 +186,7 @@ def _transform(project: Project, source: AnySource) -> Callable[[DataFrame, int]
     raise TypeError(f"{source.format} is read as files")
 
 
-def _ranges(source: AnySource, checkpoint: str, number: int) -> list[Range]:
+def _ranges(source: AnySource, checkpoint: Checkpoint, number: int) -> list[Range]:
     """What a batch reads, by Spark's own log."""
     start, end = read_offset(checkpoint, number - 1), read_offset(checkpoint, number)
     match source:

@@ -17,7 +17,7 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.gold.functions import load_hook
 from spark_jobs.gold.native import EMITTED, FILTERED, LATE, NATIVE_LATE_DDL, ON_TIME, POLICY, Course, NativeInput, NativeTable, build_query
 from spark_jobs.lake import delta_log, streams, tables
-from spark_jobs.lake.checkpoints import begun_versions, last_commit, next_watermark
+from spark_jobs.lake.checkpoints import Checkpoint, begun_versions, next_watermark
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.ledger import STREAM
@@ -48,10 +48,10 @@ def run_native(run: RunContext, name: str, gold: Gold) -> None:
     """Take in what is new in the silver tables: all of it is one batch, and a second one where the watermark has moved."""
     table = native_table(run, name, gold)
     generation = run.plan.generation(table.name)
-    checkpoint = run.lake.checkpoint(table.name, generation)
+    checkpoint = run.checkpoint(table.name)
     spark = run.new_session(**_settings(gold))
     rows = {known.table: streams.read_all_rows(spark, run.lake.table(known.table)) for known in table.inputs}
-    query = build_query(table, rows, next_watermark(last_commit(checkpoint)), _plot(run, table, checkpoint))
+    query = build_query(table, rows, next_watermark(checkpoint), _plot(run, table, checkpoint))
     _create(run, table, query)
 
     def handle(frame: DataFrame, number: int) -> None:
@@ -64,7 +64,7 @@ def run_native(run: RunContext, name: str, gold: Gold) -> None:
     _check_dropped(table, run.follow(query, table.name, handle).wait())
 
 
-def _plot(run: RunContext, table: NativeTable, checkpoint: str) -> Course | None:
+def _plot(run: RunContext, table: NativeTable, checkpoint: Checkpoint) -> Course | None:
     """How far the inputs of a join have come. A batch that a crash has cut comes as far as the versions that it reads: by more, rows that
     the next batch reads would be late.
     """

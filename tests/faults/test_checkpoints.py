@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.lake.checkpoints import CheckpointDamaged, CheckpointLost, check_checkpoint
+from spark_jobs.lake.checkpoints import Checkpoint, CheckpointDamaged, CheckpointLost, check_checkpoint
 from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import State, Status
 from tests.conftest import PROFILE, ROOT, Workshop
@@ -87,12 +87,12 @@ def test_every_file_of_a_checkpoint_is_of_a_kind_that_is_tried_here(undisturbed:
 
 
 def test_a_whole_checkpoint_passes_and_so_does_one_whose_last_commit_was_not_written(checkpoint: Path) -> None:
-    check_checkpoint("silver.orders", str(checkpoint), LAST)
+    check_checkpoint(Checkpoint("silver.orders", str(checkpoint)), LAST)
     for file in ("commits/1", "commits/.1.crc"):
         (checkpoint / file).unlink()
-    check_checkpoint("silver.orders", str(checkpoint), LAST)
+    check_checkpoint(Checkpoint("silver.orders", str(checkpoint)), LAST)
     shutil.rmtree(checkpoint / "commits")
-    check_checkpoint("silver.orders", str(checkpoint), LAST)
+    check_checkpoint(Checkpoint("silver.orders", str(checkpoint)), LAST)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -101,7 +101,7 @@ def test_a_damaged_file_is_named_with_the_way_out(checkpoint: Path, damage: str)
     break_it(checkpoint / name)
 
     with pytest.raises(CheckpointDamaged) as found:
-        check_checkpoint("silver.orders", str(checkpoint), LAST)
+        check_checkpoint(Checkpoint("silver.orders", str(checkpoint)), LAST)
 
     assert (found.value.table, found.value.file) == ("silver.orders", str(checkpoint / name))
     assert f"{checkpoint / name} of its checkpoint is damaged" in str(found.value)
@@ -110,18 +110,18 @@ def test_a_damaged_file_is_named_with_the_way_out(checkpoint: Path, damage: str)
 
 def test_a_checkpoint_of_another_time_than_the_ledger_is_refused(checkpoint: Path) -> None:
     with pytest.raises(CheckpointLost, match=r"has ended batch 1, but the ledger knows batch 0; restore the pipeline's folder as a whole"):
-        check_checkpoint("silver.orders", str(checkpoint), LAST - 1)
+        check_checkpoint(Checkpoint("silver.orders", str(checkpoint)), LAST - 1)
     with pytest.raises(CheckpointLost, match="has ended batch 1, but the ledger knows no batch of it"):
-        check_checkpoint("silver.orders", str(checkpoint), None)
+        check_checkpoint(Checkpoint("silver.orders", str(checkpoint)), None)
     for file in ("offsets/1", "offsets/.1.crc", "commits/1", "commits/.1.crc"):
         (checkpoint / file).unlink()
     with pytest.raises(CheckpointLost, match="ends at batch 0, but the ledger knows batch 1"):
-        check_checkpoint("silver.orders", str(checkpoint), LAST)
+        check_checkpoint(Checkpoint("silver.orders", str(checkpoint)), LAST)
     shutil.rmtree(checkpoint)
     with pytest.raises(CheckpointLost, match="is gone, but the ledger knows batch 1"):
-        check_checkpoint("silver.orders", str(checkpoint), LAST)
+        check_checkpoint(Checkpoint("silver.orders", str(checkpoint)), LAST)
     with pytest.raises(CheckpointLost, match="or load into a new lake"):
-        check_checkpoint("bronze.orders", str(checkpoint), LAST)
+        check_checkpoint(Checkpoint("bronze.orders", str(checkpoint)), LAST)
 
 
 def test_every_error_has_its_entry_in_the_runbook() -> None:

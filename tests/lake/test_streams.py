@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.lake import delta_log, streams, tables
+from spark_jobs.lake.checkpoints import Checkpoint, CheckpointDamaged
 
 pytestmark = pytest.mark.spark
 
@@ -28,11 +29,13 @@ class Killed(Exception):
     pass
 
 
-def read(spark: SparkSession, table: str, checkpoint: str, files: int | None = None) -> DataFrame:
+def read(spark: SparkSession, table: str, checkpoint: Checkpoint, files: int | None = None) -> DataFrame:
     return streams.read_rows(spark, table, files, checkpoint)
 
 
-def batches(rows: DataFrame, checkpoint: str, last_done: int | None = None, during: Callable[[], None] = lambda: None) -> list[list[int]]:
+def batches(
+    rows: DataFrame, checkpoint: Checkpoint, last_done: int | None = None, during: Callable[[], None] = lambda: None
+) -> list[list[int]]:
     """The ids of each batch that the query hands over until it ends or is killed; `during` is called in each."""
     found: list[list[int]] = []
 
@@ -41,7 +44,7 @@ def batches(rows: DataFrame, checkpoint: str, last_done: int | None = None, duri
         during()
 
     with suppress(Killed):
-        streams.start_stream(rows, "silver.t", checkpoint, last_done, handle).wait()
+        streams.start_stream(rows, checkpoint, last_done, handle).wait()
     return found
 
 
@@ -50,7 +53,7 @@ def kill() -> None:
 
 
 def test_rows_come_in_the_order_of_their_commits(spark: SparkSession, tmp_path: Path, table: str) -> None:
-    checkpoint = str(tmp_path / "checkpoint")
+    checkpoint = Checkpoint("silver.t", str(tmp_path / "checkpoint"))
 
     first = batches(read(spark, table, checkpoint, files=1), checkpoint)
     delta_log.append_rows(table, pa.table({"id": [3]}), "test", 3, "{}")
@@ -60,7 +63,7 @@ def test_rows_come_in_the_order_of_their_commits(spark: SparkSession, tmp_path: 
 
 
 def test_a_first_batch_of_commits_is_the_same_after_the_table_was_compacted(spark: SparkSession, tmp_path: Path, table: str) -> None:
-    checkpoint = str(tmp_path / "checkpoint")
+    checkpoint = Checkpoint("silver.t", str(tmp_path / "checkpoint"))
     assert [sorted(ids) for ids in batches(read(spark, table, checkpoint), checkpoint, during=kill)] == [[0, 1, 2]]
     delta_log.append_rows(table, pa.table({"id": [3]}), "test", 3, "{}")
     DeltaTable(table).optimize.compact()
@@ -73,7 +76,7 @@ def test_a_first_batch_of_commits_is_the_same_after_the_table_was_compacted(spar
 
 def test_a_first_batch_that_is_a_part_of_the_table_stays_one(spark: SparkSession, tmp_path: Path, table: str) -> None:
     """As a query was begun by a version that knew no other way."""
-    checkpoint = str(tmp_path / "checkpoint")
+    checkpoint = Checkpoint("silver.t", str(tmp_path / "checkpoint"))
     begun = batches(streams.read_rows(spark, table, 1), checkpoint, during=kill)
     assert [len(ids) for ids in begun] == [1]
 
@@ -81,6 +84,16 @@ def test_a_first_batch_that_is_a_part_of_the_table_stays_one(spark: SparkSession
 
     assert again[0] == begun[0]
     assert sorted(id_ for ids in again for id_ in ids) == [0, 1, 2]
+
+
+def test_a_first_batch_whose_offsets_are_damaged_is_named(spark: SparkSession, tmp_path: Path, table: str) -> None:
+    checkpoint = Checkpoint("silver.t", str(tmp_path / "checkpoint"))
+    batches(read(spark, table, checkpoint), checkpoint)
+    offsets = Path(checkpoint.path, "offsets/0")
+    offsets.write_text(offsets.read_text().splitlines()[0])
+
+    with pytest.raises(CheckpointDamaged, match=r"silver\.t: .*offsets/0 of its checkpoint is damaged"):
+        read(spark, table, checkpoint)
 
 
 def test_a_table_that_lost_rows_or_its_first_commits_is_read_as_it_is(tmp_path: Path, table: str) -> None:
