@@ -3,7 +3,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: up down demo test test-system check soak bench setup clean
-.PHONY: help lint lock
+.PHONY: help lint lock pictures
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
@@ -22,8 +22,8 @@ help:
 up: .envs/.setup .envs/airflow/.ready ## Airflow on this machine, with its UI, the DAGs and a password; WEIR_PORT=8081 for another port
 	@$(SPARK)/python -m spark_jobs.service up
 
-down: ## end it with all that it started; running loads finish their batch
-	@! test -x $(SPARK)/python || $(SPARK)/python -m spark_jobs.service down
+down: ## end it with all that it started; running loads finish their batch, in five minutes or GRACE=60 seconds
+	@! test -x $(SPARK)/python || $(SPARK)/python -m spark_jobs.service down $(if $(GRACE),--grace $(GRACE))
 
 demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a delivery that is held, through Airflow
 	@$(SPARK)/python -m spark_jobs.demo
@@ -41,7 +41,7 @@ lint: .envs/airflow/.ready .envs/spark/.dev
 	@$(SPARK)/ruff check --quiet .
 	@$(SPARK)/ruff format --quiet --check .
 	@$(SPARK)/mypy --no-error-summary
-	@$(SPARK)/mypy --no-error-summary --python-executable $(AIRFLOW)/python --cache-dir .mypy_cache/airflow dags plugins tests/airflow/inside/*.py tests/service/busy_dag.py
+	@$(SPARK)/mypy --no-error-summary --python-executable $(AIRFLOW)/python --cache-dir .mypy_cache/airflow dags plugins tests/airflow/inside/*.py tests/service/*_dag.py
 
 soak: .envs/.setup .envs/spark/.dev .envs/s3/versitygw ## hundreds of random histories and every fault at every table: hours
 	@$(SPARK)/python -m pytest -m soak
@@ -50,6 +50,10 @@ bench: .envs/.setup ## measure: a big load, a small increment, a run with nothin
 	@$(SPARK)/python -m bench
 
 setup: .envs/.setup .envs/airflow/.ready ## both environments, the Delta jars and what makes Spark start faster
+
+# The pictures of README and docs, from real runs of retail in a project of its own; some minutes.
+pictures: .envs/.setup .envs/airflow/.ready .envs/spark/.dev
+	@$(SPARK)/python -m tests.end_to_end.pictures
 
 # Resolves requirements/*.in again, to the newest versions they allow.
 lock: .envs/uv/.ready

@@ -9,6 +9,7 @@ from pathlib import Path
 
 ALL = (
     "parse",
+    "looks",
     "increment",
     "warm_increment",
     "questions",

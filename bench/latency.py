@@ -1,5 +1,6 @@
 """From landing to gold in the always-on mode: small files land one after the other, and the time is taken until gold has counted each."""
 
+import argparse
 import os
 import shutil
 import signal
@@ -13,11 +14,19 @@ from deltalake import DeltaTable
 from bench.measure import OUT, ROOT
 
 EXAMPLES = ROOT / "docs" / "examples"
-FILES, WARM_UP, VIEWS = 30, 5, 100
+VIEWS = 100
 PATIENCE = 300.0
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--files", type=int, default=30, help="that are measured")
+    parser.add_argument("--warm-up", type=int, default=15, help="files before them")
+    arguments = parser.parse_args()
+    follow(arguments.files, arguments.warm_up)
+
+
+def follow(files: int, warm_up: int) -> None:
     folder = OUT / "latency"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(EXAMPLES / "conf", folder / "conf")
@@ -26,15 +35,15 @@ def main() -> None:
     gold = folder / "lake" / "page_views" / "gold" / "views_per_hour"
     environ = {**os.environ, "WEIR_HOME": str(folder)}
     command = [sys.executable, "-m", "spark_jobs.cli", "stream", "page_views", "--give-up-after", "1"]
-    print(f"always on: {FILES} files of {VIEWS} views, each landed when the one before is in gold", flush=True)
+    print(f"always on: {files} files of {VIEWS} views after {warm_up}, each landed when the one before is in gold", flush=True)
     with open(folder / "stream.log", "wb") as log:
         stream = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log)
         try:
-            waited = [_land_and_wait(folder, gold, number, stream) for number in range(WARM_UP + FILES)]
+            waited = [_land_and_wait(folder, gold, number, stream) for number in range(warm_up + files)]
         finally:
             stream.send_signal(signal.SIGTERM)
             stream.wait(PATIENCE)
-    _print(waited[0], sorted(waited[WARM_UP:]))
+    _print(waited[0], sorted(waited[warm_up:]))
 
 
 def _land_and_wait(folder: Path, gold: Path, number: int, stream: "subprocess.Popen[bytes]") -> float:

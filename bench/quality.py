@@ -1,6 +1,6 @@
 """What expectations cost: a load with 15 of them against the same load with none, and a batch of which every row breaks its rules.
 
-`python -m bench.quality [orders] [failing rows]`
+`python -m bench.quality [orders] [failing rows]`; with 0 failing rows the two loads alone.
 """
 
 import shutil
@@ -20,8 +20,9 @@ EXPECTATIONS = ROOT / "bench" / "quality_orders.yml"
 def main(orders: int = 2_000_000, failing: int = 1_000_000) -> None:
     shutil.rmtree(HOME, ignore_errors=True)
     compare_loads(orders)
-    compare_batches(failing)
-    compare_drivers((failing // 4, failing // 2, failing))
+    if failing:
+        compare_batches(failing)
+        compare_drivers((failing // 4, failing // 2, failing))
 
 
 def compare_loads(orders: int) -> None:
@@ -35,7 +36,7 @@ def compare_loads(orders: int) -> None:
     without = _load("without", {}, landing)
     judged = _load("with", {TABLE: EXPECTATIONS.read_text(encoding="utf-8")}, landing)
     print(f"  without       {without}\n  with          {judged}")
-    print(f"  expectations: {judged.seconds / without.seconds:.2f} times the load without them (aim: at most 1.2)", flush=True)
+    print(f"  expectations: {judged.seconds / without.seconds:.2f} times the load without them (aim: at most 1.05)", flush=True)
 
 
 def compare_batches(rows: int) -> None:

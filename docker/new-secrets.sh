@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes the secrets of docker-compose.yml in ./secrets and the settings in ./.env, once; what is there stays as it is.
+# Makes the secrets of docker-compose.yml in ./secrets and the settings in ./.env, once; what is there stays as it is. Users that are new in
+# WEIR_USERS of .env get a password.
 # The files can be read by all, as containers have users of their own, but the folder only by its owner.
 set -eu
 cd "${1:-$(dirname "$0")/..}"
@@ -26,4 +27,18 @@ keep airflow_fernet_key "$(head -c 32 /dev/urandom | base64 | tr '+/' '-_')"
 keep airflow_passwords "{\"admin\": \"$(hexadecimal | cut -c 1-20)\"}"
 keep s3_access_key "$(hexadecimal | cut -c 1-20)"
 keep s3_secret_key "$(hexadecimal)"
-echo "the password of Airflow's user admin is in secrets/airflow_passwords"
+
+for user in $(sed -n 's/^WEIR_USERS=//p' .env | tr -d "\"'" | tr ',' ' '); do
+  name=${user%%:*}
+  case $name in
+    '' | *[!A-Za-z0-9._@-]*) echo "WEIR_USERS in .env names '$user'; write name:role, as in ada:op,bo:viewer" >&2; exit 1 ;;
+  esac
+  if ! grep -qF "\"$name\":" secrets/airflow_passwords; then
+    kept=$(cat secrets/airflow_passwords)
+    printf '%s, "%s": "%s"}' "${kept%\}}" "$name" "$(hexadecimal | cut -c 1-20)" > secrets/.airflow_passwords
+    chmod 444 secrets/.airflow_passwords
+    mv -f secrets/.airflow_passwords secrets/airflow_passwords
+    echo "made a password for $name"
+  fi
+done
+echo "the passwords of Airflow's users are in secrets/airflow_passwords"

@@ -1,4 +1,4 @@
-"""Turns a pipeline file into a DAG: is there work, the tables by pipeline, layer or table, what is held, the report."""
+"""Turns a pipeline file into a DAG: prepare, the tables by pipeline, layer or table, decide about what is blocked, finish."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -10,14 +10,15 @@ from airflow.sdk.api.datamodels._generated import DagRunType
 from airflow.sdk.definitions.callback import AsyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from airflow.sdk.exceptions import AirflowException
-from weir_assets import table_asset, table_assets
+from weir_assets import read_assets, table_asset
 from weir_form import form
 from weir_notices import WeirNotifier
 from weir_operator import WeirOperator
 from weir_pools import pool_of
-from weir_tasks import REASON, CarryOut, Decide, HasWork, RebuildOrReplay, Report, RunTables
+from weir_tasks import REASON, Decide, Finish, Prepare, RunTables
 
 from spark_jobs.config import ConfigError, load_pipeline
+from spark_jobs.config.loading import misnamed_files
 from spark_jobs.config.names import parse_duration
 from spark_jobs.config.pipeline import Pipeline, TableSchedule
 from spark_jobs.config.rule_files import PipelineRules, survey_rules
@@ -25,7 +26,6 @@ from spark_jobs.config.rule_order import rule_edges
 from spark_jobs.config.task_stages import stages
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-PLAN_TIMEOUT = timedelta(minutes=10)
 # No backfill: an increment takes what has landed, whatever interval it is started for.
 RUN_TYPES = [kind for kind in DagRunType if kind is not DagRunType.BACKFILL]
 
@@ -38,7 +38,7 @@ def build_dags(root: Path, only: str | None = None) -> tuple[dict[str, DAG], lis
     """
     dags: dict[str, DAG] = {}
     pipelines: dict[str, Pipeline] = {}
-    problems: list[str] = []
+    problems = [] if only else [str(problem) for problem in misnamed_files(root, "pipelines")]
     for path in sorted((root / "conf" / "pipelines").glob("*.yml")):
         if only is not None and path.stem != only:
             continue
@@ -81,13 +81,18 @@ def pipeline_dag(pipeline: Pipeline, root: Path, rules: PipelineRules) -> DAG:
     )
     tables = [f"{layer}.{name}" for layer, name, _ in pipeline.nodes()]
     common: dict[str, Any] = {"pipeline": pipeline.name, "root": str(root), "dag": dag}
-    has_work = HasWork(task_id="has_work", **{**common, "execution_timeout": PLAN_TIMEOUT})
-    upstream: list[WeirOperator] = [RebuildOrReplay(task_id="rebuild_or_replay", **common)]
-    has_work.set_downstream(upstream)
+    upstream: list[WeirOperator] = [Prepare(task_id="prepare", tables=tables, **common)]
     runs: list[RunTables] = []
     for stage in stages(pipeline, rule_edges(rules)):
         tasks = [
-            RunTables(task_id=name, tables=covered, is_whole=covered == tables, trigger_rule="none_failed", **common)
+            RunTables(
+                task_id=name,
+                tables=covered,
+                is_whole=covered == tables,
+                inlets=read_assets(pipeline, covered, root / "conf"),
+                trigger_rule="none_failed",
+                **common,
+            )
             for name, covered in stage.items()
         ]
         for task in tasks:
@@ -100,16 +105,14 @@ def pipeline_dag(pipeline: Pipeline, root: Path, rules: PipelineRules) -> DAG:
         run_tasks=[task.task_id for task in runs],
         params={"reason": REASON},
         response_timeout=parse_duration(pipeline.decide_within),
-        notifiers=_notifier(pipeline, "a batch is held and waits for a decision"),
+        notifiers=_notifier(pipeline, "a batch is blocked and waits for a decision"),
         trigger_rule="none_failed_min_one_success",
         execution_timeout=None,
         dag=dag,
     )
-    carry_out = CarryOut(task_id="carry_out", tables=tables, decide_task="decide", **common)
-    report = Report(task_id="report", inlets=table_assets(pipeline.name, tables), trigger_rule="none_failed", **common)
+    finish = Finish(task_id="finish", tables=tables, decide_task="decide", **common)
     decide.set_upstream(runs)
-    decide.set_downstream(carry_out)
-    carry_out.set_downstream(report)
+    decide.set_downstream(finish)
     dag.validate()  # type: ignore[no-untyped-call]  # Airflow leaves it without annotations
     return dag
 

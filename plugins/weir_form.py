@@ -6,6 +6,7 @@ from typing import Any
 
 from airflow.sdk import Param
 
+from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.task_stages import LAYERS
 
@@ -13,6 +14,7 @@ ALL_TABLES = "all tables"
 NO_TABLE = "no table"
 CHANGED_TABLES = "tables whose definition changed"
 MOST_FILES = 100_000
+SCHEDULED_FIRST = " If this DAG is paused, triggering switches it on, and the run of its schedule goes first."
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Asked:
 
     def contradiction(self) -> str | None:
         if self.full_refresh and self.rebuild != NO_TABLE:
-            return f"'Full refresh' makes every table anew, '{self.rebuild}' among them: choose one of the two"
+            return f"'Full refresh' builds every table again, '{self.rebuild}' among them: choose one of the two"
         return None
 
     def errands(self, pipeline: str) -> list[list[str]]:
@@ -68,6 +70,13 @@ class Asked:
         return [*select, *batch]
 
 
+def say_unknown(conf: Mapping[str, Any]) -> str | None:
+    """What is wrong with keys that the form does not have. Airflow takes any, and a run with `dryrun` would load for real."""
+    known = list(Asked.__dataclass_fields__)
+    unknown = [name for name in conf if name not in known]
+    return "; ".join(f"the form has no key {name!r}: {did_you_mean(name, known)}" for name in unknown) or None
+
+
 def form(pipeline: Pipeline) -> dict[str, Param]:
     """Typed and bounded: Airflow refuses anything else before a run begins."""
     tables = [f"{layer}.{name}" for layer, name, _ in pipeline.nodes()]
@@ -75,7 +84,12 @@ def form(pipeline: Pipeline) -> dict[str, Param]:
     built = [table for table in tables if not table.startswith("bronze.")]
     judged = [table for table in built if not table.startswith(("gold.", "sink."))]
     return {
-        "tables": _select(ALL_TABLES, [ALL_TABLES, *layers, *tables], "What to run", "A layer or one table, instead of all that is due."),
+        "tables": _select(
+            ALL_TABLES,
+            [ALL_TABLES, *layers, *tables],
+            "What to run",
+            f"A layer or one table, instead of all that is due.{SCHEDULED_FIRST if isinstance(pipeline.schedule, str) else ''}",
+        ),
         "files_per_batch": Param(
             None,
             type=["null", "integer"],
@@ -88,13 +102,13 @@ def form(pipeline: Pipeline) -> dict[str, Param]:
             NO_TABLE,
             [NO_TABLE, CHANGED_TABLES, *built],
             "Rebuild",
-            "Make a table anew from bronze, with all below it: beside the old one, compared, then swapped.",
+            "Build a table again from bronze, with all below it: beside the old one, compared, then swapped.",
         ),
         "full_refresh": Param(
             False,
             type="boolean",
             title="Full refresh",
-            description="Make every dimension, silver and gold table anew from bronze. Readers keep the old ones until then.",
+            description="Build every dimension, silver and gold table again from bronze. Readers keep the old ones until then.",
         ),
         "replay": _select(
             NO_TABLE,
@@ -108,7 +122,7 @@ def form(pipeline: Pipeline) -> dict[str, Param]:
         "when_held": _select(
             pipeline.when_held,
             ["ask", "fail"],
-            "When a batch is held",
+            "When a batch is blocked",
             "ask: wait for a person's decision in this run; fail: fail the run, and judge the batch again in the next.",
         ),
     }

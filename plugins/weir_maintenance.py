@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from airflow.sdk import DAG, Context
-from weir_dag import RUN_TYPES, START
+from weir_dag import RUN_TYPES
 from weir_operator import Result, WeirOperator
 from weir_pools import pool_of
 
@@ -14,7 +14,8 @@ from spark_jobs.config.names import NAME
 NAME_OF_DAG = "weir_maintenance"
 DOC = """Compacts small files, removes files that no reader and no run needs any more, and keeps reports and logs to their number.
 
-`maintenance:` in `conf/lakehouse.yml` says when. The log of each task has the figures of every table, before and after.
+`maintenance:` in `conf/lakehouse.yml` says when; nobody has to switch this DAG on. The log of each task has the figures of every table,
+before and after.
 """
 
 
@@ -32,8 +33,9 @@ def maintenance_dag(root: Path) -> DAG:
         description="Upkeep of all tables.",
         doc_md=DOC,
         schedule=load_lakehouse(root).maintenance,
-        start_date=START,
+        start_date=None,  # so that its first run is at the next time, not at once for the last one
         catchup=False,
+        is_paused_upon_creation=False,  # it loads nothing, and a lake without it grows for ever
         max_active_runs=1,
         allowed_run_types=RUN_TYPES,
         tags=["weir", "upkeep"],

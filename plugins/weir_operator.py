@@ -1,28 +1,32 @@
 """The base of Weir's Airflow tasks: runs one `weir` command in the Spark environment, shows its progress and returns its JSON result.
 
 Exit codes decide what Airflow does next. 0 (done), 3 (nothing to do) and, for runs, 4 (a batch is held) are results. 2 (configuration),
-4 and 6 (stopped) fail at once, because a retry would meet the same files, or go against the person who stopped it. 1 (engine failure) and
-5 (another run holds the pipeline) are worth a retry.
+4 and 6 (stopped) fail at once, because a retry would meet the same files, or go against the person who stopped it; but what `make down`
+has stopped goes on after the next start. 1 (engine failure) and 5 (another run holds the pipeline) are worth a retry.
 """
 
 import json
 import os
+import re
 import subprocess
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from weir_assets import announce_nothing
 from weir_process import Finished, end_group, follow, start
 
 Result = dict[str, Any]
 
-DONE, HELD, LEASED = (0, 3), 4, 5
-FINAL = {2: "configuration error", HELD: "data blocked by quality", 6: "stopped"}
+DONE, HELD, LEASED, STOPPED = (0, 3), 4, 5, 6
+FINAL = {2: "configuration error", HELD: "data blocked by quality", STOPPED: "stopped"}
 PASSING = {1: "engine failure", LEASED: "another run holds the lease"}
 GRACE_SECONDS = 4.0  # Airflow kills a task that it has asked to end after 5: what is left by then is ended before, and the next run goes on
+GOING_DOWN = "Airflow is going down, and the next try goes on"
+TABLE_ENDED = re.compile(r"[a-z]+\.\S+ +(failed|blocked)\b")
 LEASE_WAIT_SECONDS = 300.0
 LEASE_POLLS = 60
 
@@ -60,6 +64,9 @@ class WeirOperator(BaseOperator):
         self.lease_wait_seconds = lease_wait_seconds
         self._child: subprocess.Popen[str] | None = None
 
+    def pre_execute(self, context: Context) -> None:
+        announce_nothing(context)
+
     def weir(self, context: Context, arguments: Sequence[str], also: Collection[int] = ()) -> Result:
         """The result of the command; WeirFailed where it failed. `also` are exit codes that are results here beside 0 and 3.
 
@@ -68,7 +75,13 @@ class WeirOperator(BaseOperator):
         argv = [weir_command(Path(self.root)), *arguments, "--json"]
         waited_until = time.monotonic() + self.lease_wait_seconds
         while True:
+            if is_going_down():
+                raise WeirFailed(f"{' '.join(argv[1:])} was not started: {GOING_DOWN}")
             finished = self._call(context, argv)
+            if finished.exit_code == STOPPED and is_going_down():
+                raise WeirFailed(f"{_said(finished)}; {GOING_DOWN}", read_result(finished.last_line))
+            if finished.exit_code < 0 and arguments[0] == "run":
+                self._list_killed(context)
             if finished.exit_code != LEASED or time.monotonic() >= waited_until:
                 return judge(argv, finished, also)
             pause = self.lease_wait_seconds / LEASE_POLLS
@@ -82,14 +95,46 @@ class WeirOperator(BaseOperator):
             message = f"cannot start {argv[0]}: {error}. Run `make setup`, or name the command in WEIR_COMMAND."
             raise WeirFailedForGood(message) from error
         try:
-            return follow(self._child, self.log.info, self.grace_seconds)
+            return follow(self._child, by_level(self.log), self.grace_seconds)
         finally:
             end_group(self._child, self.grace_seconds)
+
+    def _list_killed(self, context: Context) -> None:
+        """A run that was killed, by the system perhaps, could not write its page: it is made here, so that the list of runs has it."""
+        finished = self._call(context, [weir_command(Path(self.root)), "report", self.pipeline, "--json"])
+        if finished.exit_code:
+            self.log.warning("the report of the run that was killed could not be written: %s", _said(finished))
 
     def on_kill(self) -> None:
         """Says nothing: Airflow calls it in a signal handler, and the line being logged at that moment holds the logger's lock."""
         if self._child is not None:
             end_group(self._child, self.grace_seconds)
+
+
+def by_level(log: Any) -> Callable[[str], None]:
+    """Logs the lines of a command at the level that they have: Airflow's filter of levels finds warnings and errors. What follows an error
+    explains it.
+    """
+    has_failed = False
+
+    def say(line: str) -> None:
+        nonlocal has_failed
+        has_failed = has_failed or line.startswith("error: ")
+        ended = TABLE_ENDED.match(line)
+        if has_failed or (ended and ended[1] == "failed"):
+            log.error("%s", line)
+        elif line.startswith("warning: ") or ended:
+            log.warning("%s", line)
+        else:
+            log.info("%s", line)
+
+    return say
+
+
+def is_going_down() -> bool:
+    """Whether `make down` is at work, which asks loads to stop: not a person's will to end this run, but a pause of it."""
+    home = os.environ.get("AIRFLOW_HOME")
+    return home is not None and Path(home, "going_down.json").exists()
 
 
 def weir_command(root: Path) -> str:

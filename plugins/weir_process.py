@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from weir_environ import handed_on, own_variables
+
 POLL_SECONDS = 0.05
 PARENT = "WEIR_PARENT_PID"
 """By it `weir` knows whom it works for: without that process, killed perhaps, it stops by itself."""
@@ -32,11 +34,11 @@ class Finished:
 
 
 def start(argv: Sequence[str], folder: Path, environ: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    """Starts the command in the folder, with these variables on top of this process's own."""
+    """Starts the command in the folder of its project, with what it may have of this process's variables and these on top."""
     return subprocess.Popen(
         argv,
         cwd=folder,
-        env={**os.environ, **(environ or {}), PARENT: str(os.getpid())},
+        env={**handed_on(os.environ, own_variables(folder)), **(environ or {}), PARENT: str(os.getpid())},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -48,6 +48,8 @@ class WeirQuality(AirflowPlugin):
 
     @cached_property
     def fastapi_apps(self) -> list[dict[str, Any]]:  # type: ignore[override]  # a list in Airflow, where nothing is worth waiting for
+        from weir_form_keys import refuse_unknown_keys
         from weir_pages.app import app
 
+        refuse_unknown_keys()
         return [{"app": app, "url_prefix": PREFIX, "name": NAME}]

@@ -1,8 +1,10 @@
-"""The tasks of a pipeline's DAG, in their order: is there work, rebuild or replay, run, decide, carry out, report.
+"""The tasks of a pipeline's DAG, in their order: prepare, run, decide, finish. In a run in which nothing is asked for and nothing is
+blocked, all of them succeed.
 
-What is held waits for a person in `decide`; the tasks before it have done their work when they have judged and held a batch.
+What is blocked waits for a person in `decide`; the tasks before it have done their work when they have judged and blocked a batch.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,67 +12,74 @@ from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.providers.standard.utils.skipmixin import SkipMixin
 from airflow.sdk import Context, Param
 from airflow.sdk.exceptions import AirflowSkipException
-from weir_assets import announce, table_assets, updates
-from weir_form import Asked
+from weir_assets import announce, table_assets
+from weir_form import Asked, say_unknown
 from weir_operator import HELD, Result, WeirFailedForGood, WeirOperator
+
+from spark_jobs.config.text import count
 
 RELEASE, SET_ASIDE, STOP = "Release", "Set aside", "Stop"
 COMMANDS = {RELEASE: "release", SET_ASIDE: "set-aside", STOP: "hold"}
+ACTIONS = {RELEASE: "release", SET_ASIDE: "set_aside", STOP: "hold"}
+"""What the engine calls them, in the `actions` that it allows for a blocked batch."""
 ASKED = "asked"
 """What the question was about: the answer, which may come a day later, is about nothing else."""
+BY_HAND = ("manual", "asset_materialization")
 REASON = Param("", type="string", maxLength=500, title="Why", description="For those who read it later.")
 
 
-class HasWork(WeirOperator, SkipMixin):
-    """Asks `weir plan`, which starts no JVM. Where there is nothing to do, all tasks that follow are skipped."""
+class Prepare(WeirOperator, SkipMixin):
+    """Asks `weir plan`, which starts no JVM, and does what the form asks for beside an increment; what that publishes is announced with
+    its own figures. Where there is nothing to do, and in a dry run, all tasks that follow are skipped.
+    """
 
     inherits_from_skipmixin = True
 
+    def __init__(self, *, pipeline: str, tables: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(pipeline=pipeline, outlets=table_assets(pipeline, tables), **kwargs)
+
     def execute(self, context: Context) -> Result:
+        dag_run = context.get("dag_run")
         asked = Asked.of(context["params"])
-        if problem := asked.contradiction():
+        if problem := say_unknown((dag_run and dag_run.conf) or {}) or asked.contradiction():
             raise WeirFailedForGood(problem)
+        if asked.dry_run:
+            self.log.info("dry run: this run says what it would do, and neither loads nor changes anything")
         plan = self.weir(context, ["plan", self.pipeline])
-        errands = asked.errands(self.pipeline)
-        followers = context["task"].get_flat_relatives(upstream=False)
-        if not errands and (asked.dry_run or plan["status"] != "work"):
-            self.skip(ti=context["ti"], tasks=followers)
-        if not errands:  # marked as skipped here, for which no process has to start
-            self.skip(ti=context["ti"], tasks=[task for task in followers if isinstance(task, RebuildOrReplay)])
-        return plan
-
-
-class RebuildOrReplay(WeirOperator):
-    """What the form asks for beside an increment; skipped in every scheduled run."""
-
-    def execute(self, context: Context) -> list[Result]:
-        return [self.weir(context, command) for command in Asked.of(context["params"]).errands(self.pipeline)]
+        commands = asked.errands(self.pipeline)
+        results = [tell(self, context, self.weir(context, command)) for command in commands]
+        if asked.dry_run:
+            self.log.info("dry run: nothing was loaded or changed")
+        if asked.dry_run or (not commands and plan["status"] != "work"):
+            self.skip(ti=context["ti"], tasks=context["task"].get_flat_relatives(upstream=False))
+        return {**plan, "is_dry_run": asked.dry_run, "results": results}
 
 
 class RunTables(WeirOperator):
-    """One increment of the tables that this task covers. A batch that is held is a result: `decide` follows."""
+    """One increment of the tables that this task covers. A batch that is blocked is a result: `decide` follows."""
 
     def __init__(self, *, pipeline: str, tables: Sequence[str], is_whole: bool, **kwargs: Any) -> None:
-        super().__init__(pipeline=pipeline, inlets=table_assets(pipeline, tables), outlets=[updates(pipeline)], **kwargs)
+        super().__init__(pipeline=pipeline, outlets=table_assets(pipeline, tables), **kwargs)
         self.tables, self.is_whole = list(tables), is_whole
 
     def execute(self, context: Context) -> Result:
         asked = Asked.of(context["params"])
-        arguments = None if asked.dry_run else asked.run_arguments(self.tables, self.is_whole)
+        arguments = asked.run_arguments(self.tables, self.is_whole)
         if arguments is None:
-            raise AirflowSkipException("a dry run changes nothing" if asked.dry_run else f"the form asks for {asked.tables} alone")
+            raise AirflowSkipException(f"the form asks for {asked.tables} alone")
         return tell(self, context, self.weir(context, ["run", self.pipeline, *arguments], also=[HELD]))
 
 
 class Decide(HITLOperator):
-    """Waits for a person where a batch is held: publish it all the same, set its rows aside, or stop. Skipped where nothing is held.
+    """Waits for a person where a batch is blocked: publish it all the same, set its rows aside, or stop. Nobody is asked where nothing is
+    blocked, and where somebody has stopped the same before, unless a person has started this run.
 
     It is retried, and asks again, where Airflow itself loses an answer: one that comes in the second in which the task begins to wait.
     """
 
     def __init__(self, *, pipeline: str, run_tasks: Sequence[str], **kwargs: Any) -> None:
         super().__init__(
-            subject=f"{pipeline}: a batch is held",
+            subject=f"{pipeline}: a batch is blocked",
             options=[RELEASE, SET_ASIDE, STOP],
             **kwargs,
         )
@@ -81,19 +90,23 @@ class Decide(HITLOperator):
     def execute(self, context: Context) -> Any:
         held = held_tables(context, self.run_tasks)
         if not held:
-            raise AirflowSkipException("nothing is held")
+            self.log.info("no batch is blocked: there is nothing to decide")
+            return None
+        result = {"held": held, "pipeline": self.pipeline}
         if Asked.of(context["params"]).when_held == "fail":
-            result = {"held": held, "pipeline": self.pipeline}
             raise WeirFailedForGood(f"{self.pipeline} ended with {HELD} (data blocked by quality): {_say(held)}", result)
+        if all(entry.get("stopped") for entry in held) and not is_by_hand(context):
+            raise WeirFailedForGood(say_stopped(self.pipeline, held), result)
         self.held = held
-        self.subject = f"{self.pipeline}: {', '.join(str(entry['table']) for entry in held)} held, waiting for your decision"
+        self.subject = f"{self.pipeline}: {', '.join(str(entry['table']) for entry in held)} blocked, waiting for your decision"
+        self.options = options_for(held)
         self.body = body(self.pipeline, held)
         context["ti"].xcom_push(key=ASKED, value=held)
         return super().execute(context)
 
     def process_trigger_event_error(self, event: dict[str, Any]) -> None:
         if event["error_type"] == "timeout":
-            raise WeirFailedForGood(f"nobody decided within {self.response_timeout}; the batch stays held, and the next run asks again")
+            raise WeirFailedForGood(f"nobody decided within {self.response_timeout}; the batch stays blocked, and the next run asks again")
         super().process_trigger_event_error(event)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
@@ -110,66 +123,105 @@ class Decide(HITLOperator):
         return {"action": COMMANDS[choice], "held": asked, "reason": reason, "by": by}
 
 
-class CarryOut(WeirOperator):
-    """Does what was decided, and goes on with the tables below; fails where that was to stop. The decision is recorded in the ledger, with
-    who and why.
+class Finish(WeirOperator):
+    """Does what was decided and goes on with the tables below, then makes the page of the newest run again. Fails where that was to stop.
+    The decision is recorded in the ledger, with who and why.
     """
 
     def __init__(self, *, pipeline: str, tables: Sequence[str], decide_task: str, **kwargs: Any) -> None:
-        super().__init__(pipeline=pipeline, inlets=table_assets(pipeline, tables), outlets=[updates(pipeline)], **kwargs)
+        super().__init__(pipeline=pipeline, outlets=table_assets(pipeline, tables), **kwargs)
         self.decide_task = decide_task
 
-    def execute(self, context: Context) -> list[Result]:
+    def execute(self, context: Context) -> Result:
         decision = context["ti"].xcom_pull(task_ids=self.decide_task)
+        results = self._carry_out(context, decision) if decision else []
+        report = self.weir(context, ["report", self.pipeline])
+        if decision and decision["action"] == COMMANDS[STOP]:
+            held = decision["held"]
+            later = "it stays blocked, and nobody is asked again before it is another batch or a run is started by hand"
+            message = f"stopped by {decision['by']}: {decision['reason']}; {_say(held)}; {later}"
+            raise WeirFailedForGood(message, {"held": held, "pipeline": self.pipeline})
+        return {**report, "results": results}
+
+    def _carry_out(self, context: Context, decision: Result) -> list[Result]:
         results, held = [], decision["held"]
         if unseen := [str(entry["table"]) for entry in held if not entry.get("seen")]:  # of a run of an earlier version
-            said = f"it is not known what {decision['by']} saw of {', '.join(unseen)}, and something else may be held by now"
+            said = f"it is not known what {decision['by']} saw of {', '.join(unseen)}, and something else may be blocked by now"
             raise WeirFailedForGood(f"{said}: nothing was decided; run the DAG again, which judges the batch again and asks about it")
         for entry in held:
             arguments = [decision["action"], self.pipeline, entry["table"], "--seen", entry["seen"]]
             arguments += ["--reason", decision["reason"], "--by", decision["by"]]
             results.append(tell(self, context, self.weir(context, arguments)))
-        if decision["action"] == COMMANDS[STOP]:
-            message = f"stopped by {decision['by']}: {decision['reason']}; {_say(held)}; the next run judges the batch again"
-            raise WeirFailedForGood(message, {"held": held, "pipeline": self.pipeline})
         return results
 
 
-class Report(WeirOperator):
-    """Makes the page of the newest run and the lists again, and says the verdict."""
-
-    def execute(self, context: Context) -> Result:
-        return self.weir(context, ["report", self.pipeline])
-
-
 def held_tables(context: Context, run_tasks: Sequence[str]) -> list[Result]:
-    """What the runs of this DAG run have held."""
+    """What is blocked in the runs of this DAG run."""
     results = [context["ti"].xcom_pull(task_ids=task) for task in run_tasks]
     return [entry for result in results if result for entry in result.get("held", [])]
 
 
+def is_by_hand(context: Context) -> bool:
+    """Whether a person has started this DAG run."""
+    dag_run = context.get("dag_run")
+    return dag_run is not None and dag_run.run_type in BY_HAND
+
+
+def say_stopped(pipeline: str, held: Sequence[Result]) -> str:
+    """Why nobody is asked, and how to decide all the same."""
+    who = "; ".join(f"{entry['table']}: {entry['stopped']['by']} left it blocked: {entry['stopped']['reason']}" for entry in held)
+    ways = f"correct the data or the rule, trigger {pipeline} by hand to be asked, or use `weir release` or `weir set-aside`"
+    return f"{pipeline} is blocked by quality, as it was when somebody chose {STOP!r}, and nobody is asked again. {who}. To go on: {ways}"
+
+
+def options_for(held: Sequence[Result]) -> list[str]:
+    """The buttons: what the engine allows for each of the blocked batches, so that no answer is refused half-way. A result of an earlier
+    version does not say what is allowed.
+    """
+    return [choice for choice, action in ACTIONS.items() if all(action in (entry.get("actions") or ACTIONS.values()) for entry in held)]
+
+
 def body(pipeline: str, held: Sequence[Result]) -> str:
-    """What a person must know to decide. Nothing of it comes from a row; names of rules and tables are code, so that no markup acts."""
+    """What a person must know to decide. Nothing of it comes from a row, and no markup in it acts."""
     lines = ["Nothing of these batches is published, and readers keep the last good version.", ""]
     for entry in held:
-        rules = ", ".join(f"`{rule}`" for rule in entry["rules"])
-        what = f"{entry['rows']:,} rows" if entry["rows"] else "a batch that only removes rows"
-        lines += [f"* `{entry['table']}`: {what}, because of {rules}", ""]
+        what = count(entry["rows"], "row") if entry["rows"] else "a batch that only removes rows"
+        lines += [f"**{code(entry['table'])}**: {what}, blocked by", ""]
+        for finding in entry.get("findings") or [{"rule": rule} for rule in entry["rules"]]:
+            why = f". Why there is such a rule: {prose(finding['reason'])}" if finding.get("reason") else ""
+            lines.append(f"* {code(finding['rule'])}: {prose(finding.get('found') or 'it is not met')}{why}")
+        if stopped := entry.get("stopped"):
+            lines += ["", f"{prose(stopped['by'])} has seen the same, and chose *{STOP}*: {prose(stopped['reason'])}"]
+        lines.append("")
+    aside = f" **{SET_ASIDE}** puts the rows into quarantine." if SET_ASIDE in options_for(held) else ""
     lines += [
-        f"**{RELEASE}** publishes them all the same. **{SET_ASIDE}** puts the rows into quarantine (not for gold tables).",
-        f"**{STOP}** leaves them held and fails this run: mend the data or the rule, and run again.",
+        f"**{RELEASE}** publishes them all the same.{aside}",
+        f"**{STOP}** leaves them blocked and fails this run: correct the data or the rule, and run again.",
+        "",
+        "A decision needs a reason, and the right to edit runs of this DAG (with the users of `make up`: any role above *viewer*). "
+        "Without one of the two the buttons stay grey.",
         "",
         f"The whole story is in the *Data quality* tab of this run, or `weir report {pipeline} --open`.",
     ]
     return "\n".join(lines)
 
 
+def code(text: Any) -> str:
+    """Text as Markdown's code: on one line, and without the mark that would end it."""
+    return "`" + " ".join(str(text).replace("`", "'").split()) + "`"
+
+
+def prose(text: Any) -> str:
+    """Text as it is: in Markdown a backslash takes the meaning from any mark of ASCII."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", " ".join(str(text).split()))
+
+
 def tell(task: WeirOperator, context: Context, result: Result) -> Result:
-    """Announce what was published, and say what is held."""
+    """Announce what was published, and say what is blocked."""
     for name in announce(context, task.pipeline, result):
         task.log.info("announced: %s", name)
     for entry in result.get("held", []):
-        task.log.warning("held: %s", entry["message"])
+        task.log.warning("blocked: %s", entry["message"])
     return result
 
 

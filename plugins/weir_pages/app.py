@@ -17,6 +17,7 @@ from weir_pages.access import check_dag, readable_dags
 from weir_pages.files import Reports, Unreadable, open_reports
 from weir_pages.render import answer_html, answer_page
 from weir_pages.runs import Run, Runs
+from weir_pages.states import say_why_none
 
 RUNS_SHOWN = 12
 MOST_RUNS_OF_ONE = 60
@@ -68,12 +69,13 @@ def show_tab(user: GetUserDep, dag_id: ReadableDag, run: str = "", task: str = "
     reports = open_reports()
     asked = {"run": run, "task": task}
     if not reports.is_pipeline(dag_id):
-        return answer_page("tab.html", dag_id=dag_id, asked=asked, line=None, runs=(), shown=None)
+        return answer_page("tab.html", dag_id=dag_id, asked=asked, line=None, runs=(), shown=None, why="")
     line = _line(reports, dag_id)
     found = line.runs.find(dag_id, run, task) if line.runs else ()
     kept = {name: value for name, value in asked.items() if value}
     links = [(known, "?" + urlencode({**kept, "show": known.run_id})) for known in found[: MOST_RUNS_OF_ONE if run else RUNS_SHOWN]]
-    return answer_page("tab.html", dag_id=dag_id, asked=asked, line=line, runs=links, shown=_chosen(found, show))
+    why = "" if found or line.problem else say_why_none(dag_id, run, task)
+    return answer_page("tab.html", dag_id=dag_id, asked=asked, line=line, runs=links, shown=_chosen(found, show), why=why)
 
 
 @app.exception_handler(Unreadable)
@@ -86,8 +88,9 @@ def say_unreadable(request: Request, error: Exception) -> HTMLResponse:
 def say_refused(request: Request, error: Exception) -> HTMLResponse:
     """The same page whether a thing is not there or not for this user."""
     code = error.status_code if isinstance(error, AnyHTTPException) else 500
-    if code == 401:
-        return answer_page("message.html", code, title="Not signed in", problem=Unreadable("Sign in to Airflow, and open this page again."))
+    if code in (401, 403):  # no token, one that has expired, one that was not made by this Airflow
+        why = Unreadable("You are not signed in, or not any more. Sign in to Airflow, and open this page again.")
+        return answer_page("message.html", code, title="Not signed in", problem=why)
     why = Unreadable("There is no such page, or it is not for you to read.")
     return answer_page("message.html", code, title="Nothing to see here", problem=why)
 

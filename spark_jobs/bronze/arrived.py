@@ -7,6 +7,7 @@ from datetime import datetime
 from io import BufferedReader
 from typing import Any, BinaryIO
 
+from spark_jobs.config.sources import FileSource
 from spark_jobs.landing import packing
 from spark_jobs.landing.content import is_plain_lines, stat_open
 from spark_jobs.landing.folder import LandedFile
@@ -17,7 +18,9 @@ BLOCK_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class ArrivedFile:
-    """What its arrival says of it; `path` is where it lies. A file that was appended to is read from `start_byte` on."""
+    """What its arrival says of it; `path` is where it lies, below the `landing` root. A file that was appended to is read from
+    `start_byte` on.
+    """
 
     path: str
     size: int
@@ -25,6 +28,11 @@ class ArrivedFile:
     content_hash: str
     start_byte: int = 0
     start_line: int = 1
+    landing: str | None = None
+
+    def folder_of(self, source: FileSource) -> str | None:
+        """The folder of its source, in full."""
+        return f"{self.landing}/{source.path}" if self.landing else None
 
     @property
     def is_packed(self) -> bool:
@@ -49,7 +57,7 @@ class ReadingBroken(Exception):
 def make_arrived(arrival: Mapping[str, Any], landing: str) -> ArrivedFile:
     start = (arrival["start_byte"] or 0, arrival["start_line"] or 1)
     known = (arrival["size"], arrival["modified_at"], arrival["content_hash"])
-    return ArrivedFile(f"{landing}/{arrival['path']}", *known, *start)
+    return ArrivedFile(f"{landing}/{arrival['path']}", *known, *start, landing)
 
 
 def check_content(opened: BufferedReader, file: ArrivedFile, file_format: str) -> LandedFile:

@@ -16,9 +16,10 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.bronze.arrived import UnreadableFile
-from spark_jobs.bronze.avro_walk import Walker, make_walker
+from spark_jobs.bronze.avro_walk import SHORT, Walked, Walker, make_walker
 from spark_jobs.bronze.batches import Record, set_aside
 from spark_jobs.bronze.objects import as_text
+from spark_jobs.config.text import count
 
 HEADER_BYTES = 4 * 1024 * 1024
 BLOCK_BYTES = 128 * 1024 * 1024
@@ -26,6 +27,7 @@ BLOCK_BYTES = 128 * 1024 * 1024
 SYNC_BYTES = 16
 CHECKSUM_BYTES = 4
 LONGEST_NUMBER = 10
+KEY_TWICE = "a map of the row has a key twice"
 
 Unpack = Callable[[bytes], bytes]
 
@@ -41,13 +43,15 @@ def read_avro(opened: BufferedReader, longest: int) -> Iterator[Record]:
             content = io.BytesIO(unpack(_read_exactly(opened, _read_number(opened) or 0)))
             if _read_exactly(opened, SYNC_BYTES) != marker:
                 raise UnreadableFile("a block does not end with the marker of its file")
-            for size in _row_sizes(walker, content, count, longest):
+            _check_count(walker, content, count, line, longest)
+            for walked in _walk_rows(walker, content, count, longest):
                 line += 1
-                if size > longest:
-                    yield set_aside(line, size, longest)
+                if walked.size > longest:
+                    yield set_aside(line, walked.size, longest)
                 else:
                     row = fastavro.schemaless_reader(content, schema, None)
-                    yield line, as_text(row if isinstance(row, dict) else {"value": row}), None
+                    problem = KEY_TWICE if walked.has_key_twice else None
+                    yield line, as_text(row if isinstance(row, dict) else {"value": row}), problem
             if content.read(1):
                 raise UnreadableFile("a block has more content than rows")
     except (UnreadableFile, OSError):
@@ -58,21 +62,26 @@ def read_avro(opened: BufferedReader, longest: int) -> Iterator[Record]:
         raise UnreadableFile(f"not a whole Avro file: {type(error).__name__} {error}") from error
 
 
-def _row_sizes(walker: Walker, content: io.BytesIO, count: int, longest: int) -> Iterator[int]:
-    """For each row of a block how long it is, 0 where it cannot be too long. Of a row that is, the content is passed over."""
+def _check_count(walker: Walker, content: io.BytesIO, total: int, before: int, longest: int) -> None:
+    """UnreadableFile where a block cannot have so many rows. Rows without bytes are counted over all blocks of the file."""
     size = len(content.getbuffer())
-    if count < 0 or (count > size and not walker.may_be_empty) or (walker.may_be_empty and count > longest):
-        raise UnreadableFile(f"a block of {size:,} bytes says that it has {count:,} rows")
-    if walker.is_short(size, longest):
-        yield from (0 for _ in range(count))
+    if total < 0 or (total > size and not walker.may_be_empty):
+        raise UnreadableFile(f"a block of {size:,} bytes says that it has {count(total, 'row')}")
+    if walker.may_be_empty and before + total > longest:
+        raise UnreadableFile(f"it says that it has {count(before + total, 'row')} without any content")
+
+
+def _walk_rows(walker: Walker, content: io.BytesIO, count: int, longest: int) -> Iterator[Walked]:
+    """Each row of a block as far as it must be known before it is read. Of a row that is too long the content is passed over."""
+    if walker.is_short(len(content.getbuffer()), longest):
+        yield from (SHORT for _ in range(count))
         return
     block = content.getvalue()
     for _ in range(count):
-        start = content.tell()
-        end, length = walker.walk(block, start)
-        if length > longest:
-            content.seek(end)
-        yield length
+        walked = walker.walk(block, content.tell())
+        if walked.size > longest:
+            content.seek(walked.end)
+        yield walked
 
 
 def _read_header(opened: BufferedReader) -> tuple[Any, Unpack, bytes]:

@@ -1,11 +1,11 @@
 """How long a row of Avro is as a record, found without making its values. Needed for what a small file can hide: rows without end, arrays
 of a billion items that take no bytes, long names in each of a million items, types within themselves, which fastavro follows until the
-stack ends and the process dies.
+stack ends and the process dies, and a key that a map has twice, of which fastavro keeps the last.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from spark_jobs.bronze.arrived import UnreadableFile
 
@@ -21,9 +21,21 @@ PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "stri
 LONGEST_NUMBER = 10
 
 
+class Walked(NamedTuple):
+    """A row as it was found: where it ends, how long it is as a record, and whether one of its maps has a key twice."""
+
+    end: int
+    size: int
+    has_key_twice: bool
+
+
+SHORT = Walked(0, 0, has_key_twice=False)
+"""A row that needs no walk."""
+
+
 @dataclass(frozen=True)
 class Walker:
-    """`is_harmless`: no row can be deeper, or have more values, than its bytes say. `least`: what
+    """`is_harmless`: no row can be deeper, or have more values, than its bytes say, nor has it maps. `least`: what
     the names and nulls of a row take that has nothing else. `growth`: what each byte of a row may add to that.
     """
 
@@ -35,14 +47,14 @@ class Walker:
     growth: int
 
     def is_short(self, size: int, longest: int) -> bool:
-        """Whether no row of so many bytes can be longer than a record may be."""
+        """Whether no row of so many bytes can be longer than a record may be, or say a thing twice."""
         return self.is_harmless and self.least + size * (1 + self.growth) <= longest
 
-    def walk(self, block: bytes, start: int) -> tuple[int, int]:
-        """Where the row ends that begins there, and how long it is; never longer than the time that its bytes take."""
+    def walk(self, block: bytes, start: int) -> Walked:
+        """The row that begins there; never longer than the time that its bytes take."""
         row = _Row(self.measure, block, start)
         row.skip(self.schema, 0)
-        return row.at, row.at - start + row.more
+        return Walked(row.at, row.at - start + row.more, row.has_key_twice)
 
 
 def make_walker(schema: Any, longest: int) -> Walker:
@@ -54,7 +66,7 @@ def make_walker(schema: Any, longest: int) -> Walker:
     least, items = measure.spelled_out(schema), _all_items(schema)
     if least > longest:
         raise UnreadableFile(f"its schema alone makes rows of {least:,} bytes, longer than bytes_per_record allows: {longest:,}")
-    hides = any(not measure.least_bytes(item) for item in items)
+    hides = _has_maps(schema) or any(not measure.least_bytes(item) for item in items)
     growth = max((measure.spelled_out(item) for item in items), default=0)
     may_be_empty = not measure.least_bytes(schema)
     return Walker(schema, measure, not (is_recursive or hides or may_be_empty), may_be_empty, least, growth)
@@ -114,6 +126,7 @@ class _Measure:
 class _Row:
     def __init__(self, measure: _Measure, block: bytes, at: int) -> None:
         self.measure, self.block, self.at, self.more = measure, block, at, 0
+        self.has_key_twice = False
 
     def skip(self, schema: Any, depth: int) -> None:
         if depth > DEEPEST:
@@ -151,6 +164,7 @@ class _Row:
 
     def _skip_items(self, items: Any, depth: int, *, has_keys: bool) -> None:
         is_empty = not has_keys and not self.measure.least_bytes(items)
+        keys: set[bytes] = set()
         while count := self._number():
             if count < 0:
                 count = -count
@@ -160,8 +174,15 @@ class _Row:
                 continue
             for _ in range(count):
                 if has_keys:
-                    self._move(self._number())
+                    self._take_key(keys)
                 self.skip(items, depth + 1)
+
+    def _take_key(self, keys: set[bytes]) -> None:
+        size = self._number()
+        self._move(size)
+        key = self.block[self.at - size : self.at]
+        self.has_key_twice |= key in keys
+        keys.add(key)
 
     def _add(self, size: int) -> None:
         self.more += size
@@ -174,6 +195,9 @@ class _Row:
             raise UnreadableFile("not a whole Avro file: a value goes beyond its block")
 
     def _number(self) -> int:
+        if self.at < len(self.block) and (byte := self.block[self.at]) < 128:  # nearly every one
+            self.at += 1
+            return (byte >> 1) ^ -(byte & 1)
         value = 0
         for place in range(LONGEST_NUMBER):
             self._move(1)
@@ -219,6 +243,10 @@ def _all_items(schema: Any) -> list[Any]:
     """What arrays and maps have; a key takes bytes of its own."""
     own = [schema["items" if schema["type"] == "array" else "values"]] if _has_items(schema) else []
     return own + [items for inner in _inner(schema) for items in _all_items(inner)]
+
+
+def _has_maps(schema: Any) -> bool:
+    return (isinstance(schema, dict) and schema["type"] == "map") or any(map(_has_maps, _inner(schema)))
 
 
 def _has_items(schema: Any) -> bool:

@@ -3,6 +3,7 @@
 from collections import Counter
 
 from spark_jobs.bronze.arrived import UnreadableFile
+from spark_jobs.config.text import count
 
 MOST_BROKEN = 1_000
 BROKEN_SHARE = 10
@@ -12,13 +13,18 @@ NOT_UTF8 = "are not UTF-8 text"
 NO_OBJECTS = "are no JSON objects"
 OTHER_WIDTH = "have another number of fields than the header"
 TOO_LONG = "are longer than bytes_per_record"
+KEYS_TWICE = "have a map with a key twice"
 
 HINTS = {
     NOT_UTF8: "it seems to be text in another encoding, such as Latin-1 or Windows-1252: land it as UTF-8",
     NO_OBJECTS: "a file of this format has one JSON object a line",
     OTHER_WIDTH: "look at its header and at the delimiter of its source",
+    KEYS_TWICE: "look at what wrote it",
     TOO_LONG: "look at its line ends, or let the source take longer records",
 }
+
+ONE_ARRAY = "it begins as one JSON array; write its objects one a line, as `jq -c '.[]'` does"
+ONE_OBJECT = "it begins as one JSON object over many lines; write one object a line, as `jq -c .` does"
 
 
 class Tally:
@@ -28,6 +34,7 @@ class Tally:
         self.total = 0
         self.broken: Counter[str] = Counter()
         self.first: dict[str, int] = {}
+        self.hints = dict(HINTS)
 
     def add(self, problem: str, line: int) -> None:
         self.broken[problem] += 1
@@ -35,7 +42,7 @@ class Tally:
 
     def check(self) -> None:
         """UnreadableFile where the same is wrong with too many of them."""
-        for problem, count in self.broken.items():
-            if count > MOST_BROKEN and count * BROKEN_SHARE > self.total:
+        for problem, number in self.broken.items():
+            if number > MOST_BROKEN and number * BROKEN_SHARE > self.total:
                 where = f"the first is line {self.first[problem]:,}"
-                raise UnreadableFile(f"{count:,} of its {self.total:,} records {problem}, {where}; {HINTS[problem]}")
+                raise UnreadableFile(f"{number:,} of its {count(self.total, 'record')} {problem}, {where}; {self.hints[problem]}")

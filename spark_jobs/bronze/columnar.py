@@ -9,6 +9,7 @@ import pyarrow as pa
 from spark_jobs.bronze.arrived import UnreadableFile
 from spark_jobs.bronze.batches import ROWS_PER_BATCH
 from spark_jobs.bronze.orc_footer import read_columns
+from spark_jobs.config.text import count
 
 VALUES_PER_BATCH = 4_000_000
 BYTES_PER_READ = 64 * 1024 * 1024
@@ -72,7 +73,9 @@ def orc_batches(opened: BufferedReader) -> Iterator[pa.RecordBatch]:
 def _check_spread(rows: int, values: int, most: int, size: int) -> None:
     """UnreadableFile where a row may have more values of a column than memory should hold, and than the file could hold as they are."""
     if most > max(MOST_VALUES, size * VALUES_PER_BYTE):
-        raise UnreadableFile(f"{rows:,} rows with {values:,} values in a column, in {size:,} bytes: one row may have {most:,} of them")
+        raise UnreadableFile(
+            f"{count(rows, 'row')} with {values:,} values in a column, in {size:,} bytes: one row may have {most:,} of them"
+        )
 
 
 def _columns(schema: Any) -> list[Any]:
@@ -88,10 +91,12 @@ def _rows_at_once(group: Any, columns: list[Any], longest: int) -> int:
     chunks = [group.column(index) for index in range(group.num_columns)]
     counts, rows = [chunk.num_values for chunk in chunks], max(group.num_rows, 1)
     if (values := max(counts, default=0)) > longest * rows:
-        raise UnreadableFile(f"{rows:,} rows with {values:,} values in a column: more of a row than bytes_per_record allows: {longest:,}")
-    for chunk, count in zip(chunks, counts, strict=True):
-        _check_spread(rows, count, count - rows + 1, chunk.total_compressed_size)
-    fixed = sum(column.length * count for column, count in zip(columns, counts, strict=True) if column.physical_type == FIXED)
+        raise UnreadableFile(
+            f"{count(rows, 'row')} with {values:,} values in a column: more of a row than bytes_per_record allows: {longest:,}"
+        )
+    for chunk, number in zip(chunks, counts, strict=True):
+        _check_spread(rows, number, number - rows + 1, chunk.total_compressed_size)
+    fixed = sum(column.length * number for column, number in zip(columns, counts, strict=True) if column.physical_type == FIXED)
     by_values: int = VALUES_PER_BATCH * rows // max(sum(counts), 1)
     by_bytes: int = BYTES_PER_READ * rows // max(group.total_byte_size, fixed, 1)
     return max(1, min(ROWS_PER_BATCH, by_values, by_bytes))

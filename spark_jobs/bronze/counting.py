@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from spark_jobs.bronze.arrived import ArrivedFile, UnreadableFile, unpack
 from spark_jobs.config.sources import FileSource
+from spark_jobs.config.text import count
 from spark_jobs.landing.content import BOM
 
 BLOCK_BYTES = 1024 * 1024
@@ -34,7 +35,7 @@ class Count:
 
     def check(self, read: int) -> None:
         if not self.least <= read <= self.most:
-            raise UnreadableFile(f"{read:,} records were read, but it holds {self.most:,} by {self.way}")
+            raise UnreadableFile(f"{count(read, 'record was', 'records were')} read, but it holds {self.most:,} by {self.way}")
 
 
 def count_records(opened: BufferedReader, file: ArrivedFile, source: FileSource) -> Count | None:

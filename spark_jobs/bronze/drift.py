@@ -1,7 +1,8 @@
 """Drift: fields of a feed that no table declares, and declared fields that a file lacks. What enters: the first records of new files.
 
 An added field loses nothing, because bronze keeps whole records. A missing one is told only of files and tables that name all
-their fields, such as CSV, Parquet and Delta; a JSON record may leave out what it has no value for.
+their fields, such as CSV, Parquet and Delta; a JSON record may leave out what it has no value for. It is told once, and again where it has
+returned in between.
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import Any, Literal
 
 from spark_jobs.config.names import shorten
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
+from spark_jobs.config.text import count
 from spark_jobs.lake.drift import read_first_records
 from spark_jobs.lake.ledger import Ledger
 
@@ -30,7 +32,7 @@ LINES_SHOWN = 5
 NAMES_ALL = ("csv", "parquet", "avro", "orc", "delta")
 """The formats whose records name all their fields."""
 
-Kind = Literal["added", "missing"]
+Kind = Literal["added", "missing", "returned"]
 Path = tuple[str, ...]
 
 
@@ -45,6 +47,8 @@ class Drift:
         what = f"{self.source}: field {shorten(self.field)} is"
         if self.kind == "added":
             return f"{what} new in {shorten(self.file)}: kept in bronze; declare it and rebuild the table to take it in"
+        if self.kind == "returned":
+            return f"{what} there again in {shorten(self.file)}; rows without it stay NULL"
         return f"{what} missing in {shorten(self.file)}: NULL in all its rows; if it has a new name, set `from` to it"
 
 
@@ -70,11 +74,15 @@ def note_drift(
     if not files:
         return []
     lines = min(FIRST_LINES, max(1, RECORDS_PER_LOOK // len(files)))
-    found = find_drift(pipeline, source, read_first_records(ledger.lake.table(f"bronze.{source}"), files, lines))
-    known = {(row["field"], row["kind"]) for row in ledger.rows("drift") if row["source"] == source} if found else set()
-    new = [drift for drift in found if (drift.field, drift.kind) not in known]
-    missing, added = [drift for drift in new if drift.kind == "missing"], [drift for drift in new if drift.kind == "added"]
-    room = max(0, NEW_FIELDS_PER_SOURCE - sum(1 for _, kind in known if kind == "added"))
+    found, there = _look(pipeline, source, read_first_records(ledger.lake.table(f"bronze.{source}"), files, lines))
+    known = [row for row in ledger.ordered("drift") if row["source"] == source] if found or there else []
+    added_before = {row["field"] for row in known if row["kind"] == "added"}
+    newest = {row["field"]: row["kind"] for row in known if row["kind"] != "added"}
+    was_missing = {field for field, kind in newest.items() if kind == "missing"}
+    missing = [drift for drift in found if drift.kind == "missing" and drift.field not in was_missing]
+    missing += [drift for drift in there if drift.field in was_missing]
+    added = [drift for drift in found if drift.kind == "added" and drift.field not in added_before]
+    room = max(0, NEW_FIELDS_PER_SOURCE - len(added_before))
     written = missing + added[:room]
     if written:
         rows = [{"source": source, "field": d.field, "kind": d.kind, "file": d.file, "run_id": run_id, "seen_at": seen_at} for d in written]
@@ -82,22 +90,27 @@ def note_drift(
     return missing + (added if room else [])
 
 
-def describe_drift(found: Sequence[Drift]) -> Iterator[str]:
+def describe_drift(found: Sequence[Drift], pipeline: str) -> Iterator[str]:
     """The first fields of each kind in a line each, and how many there are more."""
-    for kind, what in (("missing", "missing"), ("added", "new")):
+    for kind, what in (("missing", "missing"), ("returned", "there again"), ("added", "new")):
         of_kind = [drift for drift in found if drift.kind == kind]
         yield from map(str, of_kind[:LINES_SHOWN])
         if more := len(of_kind) - LINES_SHOWN if len(of_kind) > LINES_SHOWN else 0:
-            named = f"and {more:,} more {'field is' if more == 1 else 'fields are'} {what}"
+            named = f"and {count(more, 'more field is', 'more fields are')} {what}"
             kept = f"; the ledger keeps the first {NEW_FIELDS_PER_SOURCE} new ones of a source" if kind == "added" else ""
-            yield f"{of_kind[0].source}: {named}: `weir account` lists them{kept}"
+            yield f"{of_kind[0].source}: {named}: `weir account {pipeline} --json` lists them{kept}"
 
 
 def find_drift(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str]]) -> list[Drift]:
     """The drift in these records, given as (file, record): each field once, with the first file that shows it."""
+    return _look(pipeline, source, records)[0]
+
+
+def _look(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str]]) -> tuple[list[Drift], list[Drift]]:
+    """The drift in these records, and the declared fields that no file lacks: those of them that were missing have returned."""
     record_format, declared = pipeline.sources[source].record_format, declared_fields(pipeline, source)
     if record_format == "text" or not declared.fields:
-        return []
+        return [], []
     own = pipeline.sources[source].own_fields
     added: dict[str, str] = {}
     seen: dict[str, dict[Path, bool]] = defaultdict(dict)
@@ -105,12 +118,16 @@ def find_drift(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str
         fields = _parse(record)
         for path in _leaf_paths(fields):
             if path and path[0] not in own and not declared.covers(path):
-                added.setdefault(_field_name(path), file)
+                name = _field_name(path)
+                added[name] = min(file, added.get(name, file))  # records come in no order, and files were registered in that of their paths
         if pipeline.sources[source].format in NAMES_ALL:
             _look_for(declared.fields, fields, seen[file])
-    missing = {_field_name(path): file for file in sorted(seen) for path, is_there in seen[file].items() if not is_there}
+    by_file = [(_field_name(path), is_there, file) for file in sorted(seen, reverse=True) for path, is_there in seen[file].items()]
+    missing = {field: file for field, is_there, file in by_file if not is_there}
+    there = {field: file for field, is_there, file in by_file if is_there and field not in missing}
     found = [Drift(source, field, "added", added[field]) for field in sorted(added)]
-    return found + [Drift(source, field, "missing", missing[field]) for field in sorted(missing)]
+    found += [Drift(source, field, "missing", missing[field]) for field in sorted(missing)]
+    return found, [Drift(source, field, "returned", there[field]) for field in sorted(there)]
 
 
 def declared_fields(pipeline: Pipeline, source: str) -> Declared:

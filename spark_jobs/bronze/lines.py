@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_jobs.bronze.arrived import ArrivedFile, unpack
+from spark_jobs.bronze.arrived import ArrivedFile, UnreadableFile, unpack
 from spark_jobs.bronze.batches import RECORDS, Record, make_batch, measure, set_aside
-from spark_jobs.bronze.broken import NO_OBJECTS, NOT_UTF8, TOO_LONG, Tally
+from spark_jobs.bronze.broken import NO_OBJECTS, NOT_UTF8, ONE_ARRAY, ONE_OBJECT, TOO_LONG, Tally
 from spark_jobs.bronze.recognise import START_BYTES
 from spark_jobs.landing.content import BOM
 
@@ -50,6 +50,12 @@ def read_start(opened: BufferedReader, file: ArrivedFile) -> bytes:
     return next(_read_blocks(opened, file, START_BYTES), b"")
 
 
+def check_line_ends(start: bytes) -> None:
+    """UnreadableFile where lines end with a carriage return alone: all of them would be one record, without a word."""
+    if b"\n" not in start and b"\r" in start.rstrip(b"\r"):
+        raise UnreadableFile("its lines end with a carriage return alone; land it with line feeds")
+
+
 def line_blocks(opened: BufferedReader, file: ArrivedFile, longest: int, end: bytes = b"\n") -> Iterator[bytes | LongLine]:
     """The content in pieces that end with a line. A line that is longer than a record may be and than a block comes alone, without its
     content: it is never held in memory as a whole.
@@ -78,8 +84,10 @@ def line_blocks(opened: BufferedReader, file: ArrivedFile, longest: int, end: by
 
 def check_lines(opened: BufferedReader, file: ArrivedFile, longest: int, *, are_objects: bool) -> None:
     """Read it to its end, so that what cannot be read is known before the first record: UnreadableFile where too many lines are none."""
-    tally, number = Tally(), file.start_line
+    tally, number, begins = Tally(), file.start_line, b""
     for block in line_blocks(opened, file, longest):
+        if not begins and isinstance(block, bytes):
+            begins = block.lstrip()[:1]
         if isinstance(block, LongLine):
             tally.add(TOO_LONG, number)
             count = 1
@@ -88,6 +96,8 @@ def check_lines(opened: BufferedReader, file: ArrivedFile, longest: int, *, are_
             if not _is_fine(block, count, longest, are_objects):
                 _count_broken(tally, block, number, longest, are_objects)
         tally.total, number = tally.total + count, number + count
+    if begins == b"[" or (begins == b"{" and tally.first.get(NO_OBJECTS) == file.start_line):
+        tally.hints[NO_OBJECTS] = ONE_ARRAY if begins == b"[" else ONE_OBJECT
     tally.check()
 
 

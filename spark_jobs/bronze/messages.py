@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.bronze.avro_walk import Walker, make_walker
+from spark_jobs.bronze.avro_walk import SHORT, Walker, make_walker
 from spark_jobs.bronze.objects import as_text
 from spark_jobs.bronze.rows import too_long
 from spark_jobs.config.sources import MESSAGE_FIELDS, KafkaSource
@@ -30,6 +30,15 @@ NOT_AN_OBJECT, NOT_TEXT, NOT_AVRO = (
     "the value is not UTF-8 text",
     "the value does not fit the Avro schema",
 )
+KINDS = {
+    r"^\s*$": "it is empty",
+    r"^\s*\[": "it is an array",
+    r'^\s*"': "it is a text in quotes",
+    r"^\s*(?:true|false|null)\s*$": "it is true, false or null",
+    r"^\s*-?[0-9][0-9.eE+-]*\s*$": "it is a number",
+    "^\ufeff": "a byte order mark stands before it",
+}
+"""What a value is that does not begin as an object, where that can be told."""
 TAKES_OWN_NAME = "the value has a field of the message's own name: "
 MAY_TAKE_OWN_NAME = rf"(?i){'|'.join(sorted(MESSAGE_FIELDS))}|\\u00[4567]"
 """Nearly no value has such a word, or an escaped letter that may be part of one: only these are parsed to see."""
@@ -93,7 +102,7 @@ def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Co
             problem = F.when(text.isNull(), F.coalesce(too_long_value, F.lit(NOT_AVRO)))
         else:
             is_object = is_text & (text.startswith("{") | text.rlike(r"^\s*\{"))
-            problem = F.when(~is_text, F.lit(NOT_TEXT)).when(~is_object, F.lit(NOT_AN_OBJECT))
+            problem = F.when(~is_text, F.lit(NOT_TEXT)).when(~is_object, _say_kind(text))
         problem = F.coalesce(problem, _taken_name(text))
         rest = F.substring(text, F.instr(text, "{") + 1, F.length(text))
         body = F.concat(F.when(text.rlike(r"^\s*\{\s*\}"), F.lit("")).otherwise(F.lit(",")), rest)
@@ -102,6 +111,11 @@ def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Co
             body = F.when(text.startswith('{"'), F.concat(F.lit(","), after_brace)).otherwise(body)
     whole = F.when(is_absent, tombstone).otherwise(body)
     return [F.when(is_short, whole).alias("_body"), F.when(is_short & ~is_absent, problem).alias("_problem")]
+
+
+def _say_kind(text: Column) -> Column:
+    kinds = F.coalesce(*(F.when(text.rlike(pattern), F.lit(f"{NOT_AN_OBJECT}: {kind}")) for pattern, kind in KINDS.items()))
+    return F.coalesce(kinds, F.lit(NOT_AN_OBJECT))
 
 
 def _taken_name(text: Column) -> Column:
@@ -162,16 +176,19 @@ def _avro_reader(schema: dict[str, Any], framing: str, longest: int) -> Callable
 
 
 def _read_avro(fastavro: Any, walker: Walker, value: bytes | None, framing: str, longest: int) -> dict[str, Any]:
-    """The value as JSON: no text where it is not exactly one record of the schema, or is nested too deeply. One that holds more than a
-    record may, in items that take no bytes, is not spelled out: it has a size instead.
+    """The value as JSON: no text where it is not exactly one record of the schema, is nested too deeply, or has a key twice in a map. One
+    that holds more than a record may, in items that take no bytes, is not spelled out: it has a size instead.
     """
     if value is None or (framing == "confluent" and (len(value) < CONFLUENT_HEADER or value[0] != 0)):
         return {}
     body = value[CONFLUENT_HEADER:] if framing == "confluent" else value
     content = io.BytesIO(body)
     try:
-        if not walker.is_short(len(body), longest) and (size := walker.walk(body, 0)[1]) > longest:
-            return {"size": size}
+        walked = SHORT if walker.is_short(len(body), longest) else walker.walk(body, 0)
+        if walked.size > longest:
+            return {"size": walked.size}
+        if walked.has_key_twice:
+            return {}
         row = fastavro.schemaless_reader(content, walker.schema, None)
     except Exception:  # noqa: BLE001 - fastavro raises anything from IndexError to struct.error; the message is kept, with a problem
         return {}

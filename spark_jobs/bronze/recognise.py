@@ -63,7 +63,7 @@ def _recognise(start: bytes, delimiter: bytes) -> tuple[str, str] | None:
         return None
     if not start.strip(b"\0"):
         return "nothing but zero bytes", "land it again: it was not written to its end, or lost its content"
-    encoding = next((name for codec, name in ENCODINGS.items() if _reads_as(start, codec)), None)
+    encoding = next((name for codec, name in ENCODINGS.items() if zeros and _reads_as(start, codec)), None)
     return (f"{encoding} text without a byte order mark", UTF_8) if encoding else ("binary data", "look at what wrote it")
 
 

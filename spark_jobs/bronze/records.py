@@ -13,12 +13,12 @@ from io import BufferedReader
 import pyarrow as pa
 
 from spark_jobs.bronze.arrived import ArrivedFile, ReadingBroken, UnreadableFile, check_content, check_still
-from spark_jobs.bronze.avro import read_avro
+from spark_jobs.bronze.avro import KEY_TWICE, read_avro
 from spark_jobs.bronze.batches import make_batch, make_batches
-from spark_jobs.bronze.broken import TOO_LONG, Tally
+from spark_jobs.bronze.broken import KEYS_TWICE, TOO_LONG, Tally
 from spark_jobs.bronze.columnar import orc_batches, parquet_batches
 from spark_jobs.bronze.counting import count_records
-from spark_jobs.bronze.lines import check_lines, read_lines, read_start
+from spark_jobs.bronze.lines import check_line_ends, check_lines, read_lines, read_start
 from spark_jobs.bronze.objects import read_objects
 from spark_jobs.bronze.recognise import check_text
 from spark_jobs.bronze.sheets import check_sheet, read_sheet
@@ -35,7 +35,7 @@ def read_records(file: ArrivedFile, source: FileSource) -> Iterator[pa.RecordBat
     is_handed_on = False
     with ExitStack() as stack:
         try:
-            opened = stack.enter_context(open_landed(file.path, source.path))
+            opened = stack.enter_context(open_landed(file.path, file.folder_of(source)))
             before = check_content(opened, file, source.format)
             _read_through(opened, file, source)
             counted, read = count_records(opened, file, source), 0
@@ -59,7 +59,10 @@ def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource)
     """UnreadableFile, or whatever its reader raises, where the file as a whole cannot be read."""
     longest = source.bytes_per_record
     if source.format in TEXTS:
-        check_text(read_start(opened, file), source.delimiter if source.format == "csv" else "")
+        start = read_start(opened, file)
+        check_text(start, source.delimiter if source.format == "csv" else "")
+        if source.format == "text":
+            check_line_ends(start)
     match source.format:
         case "parquet":
             _check_columns(parquet_batches(opened, longest))
@@ -70,7 +73,7 @@ def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource)
         case "json" | "text":
             check_lines(opened, file, longest, are_objects=source.format == "json")
         case _:
-            _check_lengths(_read_batches(opened, file, source))
+            _check_rows(_read_batches(opened, file, source))
 
 
 def _check_columns(batches: Iterator[pa.RecordBatch]) -> None:
@@ -82,14 +85,15 @@ def _check_columns(batches: Iterator[pa.RecordBatch]) -> None:
             str(column)
 
 
-def _check_lengths(batches: Iterator[pa.RecordBatch]) -> None:
-    """Read rows of Avro or XML to their end; all that may be wrong with one alone is its length."""
+def _check_rows(batches: Iterator[pa.RecordBatch]) -> None:
+    """Read rows of Avro or XML to their end; what may be wrong with one alone is its length, or a key that it has twice."""
     tally = Tally()
     for batch in batches:
         lines, _, problems = batch.columns
         tally.total += len(batch)
-        for line in lines.filter(problems.is_valid()).to_pylist():
-            tally.add(TOO_LONG, line)
+        is_broken = problems.is_valid()
+        for line, problem in zip(lines.filter(is_broken).to_pylist(), problems.filter(is_broken).to_pylist(), strict=True):
+            tally.add(KEYS_TWICE if problem == KEY_TWICE else TOO_LONG, line)
     tally.check()
 
 

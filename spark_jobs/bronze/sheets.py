@@ -15,6 +15,7 @@ from spark_jobs.bronze.arrived import ArrivedFile, UnreadableFile
 from spark_jobs.bronze.batches import Record, set_aside
 from spark_jobs.bronze.broken import NOT_UTF8, OTHER_WIDTH, TOO_LONG, Tally
 from spark_jobs.bronze.lines import QUOTE, LongLine, line_blocks, read_start
+from spark_jobs.config.text import count
 
 csv.field_size_limit(2**31 - 1)  # for the whole process: how long a record may be is counted here, per source
 as_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -160,7 +161,7 @@ def _read_header(rows: Iterator[tuple[int, list[str] | None]], lines: _Lines) ->
 
 def _csv_record(line: int, header: list[str], row: list[str]) -> Record:
     if len(row) != len(header):
-        return line, _clean(as_json(row)), f"{len(row)} fields, the header has {len(header)}"
+        return line, _clean(as_json(row)), f"{count(len(row), 'field')}, the header has {len(header)}"
     text = as_json(dict(zip(header, row, strict=True)))
     clean = _clean(text)
     return line, clean, None if clean is text else "not UTF-8 text"

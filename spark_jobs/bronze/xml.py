@@ -36,7 +36,7 @@ def read_xml(opened: BufferedReader, file: ArrivedFile, row_tag: str, lists: fro
     parser.buffer_text = True
     content, size, line, is_last = unpack(opened, file), 0, 0, False
     while not is_last:
-        block = content.read(BLOCK_BYTES)
+        block = content.read(_next_block(size - parser.CurrentByteIndex, longest))
         is_last, size = not block, size + len(block)
         try:
             parser.Parse(block, is_last)
@@ -54,6 +54,13 @@ def read_xml(opened: BufferedReader, file: ArrivedFile, row_tag: str, lists: fro
             yield set_aside(line, row, longest) if isinstance(row, int) else (line, json.dumps(row, ensure_ascii=False), None)
     if not line and reader.alike:
         raise UnreadableFile(f"it has no element {row_tag!r}, but elements {reader.alike!r}: names are compared with their case")
+
+
+def _next_block(waiting: int, longest: int) -> int:
+    """How much to read, with so many bytes of a tag or comment without its end: the parser begins it again with every block, so that
+    blocks grow with it. No more is read than is allowed.
+    """
+    return max(BLOCK_BYTES, min(waiting, longest + BLOCK_BYTES - waiting))
 
 
 def _refuse_entity(name: str, *_: Any) -> None:

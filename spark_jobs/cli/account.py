@@ -6,22 +6,22 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.cli.ending import refuse
+from spark_jobs.config.errors import Refused
 from spark_jobs.config.loading import load_project
-from spark_jobs.config.text import plain
+from spark_jobs.config.text import count, plain
 from spark_jobs.lake.counts import CLASSES
+from spark_jobs.landing.set_aside import UNREADABLE
 from spark_jobs.operations.account import account_of
 
 NOT_TAKEN_SHOWN = 5
 
 
 def account_command(name: str | None, as_json: bool) -> int:
-    from spark_jobs.cli.app import fail
-
     try:
         project = load_project(only=name)
-    except ConfigError as error:
-        return fail(str(error), 2)
+    except Refused as error:
+        return refuse(error, as_json=as_json, pipeline=name)
     accounts = [account_of(project, pipeline) for pipeline in project.pipelines]
     if as_json:
         print(json.dumps(accounts[0] if name else {"pipelines": accounts}))
@@ -64,23 +64,25 @@ def _print(account: dict[str, Any], landing: str) -> None:
     for source, verdicts in account["files"].items():
         if source in account["offsets"]:
             continue
-        console.print(
-            f"files of {source}: {', '.join(f'{count:,} {verdict}' for verdict, count in verdicts.items()) or 'none'}", markup=False
-        )
-    _print_files(console, account["files_not_taken"])
+        said = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items()) or "none"
+        empty = f" ({account['files_empty'][source]:,} of them empty)" if source in account["files_empty"] else ""
+        console.print(f"files of {source}: {said}{empty}", markup=False)
+    _print_files(console, name, account["files_not_taken"])
     for drift in account["drift"][:NOT_TAKEN_SHOWN]:
         console.print(plain(f"drift: {drift}"), markup=False, soft_wrap=True)
     if len(account["drift"]) > NOT_TAKEN_SHOWN:
-        console.print(
-            f"and {len(account['drift']) - NOT_TAKEN_SHOWN:,} more fields that came or went: `weir account --json` names them all"
-        )
+        more = count(len(account["drift"]) - NOT_TAKEN_SHOWN, "more field")
+        console.print(f"and {more} that came or went: `weir account {name} --json` names them all", soft_wrap=True)
     for message in account["evidence"]:
         console.print(plain(f"evidence: {message}"), markup=False, soft_wrap=True, style="bold red")
     console.print(f"tables: {account['lake']}", markup=False, soft_wrap=True)
 
 
-def _print_files(console: Console, files: list[dict[str, str]]) -> None:
-    for file in files[:NOT_TAKEN_SHOWN]:
-        console.print(plain(f"not taken: {file['path']!r}: {file['reason']}"), markup=False, soft_wrap=True)
-    if len(files) > NOT_TAKEN_SHOWN:
-        console.print(f"and {len(files) - NOT_TAKEN_SHOWN} more files that were not taken: `weir account --json` names them all")
+def _print_files(console: Console, name: str, files: list[dict[str, str]]) -> None:
+    """Landed files that brought no record, the unreadable ones first."""
+    shown = sorted(files, key=lambda file: file["verdict"] != UNREADABLE)[:NOT_TAKEN_SHOWN]
+    for file in shown:
+        console.print(plain(f"{file['verdict']}: {file['path']!r}: {file['reason']}"), markup=False, soft_wrap=True)
+    if len(files) > len(shown):
+        more = count(len(files) - len(shown), "more file that was not read", "more files that were not read")
+        console.print(f"and {more}: `weir quarantine list {name}` lists them, `weir account {name} --json` names them all", soft_wrap=True)

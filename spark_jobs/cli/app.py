@@ -9,11 +9,13 @@ import typer
 
 from spark_jobs import __version__
 from spark_jobs.cli.elsewhere import RunsElsewhere, hand_on
+from spark_jobs.cli.ending import fail
+from spark_jobs.cli.group import WeirGroup
 from spark_jobs.cli.profile import ProfileName
 from spark_jobs.cli.quarantine import quarantine
 from spark_jobs.config.hooks import leave
-from spark_jobs.config.text import plain_lines
 from spark_jobs.lake.storage import StorageFailed
+from spark_jobs.sample import MAX_INCREMENT, MAX_ORDERS, MIN_ORDERS
 
 EXIT_CODES = (
     "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by quality · "
@@ -42,7 +44,7 @@ DEFECT = (
     "The same increment without it is the corrected delivery."
 )
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=ABOUT)
+app = typer.Typer(cls=WeirGroup, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=ABOUT)
 
 app.add_typer(quarantine, name="quarantine")
 
@@ -348,8 +350,8 @@ def propose(
 
 @app.command(epilog="Example: weir sample --orders 100000 --answers answers")
 def sample(
-    orders: Annotated[int, typer.Option(min=1_000, max=10_000_000, help="Orders of the first load.")] = 1_000,
-    increment: Annotated[int, typer.Option(min=0, max=10_000, help=INCREMENT)] = 0,
+    orders: Annotated[int, typer.Option(min=MIN_ORDERS, max=MAX_ORDERS, help="Orders of the first load.")] = 1_000,
+    increment: Annotated[int, typer.Option(min=0, max=MAX_INCREMENT, help=INCREMENT)] = 0,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 7,
     defect: Annotated[Literal["cents", "stuck"] | None, typer.Option(help=DEFECT)] = None,
     landing: Annotated[Path | None, typer.Option(help="Where to write, instead of the landing root of conf/lakehouse.yml.")] = None,
@@ -387,9 +389,3 @@ def pack(as_json: Json = False) -> None:
     from spark_jobs.cli.pack import pack_command
 
     raise typer.Exit(pack_command(as_json))
-
-
-def fail(message: str, code: int) -> int:
-    """An error on standard error, on lines of its own."""
-    print(plain_lines(f"error: {message}"), file=sys.stderr)
-    return code

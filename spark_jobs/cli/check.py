@@ -11,7 +11,7 @@ from spark_jobs.config.checks import check_survey
 from spark_jobs.config.errors import Problem
 from spark_jobs.config.loading import Project, survey_project
 from spark_jobs.config.plain_rules import are_plain
-from spark_jobs.config.text import plain_lines
+from spark_jobs.config.text import count, plain_lines
 from spark_jobs.config.warnings import warn_of_project
 
 
@@ -25,7 +25,7 @@ def check_command(as_json: bool) -> int:
         print(f"warning: {plain_lines(warning)}", file=sys.stderr)
     if problems:
         print("\n".join(plain_lines(problem) for problem in problems), file=sys.stderr)
-        print(f"error: {len(problems)} problem{'s' if len(problems) > 1 else ''} in the configuration", file=sys.stderr)
+        print(f"error: {count(len(problems), 'problem')} in the configuration", file=sys.stderr)
     else:
         print("conf/ is in order")
     return 2 if problems else 0

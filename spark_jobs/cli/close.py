@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from spark_jobs.cli.whoami import whoami
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.text import plain_lines
@@ -26,8 +26,8 @@ def close_command(name: str, source: str | None, as_json: bool) -> int:
             for chosen in sources:
                 feed = make_feed(lake, project.landing, chosen, pipeline.sources[chosen], lease.check)
                 marks[chosen] = close_feed(feed, closed_at, f"by {whoami()}")
-    except ConfigError as error:
-        return _end(name, as_json, 2, "config_error", str(error), marks)
+    except Refused as error:
+        return _end(name, as_json, 2, error.status, error.said, marks)
     except (LeaseHeld, LeaseLost) as held:
         return _end(name, as_json, 5, "leased", str(held), marks)
     if not any(marks.values()):
@@ -40,8 +40,7 @@ def close_command(name: str, source: str | None, as_json: bool) -> int:
 def _chosen(pipeline: Pipeline, source: str | None) -> list[str]:
     if source is not None and source not in pipeline.sources:
         hint = did_you_mean(source, pipeline.sources)
-        file = f"conf/pipelines/{pipeline.name}.yml"
-        raise ConfigError([Problem(file, 1, "sources", source, f"there is no source {source!r}", hint)])
+        raise UsageError("SOURCE", source, f"{pipeline.name} has no source {source!r}", hint)
     return [source] if source else list(pipeline.sources)
 
 

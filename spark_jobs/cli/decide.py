@@ -1,6 +1,7 @@
 """`weir release`, `weir set-aside` and `weir hold`: what a person decides about a batch that is held, with the reason."""
 
 from spark_jobs.cli.loading import load_checked
+from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile, print_result, until_stopped
 from spark_jobs.cli.whoami import known_as, whoami
 from spark_jobs.run.decide import Action, decide
@@ -15,6 +16,7 @@ def decide_command(
         decided_by = whoami() if by is None else known_as(by)
         return decide(project, name, known_profile(project, profile), table, action, decided_by, reason, seen=seen)
 
-    result = until_stopped(name, run)
+    with result_alone(as_json):
+        result = until_stopped(name, run)
     print_result(result, as_json)
     return result.exit_code

@@ -2,6 +2,7 @@
 
 import sys
 
+from spark_jobs.cli.ending import fail
 from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.text import plain_lines
@@ -21,7 +22,6 @@ def _say(line: str) -> None:
 
 def hand_on(elsewhere: RunsElsewhere, arguments: list[str]) -> int:
     """Print what the driver has printed, make the reports that it could not leave here, and end as it did."""
-    from spark_jobs.cli.app import fail
     from spark_jobs.cli.whoami import whoami
     from spark_jobs.report.write import write_report
     from spark_jobs.run.failure import first_line

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from spark_jobs.cli.ending import fail
 from spark_jobs.config.loading import find_root
 from spark_jobs.session.install import Installation
 from spark_jobs.session.jars import ivy_jar
@@ -13,8 +14,6 @@ SERVER = "org.apache.spark.deploy.history.HistoryServer"
 
 
 def history_command(port: int) -> int:
-    from spark_jobs.cli.app import fail
-
     root = find_root()
     folder = event_log_folder(root / "logs")
     if not any(folder.iterdir()):

@@ -3,9 +3,10 @@
 import json
 import sys
 
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.cli.ending import refuse
+from spark_jobs.config.errors import Refused
 from spark_jobs.config.loading import load_project
-from spark_jobs.config.text import plain, plain_lines
+from spark_jobs.config.text import count, plain, plain_lines
 from spark_jobs.run.maintain import Maintenance, TableUpkeep, maintain_pipeline
 from spark_jobs.run.result import EXIT_CODES, Status
 
@@ -13,12 +14,10 @@ WORST_FIRST = (Status.FAILED, Status.CONFIG_ERROR, Status.LEASED, Status.OK, Sta
 
 
 def maintain_command(name: str | None, is_dry: bool, as_json: bool) -> int:
-    from spark_jobs.cli.app import fail
-
     try:
         project = load_project(only=name)
-    except ConfigError as error:
-        return fail(f"the configuration cannot be used\n{error}", EXIT_CODES[Status.CONFIG_ERROR])
+    except Refused as error:
+        return refuse(error, as_json=as_json, pipeline=name)
     found = []
     for pipeline in project.pipelines:
         found.append(maintain_pipeline(project, pipeline, is_dry))
@@ -43,10 +42,10 @@ def _tell(found: Maintenance, as_json: bool) -> None:
 
 def _line(table: TableUpkeep) -> str:
     before, after = table.before, table.after
-    files = f"{before.count:,} → {after.count:,} files, mean {_size(before.mean_bytes)} → {_size(after.mean_bytes)}"
-    deleted = [f"{table.deleted:,} old files deleted"] if table.deleted else []
+    files = f"{before.count:,} → {count(after.count, 'file')}, mean {_size(before.mean_bytes)} → {_size(after.mean_bytes)}"
+    deleted = [f"{count(table.deleted, 'old file')} deleted"] if table.deleted else []
     return f"{table.table:<34} {'; '.join([files, *deleted, *([table.kept_for] if table.kept_for else [])])}"
 
 
-def _size(count: int) -> str:
-    return f"{count / 1024:,.0f} KB" if count < 1024 * 1024 else f"{count / 1024 / 1024:,.1f} MB"
+def _size(number: int) -> str:
+    return f"{number / 1024:,.0f} KB" if number < 1024 * 1024 else f"{number / 1024 / 1024:,.1f} MB"

@@ -5,8 +5,8 @@ import sys
 from typing import Any
 
 from spark_jobs.cli.loading import load_checked
-from spark_jobs.config.errors import ConfigError
-from spark_jobs.config.text import plain, plain_lines
+from spark_jobs.config.errors import Refused
+from spark_jobs.config.text import count, plain, plain_lines
 from spark_jobs.run.failure import first_line
 from spark_jobs.run.outlook import Outlook, look_ahead
 
@@ -14,8 +14,8 @@ from spark_jobs.run.outlook import Outlook, look_ahead
 def plan_command(name: str, as_json: bool) -> int:
     try:
         outlook = look_ahead(load_checked(name), name)
-    except ConfigError as error:
-        return _end(name, "config_error", 2, f"the configuration cannot be used\n{error}", as_json)
+    except Refused as error:
+        return _end(name, error.status, 2, error.said, as_json)
     except Exception as error:  # noqa: BLE001 - as of a disk that fails, or a table that cannot be read: said as every command says it
         return _end(name, "failed", 1, f"{first_line(error)}; mend the cause and ask again", as_json)
     print(_describe(outlook), file=sys.stderr if as_json else sys.stdout)
@@ -30,7 +30,7 @@ def _describe(outlook: Outlook) -> str:
     lines = [f"{outlook.pipeline}: {said}: {outlook.message}"]
     lines += [f"  {due.table:<28} {due.why}" for due in outlook.tables]
     waiting = {source: expected.waiting for source, expected in outlook.sources.items() if expected.waiting}
-    lines += [f"  {source}: {count:,} file{' waits' if count == 1 else 's wait'} for a later run" for source, count in waiting.items()]
+    lines += [f"  {source}: {count(files, 'file waits', 'files wait')} for a later run" for source, files in waiting.items()]
     return "\n".join(map(plain, lines))
 
 

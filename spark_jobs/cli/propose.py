@@ -10,13 +10,13 @@ from typing import Any
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.config.checks import check_pipeline
 from spark_jobs.config.document import name_in_project, read_document
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import ConfigError, Hinted, Problem, Refused, UsageError, did_you_mean
 from spark_jobs.config.files import read_text
 from spark_jobs.config.inserting import NotInsertable, insert_table, spell_table
 from spark_jobs.config.loading import Project
 from spark_jobs.config.names import check_name
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.text import plain_lines
+from spark_jobs.config.text import count, plain_lines
 from spark_jobs.config.validation import validate
 from spark_jobs.operations.propose import Proposal, propose_columns
 
@@ -26,40 +26,64 @@ def propose_command(name: str, source: str, table: str | None, dry_run: bool, as
     try:
         project = load_checked(name)
         file, wanted = project.file_of(name), table or source
-        _check(project, name, source, wanted)
+        _check(project, name, source, table)
         proposal = propose_columns(project, name, source)
         if proposal.columns:
             text = spell_table(wanted, source, proposal.columns)
             _write(project, file, wanted, text, dry_run=dry_run)
             done = "would be written" if dry_run else "is written"
-            where = f"{name_in_project(file, project.root)}, from {proposal.records:,} records"
-            message = f"silver.{wanted} {done} to {where}; look at it, then `weir run {name}`"
+            where = f"{name_in_project(file, project.root)}, from {count(proposal.records, 'record')}"
+            passed_over = (
+                f", {count(proposal.unreadable, 'other', 'others')} cannot be read (the first: {proposal.problem})"
+                if proposal.unreadable
+                else ""
+            )
+            message = f"silver.{wanted} {done} to {where}{passed_over}; look at it, then `weir run {name}`"
         else:
             place = project.pipelines[name].sources[source].place(project.landing)
             code, status = 3, "nothing_to_do"
-            message = f"nothing to propose: no record was found in {place}; land a file, or run the pipeline once for what is no file"
-    except ConfigError as error:
-        code, status, message = 2, "config_error", str(error)
+            message = f"nothing to propose: {_say_nothing(proposal, place)}"
+    except Refused as error:
+        code, status, message = 2, error.status, error.said
     shown = f"error: {message}" if code == 2 else f"{text}{message}" if dry_run else message
     print(plain_lines(shown), file=sys.stderr if as_json or code == 2 else sys.stdout)
     if as_json:
         columns = {column: {"type": kind, "from": path} for column, (kind, path) in proposal.columns.items()}
         about: dict[str, Any] = {"pipeline": name, "source": source, "status": status, "exit_code": code, "message": message}
-        print(json.dumps(about | {"columns": columns, "records": proposal.records, "files": proposal.files, "text": text}))
+        print(
+            json.dumps(
+                about
+                | {
+                    "columns": columns,
+                    "records": proposal.records,
+                    "files": proposal.files,
+                    "unreadable": proposal.unreadable,
+                    "text": text,
+                }
+            )
+        )
     return code
 
 
-def _check(project: Project, name: str, source: str, table: str) -> None:
-    pipeline, file = project.pipelines[name], name_in_project(project.file_of(name), project.root)
+def _say_nothing(proposal: Proposal, place: str) -> str:
+    if not proposal.unreadable:
+        return f"no record was found in {place}; land a file, or run the pipeline once for what is no file"
+    found = count(proposal.unreadable, "record or file", "records or files")
+    return f"none of the {found} that were found in {place} can be read; the first: {proposal.problem}"
+
+
+def _check(project: Project, name: str, source: str, table: str | None) -> None:
+    """UsageError unless the source is there, and the table's name, which is the source's where none is given, is free and legal."""
+    pipeline, wanted = project.pipelines[name], table or source
     if source not in pipeline.sources:
-        raise ConfigError([Problem(file, 1, "sources", source, f"there is no source {source!r}", did_you_mean(source, pipeline.sources))])
-    if table in pipeline.silver:
-        raise ConfigError([_problem(file, table, f"silver has a table {table!r} already", "choose another name by --table")])
+        raise UsageError("SOURCE", source, f"{name} has no source {source!r}", did_you_mean(source, pipeline.sources))
+    if wanted in pipeline.silver:
+        where = "--table" if table else "SOURCE"
+        raise UsageError(where, wanted, f"silver has a table {wanted!r} already", "choose another name by --table")
     try:
-        check_name(table)
-    except ValueError as error:
-        message, _, hint = str(error).partition("; ")
-        raise ConfigError([_problem(file, table, message, hint)]) from error
+        check_name(wanted)
+    except Hinted as wrong:
+        raise UsageError("--table", wanted, wrong.message, wrong.hint) from wrong
 
 
 def _write(project: Project, file: Path, table: str, text: str, *, dry_run: bool) -> None:
@@ -67,9 +91,8 @@ def _write(project: Project, file: Path, table: str, text: str, *, dry_run: bool
     shown, before = name_in_project(file, project.root), read_text(file)
     try:
         after = insert_table(before, table, text)
-    except NotInsertable as error:
-        message, _, hint = str(error).partition("; ")
-        raise ConfigError([_problem(shown, table, message, hint)]) from error
+    except NotInsertable as wrong:
+        raise ConfigError([_problem(shown, table, wrong.message, wrong.hint)]) from wrong
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".propose-") as scratch:
         new = Path(scratch, file.name)
         new.write_text(after, encoding="utf-8")

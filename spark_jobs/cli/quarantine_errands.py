@@ -2,10 +2,11 @@
 
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.quarantine_files import FilesErrand, Filters, files_command
+from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile, print_result, until_stopped
 from spark_jobs.cli.selecting import check_rules, check_table, make_selection, row_tables
 from spark_jobs.cli.whoami import whoami
-from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.errors import UsageError
 from spark_jobs.config.loading import Project
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.quarantine import count_rules
@@ -33,7 +34,8 @@ def _run(name: str, table: str, filters: Filters, action: str, reason: str, is_d
         check_table(project.pipelines[name], table, row_tables(project.pipelines[name]))
         return _do(project, name, table, filters, action, reason, is_dry, profile)
 
-    result = until_stopped(name, run)
+    with result_alone(as_json):
+        result = until_stopped(name, run)
     print_result(result, as_json)
     return result.exit_code
 
@@ -41,13 +43,13 @@ def _run(name: str, table: str, filters: Filters, action: str, reason: str, is_d
 def _do(
     project: Project, name: str, table: str, filters: Filters, action: str, reason: str, is_dry: bool, profile: str | None
 ) -> RunResult:
-    pipeline, lake = project.pipelines[name], Lake(project.lake, name)
-    selection = make_selection(pipeline, *filters, OPEN)
+    lake = Lake(project.lake, name)
+    selection = make_selection(*filters, OPEN)
     if action == "discard" and selection == Selection():
         message = "nothing says which rows are to be discarded"
-        raise ConfigError([Problem(f"conf/pipelines/{name}.yml", 1, "discard", table, message, "add --rule, --file, --since or --until")])
+        raise UsageError("discard", table, message, "add --rule, --file, --since or --until")
     if not count_rules(lake, table, selection):
-        check_rules(pipeline, lake, [table], selection)
+        check_rules(lake, [table], selection)
         return RunResult(name, Status.NOTHING_TO_DO, f"no open row in the quarantine of {table} is selected")
     errand = Errand(table, "replay" if action == "replay" else "discard", selection, whoami(), reason)
     if is_dry and action == "discard":

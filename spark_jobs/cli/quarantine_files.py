@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 from spark_jobs.cli.quarantine_list import selected_files
 from spark_jobs.cli.run import check_profile_name
-from spark_jobs.cli.selecting import check_table, make_selection, wrong_option
+from spark_jobs.cli.selecting import check_table, make_selection
 from spark_jobs.cli.take import notes_about
 from spark_jobs.cli.whoami import whoami
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.errors import Refused, UsageError
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.sources import FileSource
-from spark_jobs.config.text import plain_lines
+from spark_jobs.config.text import count, plain_lines
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
 from spark_jobs.lake.ledger import Ledger
@@ -62,8 +62,10 @@ def files_command(name: str, table: str, filters: Filters, errand: FilesErrand, 
                 feed = make_feed(lake, project.landing, source, project.pipelines[name].sources[source], lease.check)
                 chunk, notes = _do(project, feed, files, errand)
             message = "\n".join([_say(table, files, errand), *notes])
-    except (ConfigError, NotDiscardable, NotTakeable) as error:
-        code, status, message = 2, "config_error", str(error)
+    except Refused as error:
+        code, status, message = 2, error.status, error.said
+    except (NotDiscardable, NotTakeable) as error:
+        code, status, message = 2, UsageError.status, str(error)
     except (LeaseHeld, LeaseLost) as held:
         code, status, message = 5, "leased", str(held)
     is_error = code not in (0, NOTHING_TO_DO)
@@ -80,7 +82,7 @@ def _source(project: Project, name: str, table: str) -> str:
     source = table.partition(".")[2]
     if not isinstance(pipeline.sources[source], FileSource):
         place = pipeline.sources[source].place(project.landing)
-        raise wrong_option(pipeline, "TABLE", table, f"{source} reads no files but {place}", "no file of it is set aside")
+        raise UsageError("TABLE", table, f"{source} reads no files but {place}", "no file of it is set aside")
     return source
 
 
@@ -88,19 +90,18 @@ def _select(project: Project, name: str, table: str, filters: Filters, errand: F
     """The paths that all options select, as `weir quarantine list` does. A path that is given alone is named whatever became of it: then
     it is said why it cannot be taken in or discarded.
     """
-    pipeline = project.pipelines[name]
-    selection = make_selection(pipeline, *filters, OPEN)
+    selection = make_selection(*filters, OPEN)
     if selection == Selection():
         hint = f"add --file, --rule, --since or --until; `weir quarantine list {name} {table}` names them"
-        raise wrong_option(pipeline, "--file", "", "no file is named", hint)
+        raise UsageError("--file", "", "no file is named", hint)
     if errand.action == "discard" and not errand.reason.strip():
-        raise wrong_option(pipeline, "--reason", errand.reason, "the reason is empty", "say in words why they are not wanted")
+        raise UsageError("--reason", errand.reason, "the reason is empty", "say in words why they are not wanted")
     found = [file.path for file in selected_files(project, name, table, selection)]
     is_by_file_alone = selection == Selection(files=selection.files)
     unmatched = [path for path in selection.files if not set(path) & set("*?") and path not in found]
     if unmatched and not is_by_file_alone:
         message = f"{unmatched[0]!r} is not among the files that --rule, --since and --until select"
-        raise wrong_option(pipeline, "--file", unmatched[0], message, f"`weir quarantine list {name} {table}` names them with their rules")
+        raise UsageError("--file", unmatched[0], message, f"`weir quarantine list {name} {table}` names them with their rules")
     return list(dict.fromkeys([*found, *unmatched]))
 
 
@@ -117,8 +118,8 @@ def _do(project: Project, feed: Feed, paths: Sequence[str], errand: FilesErrand)
 
 
 def _say(table: str, files: Sequence[str], errand: FilesErrand) -> str:
-    count = f"{len(files):,} file{'' if len(files) == 1 else 's'} of {table}"
+    what = f"{count(len(files), 'file')} of {table}"
     named = ", ".join(map(repr, files[:NAMED])) + (f" and {len(files) - NAMED:,} more" if len(files) > NAMED else "")
     if errand.is_dry:
-        return f"{count} would be {errand.done}: {named}; this was a dry run"
-    return f"{count} {errand.done}: {named}; {errand.next_step}"
+        return f"{what} would be {errand.done}: {named}; this was a dry run"
+    return f"{what} {errand.done}: {named}; {errand.next_step}"

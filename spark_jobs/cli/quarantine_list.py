@@ -9,12 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from spark_jobs.cli.ending import refuse
 from spark_jobs.cli.selecting import check_rules, check_table, make_selection, row_tables
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.errors import Refused
 from spark_jobs.config.graph import table_names
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.sensitive import sensitive_paths
-from spark_jobs.config.text import plain
+from spark_jobs.config.text import count, plain
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import refuse_writes
 from spark_jobs.lake.quarantine import RuleCount, count_rules
@@ -31,33 +32,31 @@ CELL_LENGTH = 80
 
 
 def list_command(name: str, table: str | None, options: Options, limit: int, as_json: bool) -> int:
-    from spark_jobs.cli.app import fail
-
     try:
         project = load_project(only=name)
         pipeline, lake = project.pipelines[name], Lake(project.lake, name)
-        selection = make_selection(pipeline, *options)
+        selection = make_selection(*options)
         tables = row_tables(pipeline)
         if table is not None:
             check_table(pipeline, table, [known for known in table_names(pipeline) if not known.startswith("gold.")])
         if table in tables:
             rows, total = read_quarantined(pipeline, lake, table, selection, limit)
             if not total:
-                check_rules(pipeline, lake, [table], selection)
+                check_rules(lake, [table], selection)
             return _tell_rows(name, table, rows, total, as_json)
-        counts = [count for known in tables for count in count_rules(lake, known, selection)] if table is None else []
+        counts = [found for known in tables for found in count_rules(lake, known, selection)] if table is None else []
         files = list(selected_files(project, name, table, selection))
         if not counts and not files and table is None:
-            check_rules(pipeline, lake, tables, selection)
-    except ConfigError as error:
-        return fail(str(error), 2)
+            check_rules(lake, tables, selection)
+    except Refused as error:
+        return refuse(error, as_json=as_json, pipeline=name)
     return _tell_summary(name, counts, files, limit, as_json)
 
 
 def headline(table: str, total: int) -> str:
     if not total:
         return f"{table}: nothing is quarantined here"
-    return f"{table}: {total:,} quarantined row{'' if total == 1 else 's'}{', the newest first' if total > 1 else ''}"
+    return f"{table}: {count(total, 'quarantined row')}{', the newest first' if total > 1 else ''}"
 
 
 def selected_files(project: Project, name: str, table: str | None, selection: Selection) -> Iterable[FileAside]:
@@ -80,7 +79,7 @@ def _tell_rows(name: str, table: str, rows: tuple[QuarantinedRow, ...], total: i
     for row in rows:
         line = f"{row.first_seen_at:%Y-%m-%d %H:%M:%S}  {row.state:<9}  {row.place}  {row.describe()}"
         print(f"  {plain(line, LINE_LENGTH)}")
-    _tell_more(total - len(rows), "rows")
+    _tell_more(total - len(rows), "more row")
     if rows:
         print(f"with their records: `weir quarantine show {name} {table}`")
     return 0
@@ -98,7 +97,7 @@ def _tell_summary(name: str, counts: list[RuleCount], files: list[FileAside], li
         print(plain(f"file {file.verdict}: {file.path!r}: {file.reason}"))
         if f"`{file.command}`" not in file.reason:
             print(plain(f"  take it in: {file.command}"))
-    _tell_more(len(files) - limit, "files")
+    _tell_more(len(files) - limit, "more file")
     return 0
 
 
@@ -107,10 +106,10 @@ def _print_counts(name: str, counts: list[RuleCount]) -> None:
     printed = Table(title=f"{name}: quarantined rows by rule", title_justify="left", box=None, pad_edge=False)
     for heading in ("table", "rule", "rows", "state", "first seen", "newest", "example file"):
         printed.add_column(heading, justify="right" if heading == "rows" else "left", overflow="fold")
-    for count in counts:
-        times = (f"{at:%Y-%m-%d %H:%M}" for at in (count.first_seen_at, count.newest_at))
-        rule, file = (plain(text, CELL_LENGTH) for text in (count.rule, count.example_file))
-        cells = (count.table, rule, f"{count.rows:,}", plain(count.state), *times, file)
+    for found in counts:
+        times = (f"{at:%Y-%m-%d %H:%M}" for at in (found.first_seen_at, found.newest_at))
+        rule, file = (plain(text, CELL_LENGTH) for text in (found.rule, found.example_file))
+        cells = (found.table, rule, f"{found.rows:,}", plain(found.state), *times, file)
         printed.add_row(*map(Text, cells))
     console.print(printed)
     console.print("a row with several reasons counts for each of their rules")
@@ -119,7 +118,7 @@ def _print_counts(name: str, counts: list[RuleCount]) -> None:
 
 def _tell_more(more: int, what: str) -> None:
     if more > 0:
-        print(f"and {more:,} more {what}: `--limit` shows more of them, `--json` gives them to programs")
+        print(f"and {count(more, what)}: `--limit` shows more of them, `--json` gives them to programs")
 
 
 def _masked(file: FileAside, is_sensitive: bool) -> FileAside:

@@ -4,8 +4,9 @@ import json
 import sys
 
 from spark_jobs.cli.loading import load_checked
+from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile
-from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.errors import Refused, UsageError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project
 from spark_jobs.config.text import plain_lines
@@ -15,14 +16,14 @@ from spark_jobs.run.result import Status
 
 
 def rebuild_command(name: str, tables: tuple[str, ...], is_all: bool, is_dry: bool, profile: str | None, as_json: bool) -> int:
-    with stopping.listening():
+    with result_alone(as_json), stopping.listening():
         try:
             project = load_checked(name)
             chosen = known_profile(project, profile)
             rebuild = _rebuild_all if is_all else rebuild_tables
             result = rebuild(project, name, chosen, tables, is_dry)
-        except ConfigError as error:
-            result = Rebuild(name, Status.CONFIG_ERROR, str(error))
+        except Refused as error:
+            result = Rebuild(name, Status(error.status), error.said)
         except KeyboardInterrupt:
             result = Rebuild(name, Status.STOPPED, stopping.say_stopped(str(stopping.asked_by())))
     is_error = result.exit_code not in (0, 3)
@@ -36,7 +37,7 @@ def rebuild_command(name: str, tables: tuple[str, ...], is_all: bool, is_dry: bo
 def _rebuild_all(project: Project, name: str, profile: Profile, tables: tuple[str, ...], is_dry: bool) -> Rebuild:
     if tables:
         message, hint = "--all and names of tables contradict one another", "give either --all or the names"
-        raise ConfigError([Problem("the command line", 1, "--all", " ".join(tables), message, hint)])
+        raise UsageError("--all", " ".join(tables), message, hint)
     standing = standing_tables(project, name)
     if not standing:
         return Rebuild(name, Status.NOTHING_TO_DO, f"no table stands yet; `weir run {name}` makes them")

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.config.errors import ConfigError, did_you_mean
+from spark_jobs.cli.ending import refuse
+from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.lake.layout import Lake
 from spark_jobs.report.collect import UnknownRun, collect_report
@@ -20,19 +21,17 @@ NEWEST_SHOWN = 5
 
 
 def report_command(name: str | None, run_id: str | None, is_opened: bool, is_json: bool) -> int:
-    from spark_jobs.cli.app import fail
-
-    if name is None and run_id is not None:
-        return fail("--run names a run of one pipeline: write `weir report PIPELINE --run RUN_ID`", 2)
     try:
+        if name is None and run_id is not None:
+            raise UsageError("--run", run_id, "a run is one of a pipeline", "write `weir report PIPELINE --run RUN_ID`")
         project = load_project(only=name)
         made = [_make(project, pipeline, run_id) for pipeline in project.pipelines]
-    except ConfigError as error:
-        return fail(str(error), 2)
+    except Refused as error:
+        return refuse(error, as_json=is_json, pipeline=name)
     except UnknownRun as error:
         newest = error.known[: -NEWEST_SHOWN - 1 : -1]
         hint = did_you_mean(error.run_id, newest) if newest else f"nothing has run yet: `weir run {error.pipeline}`"
-        return fail(f"{error}; {hint}", 2)
+        return refuse(UsageError("--run", error.run_id, str(error), hint), as_json=is_json, pipeline=name)
     if is_json:
         print(json.dumps(made[0] if name else {"pipelines": made}))
     _tell(project, name, made, is_json, is_opened)

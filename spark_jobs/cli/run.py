@@ -2,18 +2,18 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from spark_jobs.cli.elsewhere import RunsElsewhere
 from spark_jobs.cli.loading import load_checked
+from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.config.checks_profile import check_profile
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import ConfigError, Problem, Refused, UsageError, did_you_mean
 from spark_jobs.config.lakehouse import Profile
-from spark_jobs.config.loading import Project
-from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.loading import LAKEHOUSE, Project
 from spark_jobs.config.task_stages import LAYERS
-from spark_jobs.config.text import plain, plain_lines
+from spark_jobs.config.text import count, plain, plain_lines
 from spark_jobs.operations.metrics import samples_of
 from spark_jobs.operations.status import status_of
 from spark_jobs.operations.telemetry import exporter
@@ -30,14 +30,15 @@ def run_command(
 ) -> int:
     def run() -> RunResult:
         project = load_checked(name)
-        check_trigger(project.pipelines[name], Trigger(AVAILABLE_NOW))
-        chosen, wanted = known_profile(project, profile), _known_layer(project.pipelines[name], layer)
+        check_trigger(project.pipelines[name], Trigger(AVAILABLE_NOW), where="weir run")
+        chosen, wanted = known_profile(project, profile), _known_layer(layer)
         with exporter(name) as export:
             result = run_pipeline(project, name, chosen, select, wanted, files_per_batch=files_per_batch)
             export(lambda: samples_of(status_of(project, name, datetime.now(UTC))))
         return result
 
-    result = until_stopped(name, run)
+    with result_alone(as_json):
+        result = until_stopped(name, run)
     print_result(result, as_json)
     return result.exit_code
 
@@ -47,8 +48,8 @@ def until_stopped(name: str, run: Callable[[], RunResult]) -> RunResult:
     with stopping.listening():
         try:
             return run()
-        except ConfigError as error:
-            return RunResult(name, Status.CONFIG_ERROR, str(error))
+        except Refused as error:
+            return RunResult(name, Status(error.status), str(error))
         except KeyboardInterrupt:
             return RunResult(name, Status.STOPPED, say_stopped(str(stopping.asked_by())))
         except SystemExit:  # of whatever was called: the command has no result, so it must not end as if it had one
@@ -69,21 +70,20 @@ def known_profile(project: Project, profile: str | None) -> Profile:
 
 
 def check_profile_name(project: Project, profile: str | None) -> str:
-    """ConfigError where there is no such profile; without one it is the project's own."""
+    """UsageError where there is no such profile; without one it is the project's own, and ConfigError where that is missing."""
     name = profile or project.lakehouse.profile
-    if name not in project.profiles:
-        raise _unknown("conf/profiles", "profile", name, project.profiles)
-    return name
+    if name in project.profiles:
+        return name
+    message, hint = f"there is no profile {name!r} in conf/profiles", did_you_mean(name, project.profiles)
+    if profile is not None:
+        raise UsageError("--profile", name, message, hint)
+    raise ConfigError([Problem(LAKEHOUSE.as_posix(), 1, "profile", name, message, hint)])
 
 
-def _known_layer(pipeline: Pipeline, layer: str | None) -> str | None:
+def _known_layer(layer: str | None) -> str | None:
     if layer is not None and layer not in LAYERS:
-        raise _unknown(f"conf/pipelines/{pipeline.name}.yml", "layer", layer, LAYERS)
+        raise UsageError("--layer", layer, f"there is no layer {layer!r}", did_you_mean(layer, LAYERS))
     return layer
-
-
-def _unknown(file: str, what: str, value: str, allowed: Iterable[str]) -> ConfigError:
-    return ConfigError([Problem(file, 1, f"--{what}", value, f"there is no {what} {value!r}", did_you_mean(value, allowed))])
 
 
 def print_result(result: RunResult, as_json: bool) -> None:
@@ -97,17 +97,20 @@ def _last_line(result: RunResult) -> str:
     """The totals of a good run; otherwise what went wrong and what to do."""
     if result.status is Status.CONFIG_ERROR:
         return f"error: the configuration cannot be used\n{result.message}"
-    if result.status in (Status.LEASED, Status.FAILED, Status.BLOCKED):
+    if result.status in (Status.USAGE_ERROR, Status.LEASED, Status.FAILED, Status.BLOCKED):
         return f"error: {result.message}"
     if result.status is Status.STOPPED:
         return f"{result.pipeline}: {result.message}"
     if result.status is Status.NOTHING_TO_DO:
         warnings = [plain(f"warning: {warning}") for warning in result.warnings]
         return "\n".join([*warnings, f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"])
-    read = sum(run.counts.inserted for run in result.tables if run.table.startswith("bronze."))
-    published = sum(run.counts.published for run in result.tables if run.table.startswith("silver."))
-    aside = {kind: sum(getattr(run.counts, kind) for run in result.tables) for kind in ("quarantined", "parked", "late", "ties")}
-    numbers = [f"{aside['quarantined']:,} quarantined", *(f"{aside[kind]:+,} {kind}" for kind in ("parked", "late") if aside[kind])]
-    numbers += [f"{aside['ties']:,} key{'' if aside['ties'] == 1 else 's'} with ties"] if aside["ties"] else []
-    rows = f"{read:,} records read, {published:,} silver rows published, {', '.join(numbers)}"
+    totals = result.totals
+    numbers = [f"{totals.quarantined:,} quarantined"]
+    numbers += [f"{totals.parked:,} parked"] * (totals.parked > 0)
+    numbers += [f"{totals.went_on:,} no longer quarantined or parked"] * (totals.went_on > 0)
+    numbers += [f"{totals.late_kept:,} late and not counted"] * (totals.late_kept > 0)
+    numbers += [f"{totals.late_repaired:,} late and counted"] * (totals.late_repaired > 0)
+    numbers += [f"{count(totals.files_unreadable, 'file')} unreadable"] * (totals.files_unreadable > 0)
+    numbers += [f"{count(totals.ties, 'key')} with ties"] * (totals.ties > 0)
+    rows = f"{count(totals.records, 'record')} read, {count(totals.published, 'silver row')} published, {', '.join(numbers)}"
     return f"{result.pipeline}: ok: {rows}, {result.message} in {result.seconds:.1f} s"

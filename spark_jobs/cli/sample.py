@@ -4,7 +4,10 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+from spark_jobs.cli.ending import fail_with
+from spark_jobs.config.errors import UsageError
 from spark_jobs.config.loading import load_project
+from spark_jobs.config.text import count
 from spark_jobs.sample.answers import write_answers
 from spark_jobs.sample.write import write_sample
 
@@ -12,13 +15,24 @@ from spark_jobs.sample.write import write_sample
 def sample_command(
     orders: int, increment: int, seed: int, defect: str | None, landing: Path | None, answers: Path | None, as_json: bool
 ) -> int:
-    folder = landing or Path(load_project().landing)
-    summary = write_sample(folder, orders=orders, seed=seed, increment=increment, defect=defect)
-    if answers:
-        write_answers(folder, answers)
+    folder = landing or _landing_folder()
+    try:
+        summary = write_sample(folder, orders=orders, seed=seed, increment=increment, defect=defect)
+        if answers:
+            write_answers(folder, answers)
+    except OSError as error:
+        said = f"{error.filename or folder} cannot be written: {error.strerror or error}"
+        return fail_with("failed", said, 1, as_json=as_json)
     if as_json:
         print(json.dumps(asdict(summary), default=str))
     else:
-        records = ", ".join(f"{count:,} in {name}" for name, count in summary.records.items())
-        print(f"{len(summary.files)} files below {folder}: records {records}")
+        records = ", ".join(f"{number:,} in {name}" for name, number in summary.records.items())
+        print(f"{count(len(summary.files), 'file')} below {folder}: records {records}")
     return 0
+
+
+def _landing_folder() -> Path:
+    landing = load_project().landing
+    if "://" in landing:
+        raise UsageError("--landing", landing, f"the landing zone is {landing}, and samples are written to a folder", "name one")
+    return Path(landing)

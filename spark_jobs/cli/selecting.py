@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import UsageError, did_you_mean
 from spark_jobs.config.graph import table_names
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.layout import Lake
@@ -13,15 +13,13 @@ from spark_jobs.lake.selection import STATES, Selection
 ALL = "all"
 
 
-def make_selection(
-    pipeline: Pipeline, rules: Sequence[str] | None, files: Sequence[str] | None, since: str | None, until: str | None, state: str
-) -> Selection:
-    """ConfigError, which ends a command with 2, where an option has no meaning."""
+def make_selection(rules: Sequence[str] | None, files: Sequence[str] | None, since: str | None, until: str | None, state: str) -> Selection:
+    """UsageError where an option has no meaning."""
     if state not in (*STATES, ALL):
-        raise wrong_option(pipeline, "--state", state, f"there is no state {state!r}", did_you_mean(state, (*STATES, ALL)))
-    first, last = _day(pipeline, "--since", since), _day(pipeline, "--until", until)
+        raise UsageError("--state", state, f"there is no state {state!r}", did_you_mean(state, (*STATES, ALL)))
+    first, last = _day("--since", since), _day("--until", until)
     if first and last and first > last:
-        raise wrong_option(pipeline, "--since", since, f"{first} is after {last}, the day of --until", "give the earlier day to --since")
+        raise UsageError("--since", since, f"{first} is after {last}, the day of --until", "give the earlier day to --since")
     return Selection(tuple(rules or ()), tuple(files or ()), first, last, STATES if state == ALL else (state,))
 
 
@@ -37,25 +35,20 @@ def check_table(pipeline: Pipeline, table: str, allowed: Sequence[str]) -> None:
     layer = table.partition(".")[0]
     why = {"gold": "nothing of a gold table is quarantined", "bronze": "of a bronze table files are set aside, not rows"}.get(layer)
     hint = f"`weir quarantine list {pipeline.name} {table}` names them" if known and layer == "bronze" else did_you_mean(table, allowed)
-    raise wrong_option(pipeline, "TABLE", table, why if known and why else f"there is no table {table!r}", hint)
+    raise UsageError("TABLE", table, why if known and why else f"there is no table {table!r}", hint)
 
 
-def check_rules(pipeline: Pipeline, lake: Lake, tables: Iterable[str], selection: Selection) -> None:
-    """For a selection that found nothing: ConfigError where a rule has never set a row aside in these tables, which is then misspelt."""
+def check_rules(lake: Lake, tables: Iterable[str], selection: Selection) -> None:
+    """For a selection that found nothing: UsageError where a rule has never set a row aside in these tables, which is then misspelt."""
     everything = Selection(states=STATES)
     known = dict.fromkeys(count.rule for table in tables for count in count_rules(lake, table, everything)) if selection.rules else {}
     for rule in selection.rules:
         if known and not any(Selection(rules=(rule,)).matches_rule(name) for name in known):
-            raise wrong_option(pipeline, "--rule", rule, f"no row was ever set aside by a rule {rule!r}", did_you_mean(rule, known))
+            raise UsageError("--rule", rule, f"no row was ever set aside by a rule {rule!r}", did_you_mean(rule, known))
 
 
-def _day(pipeline: Pipeline, option: str, value: str | None) -> date | None:
+def _day(option: str, value: str | None) -> date | None:
     try:
         return date.fromisoformat(value) if value is not None else None
     except ValueError:
-        raise wrong_option(pipeline, option, value, f"{value!r} is not a day", "write it as in 2026-03-31") from None
-
-
-def wrong_option(pipeline: Pipeline, where: str, value: object, message: str, hint: str) -> ConfigError:
-    """To be raised: the command ends with 2."""
-    return ConfigError([Problem(f"conf/pipelines/{pipeline.name}.yml", 1, where, value, message, hint)])
+        raise UsageError(option, value, f"{value!r} is not a day", "write it as in 2026-03-31") from None

@@ -1,5 +1,7 @@
 """`weir setup`: Java, the jars, and the archive of classes that a small run loads."""
 
+from spark_jobs.cli.ending import fail
+from spark_jobs.config.errors import UsageError, did_you_mean
 from spark_jobs.config.loading import find_root
 from spark_jobs.session.archive import SetupFailed, make_archive
 from spark_jobs.session.install import Installation
@@ -8,11 +10,9 @@ from spark_jobs.session.java import JavaMissing
 
 
 def setup_command(jars_only: bool, components: list[str]) -> int:
-    from spark_jobs.cli.app import fail
-
     installed = Installation(find_root())
     if unknown := [name for name in components if name not in COMPONENTS]:
-        return fail(f"there is no component {unknown[0]!r}; there are {', '.join(COMPONENTS)}", 2)
+        raise UsageError("--with", unknown[0], f"there is no component {unknown[0]!r}", did_you_mean(unknown[0], COMPONENTS))
     try:
         java = installed.java()
         print(f"Java {java.major} ({java.origin})")

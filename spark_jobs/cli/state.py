@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spark_jobs.cli.ending import fail_with, refuse
 from spark_jobs.cli.run import known_profile
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project, load_project
-from spark_jobs.config.text import plain
+from spark_jobs.config.text import count, plain
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
@@ -21,29 +22,31 @@ if TYPE_CHECKING:
 
 
 def state_command(name: str, table: str, key: tuple[str, ...], rows: int, profile: str | None, as_json: bool) -> int:
-    from spark_jobs.cli.app import fail
-
     try:
         project = load_project(only=name)
         gold = _native_table(project, name, table)
         asked, chosen = _asked(key), known_profile(project, profile)
-    except ConfigError as error:
-        return fail(str(error), 2)
+    except Refused as error:
+        return refuse(error, as_json=as_json, pipeline=name)
     lake = Lake(project.lake, name)
     known = Ledger(lake).live_definitions().get(f"gold.{gold}")
     if known is None or not Ledger(lake).batches(f"gold.{gold}", known.generation):
-        print(f"gold.{gold} has no state yet; `weir run {name}` makes it", file=sys.stderr)
+        nothing = f"gold.{gold} has no state yet; `weir run {name}` makes it"
+        print(nothing, file=sys.stderr)
+        if as_json:
+            print(json.dumps({"pipeline": name, "status": "nothing_to_do", "exit_code": 3, "message": nothing}))
         return 3
     log_file = project.root / "logs" / name / f"state-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"
     try:
         found = _read(project, name, gold, lake.checkpoint(f"gold.{gold}", known.generation), asked, rows, chosen, log_file)
     except LeaseHeld as held:
-        return fail(str(held), 5)
-    except ValueError as error:
-        return fail(str(error), 2)
+        return fail_with("leased", str(held), 5, as_json=as_json, pipeline=name)
+    except Refused as error:
+        return refuse(error, as_json=as_json, pipeline=name)
     except Exception as error:  # noqa: BLE001 - of Spark or the disk: said as every command says it
         keep_trace(log_file, f"gold.{gold}", error)
-        return fail(f"the state of gold.{gold} cannot be read: {first_line(error)}; log: {log_file}; remove the cause and ask again", 1)
+        said = f"the state of gold.{gold} cannot be read: {first_line(error)}; log: {log_file}; remove the cause and ask again"
+        return fail_with("failed", said, 1, as_json=as_json, pipeline=name)
     print(json.dumps(found.as_dict(), default=str) if as_json else "\n".join(map(plain, _lines(found))))
     return 0
 
@@ -66,22 +69,22 @@ def _native_table(project: Project, name: str, table: str) -> str:
     natives = [gold for gold, definition in project.pipelines[name].gold.items() if definition.is_native]
     short = table.removeprefix("gold.")
     if short not in natives:
-        where, why = f"conf/pipelines/{name}.yml", f"{table!r} keeps no state; only native tables do (state, dedup, join)"
-        raise ConfigError([Problem(where, 1, "table", table, why, did_you_mean(short, natives))])
+        why = f"{table!r} keeps no state; only native tables do (state, dedup, join)"
+        raise UsageError("TABLE", table, why, did_you_mean(short, natives))
     return short
 
 
 def _asked(key: tuple[str, ...]) -> dict[str, str]:
     pairs = [part.partition("=") for part in key]
     if wrong := next((part for part, (_, sign, _) in zip(key, pairs, strict=True) if not sign), None):
-        raise ConfigError([Problem("--key", 1, "key", wrong, f"{wrong!r} is not a key", "write column=value, as in --key user_id=7")])
+        raise UsageError("--key", wrong, f"{wrong!r} is not a key", "write column=value, as in --key user_id=7")
     return {column: value for column, _, value in pairs}
 
 
 def _lines(found: "StateOfTable") -> list[str]:
-    lines = [f"{found.table}: {found.operator}, {found.partitions} partition{'s' * (found.partitions != 1)}, after batch {found.batch}"]
+    lines = [f"{found.table}: {found.operator}, {count(found.partitions, 'partition')}, after batch {found.batch}"]
     for store in found.stores:
-        lines.append(f"  {store.name}: {store.rows:,} row{'s' * (store.rows != 1)}")
+        lines.append(f"  {store.name}: {count(store.rows, 'row')}")
         lines += [f"    {_row(row)}" for row in store.first]
         lines += [f"    and {store.rows - len(store.first):,} more; --rows shows more of them"] if store.rows > len(store.first) else []
     return lines

@@ -3,8 +3,9 @@
 import json
 import sys
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 from rich.console import Console, Group
 from rich.filesize import decimal
@@ -12,24 +13,24 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.cli.ending import refuse
+from spark_jobs.config.errors import Refused
 from spark_jobs.config.loading import Project, load_project
-from spark_jobs.config.text import plain
+from spark_jobs.config.text import count, plain
+from spark_jobs.lake.actions import ways_on
 from spark_jobs.operations.metrics import prometheus_text, samples_of
 from spark_jobs.operations.status import PipelineStatus, TableStatus, status_of
 from spark_jobs.report.figures import age, duration
 
-COLOURS = {"held": "bold yellow", "due": "cyan", "empty": "dim"}
+COLOURS = {"blocked": "bold yellow", "failed": "bold red", "due": "cyan", "empty": "dim"}
 HEADINGS = ("version", "last batch", "rows", "rows/s", "took", "waited", "backlog", "watermark", "state")
 
 
 def status_command(name: str | None, form: Literal["table", "json", "prometheus"], watch: float | None) -> int:
-    from spark_jobs.cli.app import fail
-
     try:
         project = load_project(only=name)
-    except ConfigError as error:
-        return fail(str(error), 2)
+    except Refused as error:
+        return refuse(error, as_json=form == "json", pipeline=name)
     if watch is not None:
         return _watch(project, watch)
     found = [status_of(project, pipeline, datetime.now(UTC)) for pipeline in project.pipelines]
@@ -58,7 +59,36 @@ def _watch(project: Project, seconds: float) -> int:
 
 
 def _draw(statuses: list[PipelineStatus]) -> Group:
-    return Group(*(part for status in statuses for part in (_heading(status), _table(status), Text())))
+    parts: list[Text | Table] = []
+    for status in statuses:
+        parts += [_heading(status), _table(status), *_remarks(status), Text()]
+    return Group(*parts)
+
+
+def _remarks(status: PipelineStatus) -> Iterator[Text]:
+    """What moved the watermarks, and how to go on with what is blocked or failed."""
+    for row in status.tables:
+        if row.watermark_by:
+            yield Text(plain(f"{row.table}: watermark {_moment(row.watermark)}, moved by {_say_record(row.watermark_by)}"))
+        if row.error:
+            yield Text(plain(f"{row.table}: failed: {row.error}; fix the cause, then `weir run {status.pipeline}`"))
+        if row.actions:
+            yield Text(plain(f"{row.table}: a batch is blocked. To go on:"))
+            for way in ways_on(status.pipeline, row.table, row.seen, row.actions):
+                yield Text(plain(f"  {way.what}: `{way.command}`"))
+
+
+def _say_record(record: dict[str, Any]) -> str:
+    at = f"event time {_moment(datetime.fromisoformat(record['event_at']))}"
+    if record["file"] is not None:
+        return f"{record['file']!r} line {record['line']} ({at})"
+    files = ", ".join(map(repr, record["files"]))
+    more = record["file_count"] - len(record["files"])
+    return f"a record of {files}{f' and {more} more' if more > 0 else ''} ({at})" if files else at
+
+
+def _moment(at: datetime | None) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}" if at else "·"
 
 
 def _heading(status: PipelineStatus) -> Text:
@@ -87,9 +117,9 @@ def _table(status: PipelineStatus) -> Table:
 
 def _figures(row: TableStatus, at: datetime) -> tuple[str, ...]:
     """In the order of HEADINGS; what is not known is a dot."""
-    backlog = f"{row.backlog_files:,} files, {decimal(row.backlog_bytes or 0)}" if row.backlog_files else "·"
-    backlog = f"{row.backlog_messages:,} messages" if row.backlog_messages else backlog
-    state = f"{row.state_rows:,} rows, {decimal(row.state_bytes or 0)}" if row.state_rows is not None else "·"
+    backlog = f"{count(row.backlog_files, 'file')}, {decimal(row.backlog_bytes or 0)}" if row.backlog_files else "·"
+    backlog = count(row.backlog_messages, "message") if row.backlog_messages else backlog
+    state = f"{count(row.state_rows, 'row')}, {decimal(row.state_bytes or 0)}" if row.state_rows is not None else "·"
     return (
         "·" if row.version is None else str(row.version),
         age(row.last_batch_at, at) if row.last_batch_at else "·",
@@ -98,6 +128,6 @@ def _figures(row: TableStatus, at: datetime) -> tuple[str, ...]:
         "·" if row.seconds is None else duration(row.seconds),
         "·" if row.lag_seconds is None else duration(row.lag_seconds),
         backlog,
-        f"{row.watermark:%Y-%m-%d %H:%M:%S}" if row.watermark else "·",
+        _moment(row.watermark),
         state,
     )

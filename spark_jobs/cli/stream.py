@@ -2,17 +2,18 @@
 
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 from spark_jobs.cli.elsewhere import RunsElsewhere
-from spark_jobs.cli.endpoint import parse_address, serving
+from spark_jobs.cli.endpoint import Address, parse_address, serving
 from spark_jobs.cli.loading import load_checked
+from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile, print_result, until_stopped
-from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.errors import UsageError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project
 from spark_jobs.config.names import parse_duration
@@ -39,7 +40,8 @@ def stream_command(
     as_json: bool,
 ) -> int:
     def run() -> RunResult:
-        project, wanted = load_checked(name), _known_trigger(trigger)
+        project, wanted, patience = load_checked(name), _known_trigger(trigger), _known("stale-after", stale_after, parse_duration)
+        address = None if listen is None else _known("listen", listen, parse_address)
         check_trigger(project.pipelines[name], wanted)
         pulse = Pulse(Health(name, str(wanted), datetime.now(UTC)), heartbeat)
         with ExitStack() as stack:
@@ -47,8 +49,8 @@ def stream_command(
             def metrics() -> str:
                 return prometheus_text(samples_of(status_of(project, name, datetime.now(UTC))))
 
-            if listen is not None:
-                host, port = stack.enter_context(serving(_known("listen", listen, parse_address), pulse, _patience(stale_after), metrics))
+            if address is not None:
+                host, port = _listen(stack, address, serving(address, pulse, patience, metrics))
                 print(f"{name}: health and metrics at http://{host}:{port}", file=sys.stderr, flush=True)
             export = stack.enter_context(exporter(name))
 
@@ -60,7 +62,8 @@ def stream_command(
             print(f"{name}: streaming, {wanted}; Ctrl-C or SIGTERM ends it after the batch at work", file=sys.stderr, flush=True)
             return stream_pipeline(project, name, chosen, Orders(wanted, give_up_after, tell), pulse)
 
-    result = until_stopped(name, run)
+    with result_alone(as_json):
+        result = until_stopped(name, run)
     if result.status is Status.STOPPED and trigger.strip() not in (AVAILABLE_NOW, ONCE):  # before its first increment
         result = replace(result, status=Status.OK)
     print_result(result, as_json)
@@ -82,8 +85,13 @@ def _known_trigger(text: str) -> Trigger:
         raise _wrong("trigger", text, str(unknown)) from unknown
 
 
-def _patience(text: str) -> timedelta:
-    return _known("stale-after", text, parse_duration)
+def _listen(stack: ExitStack, address: Address, served: AbstractContextManager[Address]) -> Address:
+    try:
+        return stack.enter_context(served)
+    except OSError as error:
+        place = f"{address[0]}:{address[1]}"
+        said = f"nothing can listen at {place}: {error.strerror or error}"
+        raise UsageError("--listen", place, said, "choose another port, or 0 for one that is free") from error
 
 
 def _known(option: str, text: str, parse: Callable[[str], T]) -> T:
@@ -93,5 +101,5 @@ def _known(option: str, text: str, parse: Callable[[str], T]) -> T:
         raise _wrong(option, text, str(error)) from error
 
 
-def _wrong(option: str, value: str, message: str) -> ConfigError:
-    return ConfigError([Problem("the command line", 1, f"--{option}", value, message)])
+def _wrong(option: str, value: str, message: str) -> UsageError:
+    return UsageError(f"--{option}", value, message)

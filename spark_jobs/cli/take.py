@@ -5,7 +5,7 @@ import sys
 from datetime import UTC, datetime
 
 from spark_jobs.cli.whoami import whoami
-from spark_jobs.config.errors import ConfigError, did_you_mean
+from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
@@ -23,18 +23,20 @@ def take_command(name: str, source: str, path: str, as_json: bool) -> int:
         project = load_project(only=name)
         pipeline = project.pipelines[name]
         if source not in pipeline.sources:
-            raise NotTakeable(path, f"{name} has no source {source!r}", did_you_mean(source, pipeline.sources))
+            raise UsageError("SOURCE", source, f"{name} has no source {source!r}", did_you_mean(source, pipeline.sources))
         if not isinstance(pipeline.sources[source], FileSource):
             place = pipeline.sources[source].place(project.landing)
-            raise NotTakeable(path, f"{source} reads no files but {place}", "messages are taken in by `weir run` alone")
+            raise UsageError("SOURCE", source, f"{source} reads no files but {place}", "messages are taken in by `weir run` alone")
         lake = Lake(project.lake, name)
         with hold_lease(lake.lease(), name, "weir take") as lease:
             feed = make_feed(lake, project.landing, source, pipeline.sources[source], lease.check)
             consumed = Ledger(lake).consumed_inputs().get(feed.table, {}).get("arrivals")
             taking = take_file(feed, path, datetime.now(UTC), whoami(), consumed)
         message = _describe(taking, pipeline, source)
-    except (ConfigError, NotTakeable) as error:
-        code, status, message = 2, "config_error", str(error)
+    except Refused as error:
+        code, status, message = 2, error.status, error.said
+    except NotTakeable as error:
+        code, status, message = 2, UsageError.status, str(error)
     except (LeaseHeld, LeaseLost) as held:
         code, status, message = 5, "leased", str(held)
     print(plain_lines(f"error: {message}" if code else message), file=sys.stderr if as_json or code else sys.stdout)

@@ -4,12 +4,13 @@ import json
 import sys
 import time
 
+from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile
 from spark_jobs.config.checks import check_pipeline
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.errors import ConfigError, Refused
 from spark_jobs.config.hooks import leave
 from spark_jobs.config.loading import load_project
-from spark_jobs.config.text import plain, plain_lines
+from spark_jobs.config.text import count, plain, plain_lines
 from spark_jobs.verify.files import verify_files
 from spark_jobs.verify.pipeline import verify_pipeline
 from spark_jobs.verify.result import Difference, Kind, Outcome, TableCheck, Verification
@@ -28,9 +29,11 @@ def verify_command(name: str, select: tuple[str, ...], rows: int, profile: str |
         if is_of_files:
             found = verify_files(project, name, select, rows, _tell, _Progress())
         else:
-            found = verify_pipeline(project, name, known_profile(project, profile), select, rows, tell=_tell)
-    except ConfigError as error:
-        found = Verification(name, Outcome.CONFIG_ERROR, str(error))
+            chosen = known_profile(project, profile)
+            with result_alone(as_json):
+                found = verify_pipeline(project, name, chosen, select, rows, tell=_tell)
+    except Refused as error:
+        found = Verification(name, Outcome(error.status), error.said)
     except KeyboardInterrupt:
         print("interrupted: nothing was changed", file=sys.stderr, flush=True)
         leave(130)  # the JVM ends with this process
@@ -52,20 +55,20 @@ class _Progress:
     def __init__(self) -> None:
         self._said_at = time.monotonic()
 
-    def __call__(self, table: str, done: int, count: int) -> None:
+    def __call__(self, table: str, done: int, total: int) -> None:
         if time.monotonic() - self._said_at > SECONDS_BETWEEN_LINES:
             self._said_at = time.monotonic()
-            print(f"{table}: {done:,} of {count:,} files", file=sys.stderr, flush=True)
+            print(f"{table}: {done:,} of {count(total, 'file')}", file=sys.stderr, flush=True)
 
 
 def _numbers(check: TableCheck) -> str:
     again = "only in the file" if check.files is not None else "only recomputed"
     differing = ((check.only_here, "only in the table"), (check.only_recomputed, again), (check.different, "different"))
-    counts = [f"{count:,} {what}" for count, what in differing if count]
-    files = [] if check.files is None else [f"{check.files:,} file{'' if check.files == 1 else 's'}"]
+    counts = [f"{number:,} {what}" for number, what in differing if number]
+    files = [] if check.files is None else [count(check.files, "file")]
     skipped = [f"{len(check.not_compared):,} not compared"] if check.not_compared else []
     skipped += [f"{check.sampled:,} decoded twice"] if check.sampled else []
-    return ", ".join([*files, f"{check.rows:,} row{'' if check.rows == 1 else 's'}", *counts, *skipped])
+    return ", ".join([*files, count(check.rows, "row"), *counts, *skipped])
 
 
 def _print(found: Verification, as_json: bool) -> None:

@@ -4,7 +4,7 @@ import getpass
 import os
 import socket
 
-from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.errors import UsageError
 from spark_jobs.config.text import one_line
 from spark_jobs.session.hosts import TYPED_BY, is_driver_in_cluster
 
@@ -23,11 +23,9 @@ def whoami() -> str:
 
 
 def known_as(name: str) -> str:
-    """The name that was given for a person, on one line; ConfigError where nothing is left of it, or it is no name any more."""
+    """The name that was given for a person, on one line; UsageError where nothing is left of it, or it is no name any more."""
     said = one_line(name)
     if not 0 < len(said) <= LONGEST_NAME:
         message = f"it has {len(said):,} characters" if said else "it is empty"
-        raise ConfigError(
-            [Problem("the command line", 1, "--by", said[:LONGEST_NAME], message, f"give a name of 1 to {LONGEST_NAME} characters")]
-        )
+        raise UsageError("--by", said[:LONGEST_NAME], message, f"give a name of 1 to {LONGEST_NAME} characters")
     return said

@@ -9,10 +9,13 @@ from spark_jobs.config.names import shorten
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
 from spark_jobs.config.regexes import group_names, judge_line_regex
 from spark_jobs.config.report import Report
-from spark_jobs.config.sources import FileSource
+from spark_jobs.config.sources import BRONZE_FIELDS, MESSAGE_FIELDS, FileSource
 from spark_jobs.config.types import is_complex
 
 Path = tuple[str | int, ...]
+NOT_OF_THE_RECORD = (
+    "remove the column: the table has _file, _file_id, _line and _arrived_at of its own; messages alone have _key and the like"
+)
 
 
 def check_columns(pipeline: Pipeline, table: Silver | Dimension, path: Path, report: Report) -> None:
@@ -108,6 +111,10 @@ def _check_flat(table: Silver | Dimension, path: Path, source: FileSource, repor
         message = f"'explode' is incompatible with format: {source.format}, whose records hold no arrays"
         report.add((*path, "explode"), table.explode, message, "use a json or parquet source")
     if source.format != "text":
+        for name, column in table.columns.items():
+            if column.has_path and (column.from_ or name) in BRONZE_FIELDS | MESSAGE_FIELDS:
+                message = f"{column.from_!r} is no column of a csv file: 'from' takes a name of its header"
+                report.add((*path, "columns", name, "from"), column.from_, message, NOT_OF_THE_RECORD)
         return
     named = group_names(source.fields) if source.fields and judge_line_regex(source.fields) is None else []
     for name, column in table.columns.items():

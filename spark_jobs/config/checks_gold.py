@@ -17,6 +17,7 @@ from spark_jobs.config.graph import table_names
 from spark_jobs.config.names import name_at_home, parse_duration, shorten
 from spark_jobs.config.pipeline import Pipeline, Silver
 from spark_jobs.config.report import Report
+from spark_jobs.config.text import count
 from spark_jobs.config.types import is_complex
 
 ORIGINS = ("from", "sql", "python", "join")
@@ -159,6 +160,7 @@ def _check_parameters(gold: Gold, function: ast.FunctionDef, file: FilePath, pat
     required_by_name = [parameter.arg for parameter, default in by_name if default is None]
     if gold.inputs and (not fits or required_by_name):
         names = [parameter.arg for parameter in parameters] + required_by_name
-        message = f"{function.name}({', '.join(names)}) takes {len(names)} parameters, but 'inputs' names {len(gold.inputs)} tables"
+        takes = f"{function.name}({', '.join(names)}) takes {count(len(names), 'parameter')}"
+        message = f"{takes}, but 'inputs' names {count(len(gold.inputs), 'table')}"
         hint = f"name one table for each parameter, or change {file.name}, line {function.lineno}"
         report.add((*path, "inputs"), gold.inputs, message, hint)

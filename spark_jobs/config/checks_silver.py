@@ -5,6 +5,7 @@ from spark_jobs.config.columns import own_columns
 from spark_jobs.config.expressions import judge_row_expression
 from spark_jobs.config.pipeline import Dimension, Lookup, Pipeline, Silver
 from spark_jobs.config.report import Report
+from spark_jobs.config.text import count
 
 
 def check_dimension(pipeline: Pipeline, name: str, dimension: Dimension, report: Report) -> None:
@@ -72,7 +73,7 @@ def _check_lookup(pipeline: Pipeline, silver: Silver, name: str, lookup: Lookup,
     dimension = pipeline.dimensions[name]
     if len(lookup.on) != len(dimension.key):
         key = f"{len(dimension.key)}: {', '.join(dimension.key)}"
-        message = f"'on' names {len(lookup.on)} columns, but the key of dimension {name!r} has {key}"
+        message = f"'on' names {count(len(lookup.on), 'column')}, but the key of dimension {name!r} has {key}"
         report.add((*place, "on"), lookup.on, message, "name one column of this table for each column of the key, in its order")
     else:
         _check_join_types(dimension, lookup, on_types, place, report)

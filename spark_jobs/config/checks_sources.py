@@ -32,6 +32,10 @@ def check_sources(pipeline: Pipeline, report: Report) -> None:
 
 def _check_file_keys(name: str, source: FileSource, report: Report) -> None:
     """Keys that belong to one format are refused elsewhere."""
+    if "*" in source.path:
+        folder, _, pattern = source.path.rpartition("/")
+        hint = f"write path: {folder or '<folder>'} and pattern: '{pattern}'"
+        report.add(("sources", name, "path"), source.path, "'path' names a folder, and * is no part of its name", hint)
     for key, belongs_to in KEYS_OF_FORMATS.items():
         if source.format != belongs_to and key in source.model_fields_set:
             message = f"'{key}' is incompatible with format: {source.format}"

@@ -126,8 +126,8 @@ def _with_named_windows(tree: exp.Query) -> exp.Query:
         for part in select.selects:
             if isinstance(part, exp.Anonymous) and part.name.lower() in TIME_WINDOWS:
                 part.replace(exp.alias_(part.copy(), part.name.lower()))
-        grouped = select.args["group"].expressions if select.args.get("group") else []
-        made = {part.name.lower() for part in grouped if isinstance(part, exp.Anonymous)} & TIME_WINDOWS
+        grouped = select.args["group"].find_all(exp.Anonymous) if select.args.get("group") else []
+        made = {part.name.lower() for part in grouped} & TIME_WINDOWS
         for column in [column for column in select.find_all(exp.Column) if column.parts[0].name.lower() in made]:
             if column.find_ancestor(exp.Select) is select:
                 value = exp.cast(exp.null(), "timestamp") if len(column.parts) > 1 else exp.null()

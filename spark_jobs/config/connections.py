@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from spark_jobs.config.document import name_in_project, read_document
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import ConfigError, Hinted, Problem, did_you_mean
 from spark_jobs.config.files import read_text
 from spark_jobs.config.model import Model
 from spark_jobs.config.validation import validate
@@ -27,9 +27,7 @@ DEFAULT_FILE = Path("secrets", "connections.yml")
 def check_url(value: str) -> str:
     """The address alone: whoever may connect is said in keys of their own."""
     if not re.fullmatch(r"jdbc:postgresql://[^\s@]+", value) or re.search(r"[?&](user|password)=", value, re.IGNORECASE):
-        raise ValueError(
-            "the url is not an address alone; write jdbc:postgresql://host:port/database, with user and password_file beside it"
-        )
+        raise Hinted("the url is not an address alone", "write jdbc:postgresql://host:port/database, with user and password_file beside it")
     return value
 
 

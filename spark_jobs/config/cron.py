@@ -5,8 +5,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from spark_jobs.config.errors import did_you_mean
+from spark_jobs.config.errors import Hinted, did_you_mean
 from spark_jobs.config.names import shorten
+from spark_jobs.config.text import count
 
 WORDS = ("@hourly", "@daily", "@weekly", "@monthly", "@yearly")
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -24,11 +25,13 @@ def check_cron(value: str) -> str:
     """The expression itself, or ValueError with the field that is wrong."""
     if value.startswith("@"):
         if value not in WORDS:
-            raise ValueError(f"{shorten(value)} is not a schedule; {did_you_mean(value, WORDS)}")
+            raise Hinted(f"{shorten(value)} is not a schedule", did_you_mean(value, WORDS))
         return value
     fields = value.split()
     if len(fields) != 5:
-        raise ValueError(f"{shorten(value)} has {len(fields)} fields; write five: minute hour day month weekday, as in '*/15 * * * *'")
+        raise Hinted(
+            f"{shorten(value)} has {count(len(fields), 'field')}", "write five: minute hour day month weekday, as in '*/15 * * * *'"
+        )
     for text, (name, low, high, words) in zip(fields, FIELDS, strict=True):
         for part in text.split(","):
             _check_part(part, name, low, high, words)
@@ -40,14 +43,14 @@ def _check_part(part: str, name: str, low: int, high: int, words: list[str]) -> 
     allowed = f"allowed: {low} to {high}{f' or {words[0]} to {words[-1]}' if words else ''}, ranges as in 1-5, * and steps as in */2"
     match = re.fullmatch(r"(?:(\*)|(\w+)(?:-(\w+))?)(?:/(\d{1,3}))?", part)
     if match is None:
-        raise ValueError(f"{shorten(part)} does not fit the field {name!r}; {allowed}")
+        raise Hinted(f"{shorten(part)} does not fit the field {name!r}", allowed)
     bounds = [_number(text, low, words) for text in match.group(2, 3) if text is not None]
     if any(bound is None or not low <= bound <= high for bound in bounds):
-        raise ValueError(f"{shorten(part)} does not fit the field {name!r}; {allowed}")
+        raise Hinted(f"{shorten(part)} does not fit the field {name!r}", allowed)
     if len(bounds) == 2 and bounds[0] > bounds[1]:  # type: ignore[operator]
-        raise ValueError(f"the {name} {shorten(part)} ends before it starts; write the smaller value first")
+        raise Hinted(f"the {name} {shorten(part)} ends before it starts", "write the smaller value first")
     if match[4] is not None and (not 1 <= int(match[4]) <= high or len(bounds) == 1):
-        raise ValueError(f"{shorten(part)} has no usable step; write */n or a-b/n with n from 1 to {high}")
+        raise Hinted(f"{shorten(part)} has no usable step", f"write */n or a-b/n with n from 1 to {high}")
 
 
 def _number(text: str, low: int, words: list[str]) -> int | None:

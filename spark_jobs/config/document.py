@@ -1,6 +1,7 @@
 """Reads one YAML file into plain data and remembers the line of every key, so that an error can say where it is.
 
-Stricter than YAML 1.1: only true and false are booleans (`on`, `yes` and `no` stay words), dates and times stay text, a key stands once.
+Stricter than YAML 1.1: only true and false are booleans (`on`, `yes` and `no` stay words), dates and times stay text, a key stands once,
+and has a value.
 """
 
 import errno
@@ -162,6 +163,7 @@ class _Reader:
                 self._add(line, path, "<<", "'<<' (merge) is not supported", "write the keys out, or use an alias for a whole value")
             else:
                 self.lines[(*path, key_node.value)] = line
+                self._check_given(value_node, (*path, key_node.value), line, f"nothing stands behind {key_node.value!r}")
                 data[key_node.value] = self.read(value_node, (*path, key_node.value))
         return data
 
@@ -170,6 +172,7 @@ class _Reader:
         items = []
         for index, item in enumerate(node.value):
             self.lines[(*path, index)] = item.start_mark.line + 1
+            self._check_given(item, (*path, index), item.start_mark.line + 1, "an item of the list is empty")
             items.append(self.read(item, (*path, index)))
         return items
 
@@ -185,6 +188,11 @@ class _Reader:
             return None
         self._check_tag(node, path, "str", "null")
         return None if kind == "null" else node.value
+
+    def _check_given(self, node: Node, path: KeyPath, line: int, message: str) -> None:
+        """A key without a value would count as one that is not there, and so would `key:` whose value somebody forgot."""
+        if isinstance(node, ScalarNode) and node.tag == _TAG + "null" and not node.value:
+            self._add(line, path, None, message, "give it a value, or remove it; write null where none is meant")
 
     def _check_tag(self, node: Node, path: KeyPath, *allowed: str) -> None:
         if node.tag not in [_TAG + name for name in allowed]:

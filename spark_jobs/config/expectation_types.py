@@ -7,8 +7,10 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from spark_jobs.config.errors import Hinted
 from spark_jobs.config.model import Model
 from spark_jobs.config.names import ColumnName, Duration, parse_duration
+from spark_jobs.config.text import count
 
 COMPILED = (
     "expect_column_values_to_not_be_null",
@@ -57,11 +59,11 @@ class RowCountHistory(OwnType):
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.min_ratio is None and self.max_ratio is None:
-            raise ValueError("neither min_ratio nor max_ratio is given; add at least one of them")
+            raise Hinted("neither min_ratio nor max_ratio is given", "add at least one of them")
         if self.row_condition is not None:
-            raise ValueError("'row_condition' is incompatible with a comparison of whole batches; remove it")
+            raise Hinted("'row_condition' is incompatible with a comparison of whole batches", "remove it")
         if self.min_ratio is not None and self.max_ratio is not None and self.min_ratio > self.max_ratio:
-            raise ValueError(f"min_ratio ({self.min_ratio}) is greater than max_ratio ({self.max_ratio}); exchange them")
+            raise Hinted(f"min_ratio ({self.min_ratio}) is greater than max_ratio ({self.max_ratio})", "exchange them")
         return self
 
 
@@ -88,11 +90,10 @@ class OtherTableMembers(OwnType):
     @model_validator(mode="after")
     def _paired(self) -> Self:
         if (self.column is None) == (self.column_list is None) or (self.column is None) != (self.other_column is None):
-            raise ValueError("the columns do not pair up; give column with other_column, or column_list with other_column_list")
+            raise Hinted("the columns do not pair up", "give column with other_column, or column_list with other_column_list")
         if len(self.columns) != len(self.other_columns):
-            raise ValueError(
-                f"{len(self.columns)} columns stand against {len(self.other_columns)} of the other table; name as many of each"
-            )
+            here = count(len(self.columns), "column stands", "columns stand")
+            raise Hinted(f"{here} against {len(self.other_columns)} of the other table", "name as many of each")
         return self
 
     @property

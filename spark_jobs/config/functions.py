@@ -53,7 +53,7 @@ GRAMMAR = _words(
     outer over partition pivot qualify recursive regexp right rlike rollup select semi set sets some struct tablesample then
     timestampadd timestampdiff try_cast union unpivot using values varchar view when where with within
     """
-)
+) | {"grouping sets"}
 
 AGGREGATES = _words(
     """

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from spark_jobs.config.errors import Hinted
 from spark_jobs.config.model import Model
 from spark_jobs.config.names import ColumnName, Duration, Names, RelativePath, Tables
 from spark_jobs.config.types import SparkType
@@ -36,9 +37,9 @@ class Window(Model):
     def _has_one_length(self) -> "Window":
         if (self.size is None) == (self.gap is None):
             found = "both are given" if self.size else "none is given"
-            raise ValueError(f"a window has either 'size' or 'gap', but {found}; keep or add one, as in size: 1 hour or gap: 30 minutes")
+            raise Hinted(f"a window has either 'size' or 'gap', but {found}", "keep or add one, as in size: 1 hour or gap: 30 minutes")
         if self.gap and self.slide:
-            raise ValueError("'slide' is incompatible with 'gap': a session starts with its first row; remove slide, or use size")
+            raise Hinted("'slide' is incompatible with 'gap': a session starts with its first row", "remove slide, or use size")
         return self
 
     @property
@@ -75,7 +76,7 @@ class Within(Model):
     @model_validator(mode="after")
     def _has_a_bound(self) -> "Within":
         if self.before is None and self.after is None:
-            raise ValueError("'within' says nothing; add before, after or both, as in {after: 1 hour}")
+            raise Hinted("'within' says nothing", "add before, after or both, as in {after: 1 hour}")
         return self
 
 
@@ -145,6 +146,11 @@ class Gold(Model):
     @property
     def is_native(self) -> bool:
         return self.kind in NATIVE
+
+    @property
+    def keeps_late(self) -> bool:
+        """Whether rows that come too late are set aside, and count nowhere."""
+        return self.is_native or self.late == "keep"
 
     @property
     def mode(self) -> Mode:

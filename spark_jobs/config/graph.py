@@ -34,6 +34,12 @@ def node_names(pipeline: Pipeline) -> list[str]:
     return [f"{layer}.{name}" for layer, name, _ in pipeline.nodes()]
 
 
+def keeps_late(pipeline: Pipeline, table: str) -> bool:
+    """Whether rows that come too late for this table are set aside, and count nowhere."""
+    layer, _, name = table.partition(".")
+    return layer == "gold" and name in pipeline.gold and pipeline.gold[name].keeps_late
+
+
 def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
     """The full names of the tables that a table is made from, each once, in the order in which they are named."""
     layer, _, name = table.partition(".")

@@ -2,10 +2,15 @@
 
 import os
 import posix
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+ABOUT_CODE = {"NameError", "ImportError", "SyntaxError", "AttributeError"}
+"""Errors whose words are about names in the code, never about a row."""
+OF_SPARK = ("pyspark.", "py4j.")
+"""Errors that stay the cause of what is said: run/failure.py tells Spark's words without the values in them."""
 ENDINGS = (SystemExit, KeyboardInterrupt, GeneratorExit)
 """What is no Exception, and so passes by all that catch those: a run must not end by it as if all were well."""
 leave, replace, replace_with = os._exit, os.execv, os.execve
@@ -22,6 +27,27 @@ class HookEnded(Exception):
         super().__init__(f"{hook} tried to end the process ({by}); let it return, or raise an error that says what is wrong")
 
 
+class HookRaised(Exception):
+    """A function of the user's raised an error. Its own words may hold values of rows, so that only its kind and its place are said; those
+    of errors that are about the code itself are as well.
+    """
+
+    def __init__(self, hook: str, error: BaseException) -> None:
+        self.hook, self.kind, self.place = hook, type(error).__name__, line_of(error, hook.partition(":")[0])
+        names = {base.__name__ for base in type(error).__mro__}
+        said = str(error).strip().partition("\n")[0] if names & ABOUT_CODE else ""
+        super().__init__(f"{hook} raised {self.kind} at {self.place}{f': {said}' if said else ''}")
+        self.add_note("".join(traceback.format_tb(error.__traceback__)))  # for the log: the way to it, without its words
+
+
+def line_of(error: BaseException, file: str) -> str:
+    """Where in the user's file an error comes from: the innermost line of it."""
+    if isinstance(error, SyntaxError) and (error.filename or "").endswith(file):
+        return f"{file} line {error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(file)]
+    return f"{file} line {lines[-1]}" if lines else file
+
+
 @contextmanager
 def calling(hook: str) -> Iterator[None]:
     """Around each call, and around the loading of the file that has it. os._exit would end the process with any code, and another program
@@ -32,6 +58,10 @@ def calling(hook: str) -> Iterator[None]:
         yield
     except ENDINGS as ending:
         raise HookEnded(hook, type(ending).__name__) from None  # its words may hold values of rows
+    except (HookEnded, HookRaised):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told by its kind and place
+        raise HookRaised(hook, error) from (error if type(error).__module__.startswith(OF_SPARK) else None)
 
 
 class _Guard:

@@ -5,13 +5,14 @@ from collections.abc import Mapping
 
 import yaml
 
+from spark_jobs.config.errors import Hinted
 from spark_jobs.config.names import shorten
 
 PLAIN_TYPE = re.compile(r"[a-z]+")
 NEEDS_QUOTES = re.compile(r"[^\w. ]")
 
 
-class NotInsertable(ValueError):
+class NotInsertable(Hinted):
     """The file has no place where the table can be put without changing anything else: why, and what to do."""
 
 
@@ -33,14 +34,14 @@ def insert_table(text: str, name: str, table: str) -> str:
         return f"{text}{end}\nsilver:\n{table}"
     _, silver = entries["silver"]
     if not isinstance(silver, yaml.MappingNode) or silver.flow_style:
-        raise NotInsertable("silver is written in braces, or empty; write it as lines, or copy what --dry-run shows")
+        raise NotInsertable("silver is written in braces, or empty", "write it as lines, or copy what --dry-run shows")
     if any(key.value == name for key, _ in silver.value):
-        raise NotInsertable(f"silver has a table {shorten(name)} already; choose another name by --table, or remove that one first")
+        raise NotInsertable(f"silver has a table {shorten(name)} already", "choose another name by --table, or remove that one first")
     indent = " " * silver.value[0][0].start_mark.column
     last = max(_last_line(value) for _, value in silver.value)
     lines = text.splitlines(keepends=True)
     if last < len(lines) and not lines[last - 1].endswith("\n"):
-        raise NotInsertable("the last line of silver has no end; end it")
+        raise NotInsertable("the last line of silver has no end", "end it")
     own = table if indent == "  " else re.sub(r"^((?:  )+)", lambda match: indent * (len(match[1]) // 2), table, flags=re.MULTILINE)
     before = "".join(lines[:last])
     return before + ("" if before.endswith("\n") else "\n") + own + "".join(lines[last:])

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from spark_jobs.config.cron import Cron
+from spark_jobs.config.errors import Hinted
 from spark_jobs.config.names import Duration, Name, shorten
 
 CUTS_PLANS = "spark.weir.cutsPlans"
@@ -51,7 +52,9 @@ REFUSED_SETTINGS = {
 }
 
 
-CREDENTIALS = {"password", "passphrase", "passwd", "pwd", "secret", "token", "credential", "jaas"}
+CREDENTIALS = {"password", "passphrase", "passwd", "pwd", "pass", "pgpass", "secret", "token", "credential", "jaas", "sas", "pat"}
+ENDINGS = ("password", "passwd", "secret", "token", "apikey", "accesskey")
+"""Of words that are written together, as in PGPASSWORD."""
 KEYS = {"secret", "access", "account", "private", "api", "session", "encryption", "shared", "auth"}
 """Words of a setting's name that tell of something to be kept from others; the second ones before `key`."""
 HANDLING = {"file", "path", "location", "provider", "providers", "class", "enabled", "ref", "binding", "type", "ttl", "timeout", "interval"}
@@ -60,6 +63,7 @@ SECRET_FILES = ("spark.authenticate.secret.file", "spark.authenticate.secret.dri
 """Where a secret is, not what it is."""
 
 
+LOOKS_SECRET = "it looks like a credential, and would stand in this file and on a command line that every user of the machine can read"
 WAYS = (
     "give it in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for S3), or name a credentials provider or a file; "
     "for Spark's own, write it into spark-defaults.conf of the folder SPARK_CONF_DIR"
@@ -68,36 +72,48 @@ WAYS = (
 
 def check_setting_name(value: str) -> str:
     if not value.startswith("spark."):
-        raise ValueError(f"{shorten(value)} is not a Spark setting; names start with 'spark.', as in spark.executor.memory")
+        raise Hinted(f"{shorten(value)} is not a Spark setting", "names start with 'spark.', as in spark.executor.memory")
     for part, reason in REFUSED_SETTINGS.items():
         if part in value.lower() and value not in SECRET_FILES:
-            raise ValueError(f"{shorten(value)} may not be set: {reason}; remove it")
+            raise Hinted(f"{shorten(value)} may not be set: {reason}", "remove it")
     if value not in SECRET_FILES and _is_credential(value):
-        why = "it looks like a credential, and would stand in this file and on a command line that every user of the machine can read"
-        raise ValueError(f"{shorten(value)} may not be set: {why}; {WAYS}")
+        raise Hinted(f"{shorten(value)} may not be set: {LOOKS_SECRET}", WAYS)
     return value
 
 
 def _is_credential(name: str) -> bool:
     words = [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)]
     keys = {before for before, word in pairwise(words) if word == "key"}
-    return not HANDLING & set(words[-2:]) and bool(CREDENTIALS & set(words) or KEYS & keys)
+    is_named = CREDENTIALS & set(words) or any(word.endswith(ENDINGS) for word in words)
+    return not HANDLING & set(words[-2:]) and bool(is_named or KEYS & keys)
 
 
 def check_setting_value(value: object) -> str | int | float | bool:
     if not isinstance(value, str | int | float | bool):
-        raise ValueError(f"{shorten(value)} is not a value of a setting; write text, a number, true or false")
+        raise Hinted(f"{shorten(value)} is not a value of a setting", "write text, a number, true or false")
+    for name in re.findall(r"-D([\w.-]+)=", value) if isinstance(value, str) else ():
+        if _is_credential(name):
+            raise Hinted(f"-D{shorten(name)} may not be set: {LOOKS_SECRET}", WAYS)
     return value
 
 
 def check_local_folder(value: str) -> str:
     if not value or "://" in value or any(ord(character) < 32 for character in value):
-        raise ValueError(f"{shorten(value)} is not a folder of this machine; write a path, as in reports")
+        raise Hinted(f"{shorten(value)} is not a folder of this machine", "write a path, as in reports")
+    return value
+
+
+def check_variable(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*\*?", value):
+        raise Hinted(f"{shorten(value)} is not the name of a variable", "write BILLING_TOKEN, or BILLING_* for all that begin so")
+    if value.startswith("AIRFLOW__"):
+        raise Hinted(f"{shorten(value)} is a setting of Airflow, whose keys are among them: runs never get these", "write another name")
     return value
 
 
 LocalFolder = Annotated[str, AfterValidator(check_local_folder)]
 SettingName = Annotated[str, AfterValidator(check_setting_name)]
+Variable = Annotated[str, AfterValidator(check_variable)]
 Setting = Annotated[object, AfterValidator(check_setting_value)]
 
 
@@ -118,6 +134,9 @@ class Lakehouse(Strict):
     exports: LocalFolder = Field("exports", description="root of the folders that sinks write files to (relative to the project)")
     maintenance: Cron | None = Field("17 3 * * *", description="when Airflow looks after the tables; null: only when somebody starts it")
     keep_logs: Duration = Field("30 days", description="run logs that are older are removed by `weir maintain`")
+    hand_on: list[Variable] = Field(
+        [], max_length=100, description="variables of your own that runs get of Airflow's environment, as in BILLING_TOKEN or BILLING_*"
+    )
 
 
 class Profile(Strict):
@@ -167,9 +186,9 @@ class Profile(Strict):
     def _check_deploy(cls, deploy: str, found: ValidationInfo) -> str:
         master = found.data.get("master", "")
         if deploy == "cluster" and master.startswith("local"):
-            raise ValueError("a local master has no cluster to run the driver in; write client, or another master: yarn, k8s://...")
+            raise Hinted("a local master has no cluster to run the driver in", "write client, or another master: yarn, k8s://...")
         if deploy == "cluster" and master.startswith("spark://"):
-            raise ValueError("Spark runs no Python drivers inside a standalone cluster; write client, or another master: yarn or k8s://...")
+            raise Hinted("Spark runs no Python drivers inside a standalone cluster", "write client, or another master: yarn or k8s://...")
         return deploy
 
     @field_validator("staging")
@@ -177,18 +196,18 @@ class Profile(Strict):
     def _check_staging(cls, staging: str | None, found: ValidationInfo) -> str | None:
         is_yarn = found.data.get("master") == "yarn"
         if is_yarn and staging is None:
-            raise ValueError("yarn needs a staging folder that all its hosts reach; write its URI, as in hdfs:///user/weir")
+            raise Hinted("yarn needs a staging folder that all its hosts reach", "write its URI, as in hdfs:///user/weir")
         if staging is not None and not is_yarn:
-            raise ValueError("only yarn has a staging folder; remove it")
+            raise Hinted("only yarn has a staging folder", "remove it")
         return staging
 
     @field_validator("environment")
     @classmethod
     def _check_environment(cls, environment: str | None, found: ValidationInfo) -> str | None:
         if environment is not None and found.data.get("master") != "yarn":
-            raise ValueError("only yarn takes an archive of the environment; remove it: k8s:// has an image, other hosts this project")
+            raise Hinted("only yarn takes an archive of the environment", "remove it: k8s:// has an image, other hosts this project")
         if environment is not None and not environment.endswith(".tar"):
-            raise ValueError(f"{shorten(environment)} is not what `weir pack` makes; write the place of environment.tar")
+            raise Hinted(f"{shorten(environment)} is not what `weir pack` makes", "write the place of environment.tar")
         return environment
 
     @field_validator("image")
@@ -196,16 +215,16 @@ class Profile(Strict):
     def _check_image(cls, image: str | None, found: ValidationInfo) -> str | None:
         is_kubernetes = found.data.get("master", "").startswith("k8s://")
         if is_kubernetes and image is None:
-            raise ValueError("k8s:// needs an image; write the one that docker/Dockerfile makes as target kubernetes")
+            raise Hinted("k8s:// needs an image", "write the one that docker/Dockerfile makes as target kubernetes")
         if image is not None and not is_kubernetes:
-            raise ValueError("only k8s:// takes an image; remove it")
+            raise Hinted("only k8s:// takes an image", "remove it")
         return image
 
     @field_validator("event_log")
     @classmethod
     def _check_event_log(cls, event_log: bool, found: ValidationInfo) -> bool:
         if event_log and found.data.get("deploy") == "cluster":
-            raise ValueError(
-                "a driver in the cluster has no logs/spark-events; write false, and set up the cluster's own history server for it"
+            raise Hinted(
+                "a driver in the cluster has no logs/spark-events", "write false, and set up the cluster's own history server for it"
             )
         return event_log

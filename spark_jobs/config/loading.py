@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from spark_jobs.config.document import name_in_project, read_document
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import ConfigError, Hinted, Problem, UsageError, did_you_mean
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.graph import pipelines_read
 from spark_jobs.config.lakehouse import Lakehouse, Profile
@@ -56,21 +56,32 @@ class Project:
 
 
 def find_root(environ: Mapping[str, str] = os.environ, start: Path | None = None) -> Path:
-    """WEIR_HOME, else the nearest folder at or above `start` that has conf/lakehouse.yml, else the folder above the package."""
+    """WEIR_HOME, else the nearest folder at or above `start` that has conf/lakehouse.yml, else the folder above the package. One that
+    cannot be read is there as well: another project must not take the place of this one.
+    """
     if environ.get("WEIR_HOME"):
         return Path(environ["WEIR_HOME"]).expanduser().resolve()
     here = (start or Path.cwd()).resolve()
-    return next((folder for folder in (here, *here.parents) if (folder / LAKEHOUSE).is_file()), Path(__file__).resolve().parents[2])
+    return next((folder for folder in (here, *here.parents) if os.path.lexists(folder / LAKEHOUSE)), Path(__file__).resolve().parents[2])
 
 
 def load_project(root: Path | None = None, environ: Mapping[str, str] = os.environ, *, only: str | None = None) -> Project:
     """The project, or ConfigError with every problem of its files.
 
-    `only` names the one pipeline to load, whatever the others are like, but for those whose tables it reads.
+    `only` names the one pipeline to load, whatever the others are like, but for those whose tables it reads. UsageError where there is no
+    such pipeline, or no such profile as WEIR_PROFILE or --profile names.
     """
     project, problems = survey_project(root, environ, only=only)
     if problems or project is None:
         raise ConfigError(problems)
+    asked = environ.get("WEIR_PROFILE")
+    if asked and asked not in project.profiles:
+        message = f"there is no profile {asked!r} in conf/profiles"
+        raise UsageError("--profile or WEIR_PROFILE", asked, message, did_you_mean(asked, project.profiles))
+    if only is not None and only not in project.pipelines:
+        known = sorted(path.stem for path in (project.conf / "pipelines").glob("*.yml"))
+        hint = did_you_mean(only, known) if known else "conf/pipelines has no pipeline yet; docs/pipeline-file.md says how to write one"
+        raise UsageError("PIPELINE", only, f"there is no pipeline {only!r}", hint)
     return project
 
 
@@ -83,6 +94,7 @@ def survey_project(
     lakehouse = _attempt(problems, lambda: load_lakehouse(root))
     profiles = _load_folder(root, "profiles", load_profile, problems, None)
     pipelines = _load_folder(root, "pipelines", load_pipeline, problems, only)
+    problems += [problem for folder in ("profiles", *(["pipelines"] if only is None else [])) for problem in misnamed_files(root, folder)]
     _link(root, pipelines, problems, has_all=only is None)
     rules, mistakes = survey_rules(root, pipelines, only)
     problems += mistakes
@@ -135,14 +147,27 @@ def resolve_location(root: Path, location: str) -> str:
 
 def _load_folder(root: Path, folder: str, load: Callable[[Path, Path], T], problems: list[Problem], only: str | None) -> dict[str, T]:
     """The files of a folder by their names; what cannot be loaded becomes a problem and is left out."""
-    paths = {path.name.removesuffix(".yml"): path for path in sorted((root / "conf" / folder).glob("*.y*ml"))}
+    paths = {path.stem: path for path in sorted((root / "conf" / folder).glob("*.yml"))}
     if only is not None:
-        if only not in paths:
-            hint = did_you_mean(only, paths)
-            problems.append(Problem(f"conf/{folder}/{only}.yml", 1, "", only, f"there is no pipeline {only!r}", hint))
         paths = {only: paths[only]} if only in paths else {}
     loaded = {name: _attempt(problems, lambda path=path: _load_file(path, root, load)) for name, path in paths.items()}  # type: ignore[misc]
     return {name: value for name, value in loaded.items() if value is not None}
+
+
+def misnamed_files(root: Path, folder: str) -> list[Problem]:
+    """YAML files of conf/pipelines or conf/profiles that nobody reads: with another ending than .yml, or in a folder within."""
+    found = []
+    for path in sorted((root / "conf" / folder).rglob("*")):
+        file = name_in_project(path, root)
+        if path.suffix.lower() not in (".yml", ".yaml") or path.name.startswith(".") or path.is_dir():
+            continue
+        if path.parent != root / "conf" / folder:
+            message = f"the file does not stand in conf/{folder} itself, and is not read"
+            found.append(Problem(file, 1, "", path.name, message, f"move it to conf/{folder}"))
+        elif path.suffix != ".yml":
+            message = f"the file {path.name} does not end in .yml, and is not read"
+            found.append(Problem(file, 1, "", path.name, message, f"rename it to {path.stem.lower()}.yml"))
+    return found
 
 
 def _link(root: Path, pipelines: dict[str, Pipeline], problems: list[Problem], *, has_all: bool) -> None:
@@ -163,13 +188,10 @@ def _link(root: Path, pipelines: dict[str, Pipeline], problems: list[Problem], *
 
 def _load_file(path: Path, root: Path, load: Callable[[Path, Path], T]) -> T:
     file = name_in_project(path, root)
-    if path.suffix != ".yml":
-        raise ConfigError([Problem(file, 1, "", path.name, f"the file {path.name} does not end in .yml", f"rename it to {path.stem}.yml")])
     try:
         check_name(path.stem)
-    except ValueError as error:
-        message, _, hint = str(error).partition("; ")
-        raise ConfigError([Problem(file, 1, "", path.stem, message, hint)]) from error
+    except Hinted as wrong:
+        raise ConfigError([Problem(file, 1, "", path.stem, wrong.message, wrong.hint)]) from wrong
     return load(path, root)
 
 

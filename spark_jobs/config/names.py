@@ -7,24 +7,38 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
+from spark_jobs.config.errors import Hinted
+
 NAME_RULE = "lower-case letters, digits and _, starting with a letter, at most 63 characters"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 COLUMN_RULE = "letters, digits and _, starting with a letter, at most 63 characters"
 SIDES = ("quarantine", "parked", "deleted", "late")
 """Tables beside a table: quarantine.silver.orders stands beside silver.orders, and belongs to no pipeline of that name."""
 READABLE = ("dimension", "silver", "gold")
+RESERVED = {
+    **dict.fromkeys(SIDES, "that is what the tables beside a table are called, as in quarantine.silver.orders"),
+    **dict.fromkeys(("bronze", *READABLE, "sink"), "that is a layer, as in silver.orders"),
+    "weir_maintenance": "that is the DAG of the upkeep",
+}
+"""What no pipeline may be called: names of its tables would mean something else."""
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 
 
 def check_name(value: str) -> str:
     if not NAME.fullmatch(value):
-        raise ValueError(f"{shorten(value)} is not a legal name; allowed are {NAME_RULE}")
+        raise Hinted(f"{shorten(value)} is not a legal name", f"allowed are {NAME_RULE}")
     return value
+
+
+def check_pipeline_name(value: str) -> str:
+    if value in RESERVED:
+        raise Hinted(f"a pipeline may not be called {value!r}: {RESERVED[value]}", "choose another name")
+    return check_name(value)
 
 
 def check_column(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", value):
-        raise ValueError(f"{shorten(value)} is not a legal column name; allowed are {COLUMN_RULE}")
+        raise Hinted(f"{shorten(value)} is not a legal column name", f"allowed are {COLUMN_RULE}")
     return value
 
 
@@ -44,22 +58,25 @@ def check_other_table(value: str) -> str:
     parts = value.split(".")
     if len(parts) != 3 or not all(NAME.fullmatch(part) for part in parts) or parts[1] not in READABLE:
         form = "write <pipeline>.<layer>.<table>, as in retail.silver.orders"
-        raise ValueError(f"{shorten(value)} is not a table of another pipeline; {form}")
+        raise Hinted(f"{shorten(value)} is not a table of another pipeline", form)
     return value
 
 
 def check_relative_path(value: str) -> str:
     """A path below a root that we own: no way out of it, nothing absolute."""
     path = PurePosixPath(value)
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/|~", value):
+        hint = "write the path below the root alone; where the roots are say conf/lakehouse.yml, the profile, WEIR_LANDING and WEIR_LAKE"
+        raise Hinted(f"{shorten(value)} is a place of its own, not a path below the root", hint)
     if not value or path.is_absolute() or ".." in path.parts or "\\" in value or any(ord(c) < 32 for c in value):
-        raise ValueError(f"{shorten(value)} is not a path below the root; allowed is a relative path without '..'")
+        raise Hinted(f"{shorten(value)} is not a path below the root", "allowed is a relative path without '..'")
     return path.as_posix()
 
 
 def parse_duration(value: str) -> timedelta:
     match = re.fullmatch(r"(\d{1,9}) (second|minute|hour|day|week)s?", value.strip())
     if match is None or int(match[1]) == 0:
-        raise ValueError(f"{shorten(value)} is not a duration; write a number and a unit, as in '15 minutes', '1 hour' or '7 days'")
+        raise Hinted(f"{shorten(value)} is not a duration", "write a number and a unit, as in '15 minutes', '1 hour' or '7 days'")
     return timedelta(seconds=int(match[1]) * UNITS[match[2]])
 
 
@@ -80,7 +97,9 @@ def shorten(value: object, limit: int = 60) -> str:
 
 
 # The patterns are for editors; the checks themselves give better messages.
-Name = Annotated[str, AfterValidator(check_name), WithJsonSchema({"type": "string", "pattern": "^[a-z][a-z0-9_]{0,62}$"})]
+NAME_PATTERN = "^[a-z][a-z0-9_]{0,62}$"
+Name = Annotated[str, AfterValidator(check_name), WithJsonSchema({"type": "string", "pattern": NAME_PATTERN})]
+PipelineName = Annotated[str, AfterValidator(check_pipeline_name), WithJsonSchema({"type": "string", "pattern": NAME_PATTERN})]
 ColumnName = Annotated[str, AfterValidator(check_column), WithJsonSchema({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]{0,62}$"})]
 RelativePath = Annotated[str, AfterValidator(check_relative_path)]
 Duration = Annotated[str, AfterValidator(check_duration)]

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from spark_jobs.config.cron import Cron
+from spark_jobs.config.errors import Hinted
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.model import Model
-from spark_jobs.config.names import ColumnName, Duration, Name, Names, OtherTable, as_list, name_at_home, other_pipeline
+from spark_jobs.config.names import ColumnName, Duration, Name, Names, OtherTable, PipelineName, as_list, name_at_home, other_pipeline
 from spark_jobs.config.relays import Relay
 from spark_jobs.config.sinks import COMPONENTS, Sink
 from spark_jobs.config.sources import Source, StreamSource
@@ -49,9 +50,9 @@ class Column(Model):
     @model_validator(mode="after")
     def _one_origin(self) -> "Column":
         if self.rest and (self.from_ is not None or self.sql is not None or self.type != "string"):
-            raise ValueError("'rest' is incompatible with 'from', 'sql' and other types; write {type: string, rest: true}")
+            raise Hinted("'rest' is incompatible with 'from', 'sql' and other types", "write {type: string, rest: true}")
         if self.from_ is not None and self.sql is not None:
-            raise ValueError("'from' is incompatible with 'sql': a column has one origin; keep one of the two")
+            raise Hinted("'from' is incompatible with 'sql': a column has one origin", "keep one of the two")
         return self
 
 
@@ -154,7 +155,7 @@ Schedule = Annotated[Annotated[Cron, Tag(BY_TIME)] | Annotated[TableSchedule, Ta
 class Pipeline(Model):
     """One pipeline file."""
 
-    pipeline: Name = Field(description="its name; the file is called <name>.yml")
+    pipeline: PipelineName = Field(description="its name; the file is called <name>.yml")
     description: str = ""
     owner: str = "weir"
     doc: str | None = Field(None, max_length=20_000, description="markdown that Airflow shows with the DAG")
@@ -182,7 +183,7 @@ class Pipeline(Model):
     @model_validator(mode="after")
     def _has_a_table(self) -> "Pipeline":
         if not self.sources and not self.gold and not self.relays:
-            raise ValueError("the pipeline has no table; add sources, or gold tables that read those of other pipelines")
+            raise Hinted("the pipeline has no table", "add sources, or gold tables that read those of other pipelines")
         return self
 
     @property

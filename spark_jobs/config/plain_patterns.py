@@ -75,6 +75,14 @@ def plain_java(pattern: str) -> str | None:
         return None
 
 
+def ways_of_turn(nodes: Sequence[Any], endless: int) -> int:
+    """In how many ways one turn of a repeated group can go, the next turn behind it; each endless repetition in it counts for so many.
+    NotPlain where its parts are not those of a plain pattern.
+    """
+    parts = _sequence(nodes)
+    return _ways(parts, parts) * int(endless ** _giving_back(parts, parts))
+
+
 def parse(pattern: str) -> list[Any]:
     """The pattern as Python's own parser takes it apart. NotPlain where flags change what its parts mean."""
     with warnings.catch_warnings(action="ignore"):

@@ -5,7 +5,9 @@ SQL as Java's, because Spark reads them. What Python, RE2 and Java have in commo
 import re
 import warnings
 
+from spark_jobs.config.errors import Hinted
 from spark_jobs.config.names import check_column
+from spark_jobs.config.repeated_groups import has_too_many_turns, has_too_many_ways
 
 Judgement = tuple[str, str] | None
 """What is wrong, and what to do about it; None where nothing is."""
@@ -55,11 +57,19 @@ JAVA_ONLY = [
     (r"\[\^?\]?[^\]\\]*\[(?!:)", "a class within a class is Java's", "write one class, and \\[ for the bracket itself"),
 ]
 UNESCAPED = r"(?<!\\)((?:\\\\)*)"
+# The classes that Java knows by name: POSIX's, Unicode's general categories, and those of scripts, blocks and Java itself.
+JAVA_CLASSES = re.compile(
+    "Lower|Upper|ASCII|Alpha|Digit|Alnum|Punct|Graph|Print|Blank|Cntrl|XDigit|Space|L1|all|LC|LD|"
+    "C[cfnos]?|L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|S[ckmo]?|Z[lps]?|(?:Is|In|java).+"
+)
 MOST_REPEATS = 1000
 """RE2 counts as far."""
 MOST_COUNTED_IN_JAVA = 2**31 - 1
 MOST_IN_JAVA = 256
 """How often Java may call itself: a thread's stack has room for about a thousand."""
+CASELESS = r"\(\?[dmsuU]*i"
+FREE_SPACING = r"\(\?[idmsuU]*x"
+"""The flag by which blanks in a pattern mean nothing."""
 CLASS = r"\[\^?\]?(?:\\.|\[(?:\\.|[^\]\\])*\]|[^\]\\])*\]"
 QUANTIFIED = re.compile(
     rf"""(\\Q.*?(?:\\E|$) | \\[pPx]\{{[^}}]*\}} | \\k<\w+> | \\. | {CLASS} | .)
@@ -91,12 +101,36 @@ def judge_java_regex(pattern: str) -> Judgement:
     for mark, hint in PYTHON_ONLY.items():
         if re.search(UNESCAPED + re.escape(mark), pattern):
             return f"{mark!r} is not known to Spark's regular expressions, which are Java's", hint
+    for _, name in re.findall(UNESCAPED + r"\\[pP]\{\^?(\w+)\}", pattern):
+        if not JAVA_CLASSES.fullmatch(name):
+            return f"Java has no class \\p{{{name}}}", "write it as in \\p{Alpha}, \\p{Lu} or \\p{IsGreek}"
+    names = re.findall(UNESCAPED + r"\(\?<([A-Za-z]\w*)>", pattern)
+    if repeated := [name for at, (_, name) in enumerate(names) if name in [other for _, other in names[:at]]]:
+        return f"the group {repeated[0]!r} is there twice", "give each group a name of its own"
     if _counts_further(pattern, MOST_COUNTED_IN_JAVA):
         return f"it counts further than {MOST_COUNTED_IN_JAVA}, which no engine does", "use length(…) for the length"
-    if any(_calls_itself(*found.groups()) for found in QUANTIFIED.finditer(pattern)):
+    if re.search(UNESCAPED + FREE_SPACING, pattern) or r"\Q\E" in pattern:
+        return "(?x) and an empty \\Q\\E hide what is repeated", "write the pattern without them"
+    if any(_calls_itself(*found.groups()) for found in QUANTIFIED.finditer(pattern)) or has_too_many_turns(_readable(pattern)):
         hint = "write [ab]* instead of (a|b)*, or let the group keep what it has taken, as in (?:…)*+; for a length use length(…)"
         return "it repeats a group, or counts too far: on a long value that ends Java's engine, and the run with it", hint
+    if has_too_many_ways(_without_case(_readable(pattern)) if re.search(UNESCAPED + CASELESS, pattern) else _readable(pattern)):
+        hint = "let each turn of the group end with what cannot begin it, or let the group keep what it has taken, as in (?:…){0,9}+"
+        return "it repeats a group whose turns can go in many ways: a short value may take for ever", hint
     return _judge_syntax(pattern)
+
+
+def _without_case(pattern: str) -> str:
+    """Its letters as small ones, but for those of escapes, where they mean something else."""
+    return re.sub(r"\\.|[A-Z]", lambda found: found[0] if found[0][0] == "\\" else found[0].lower(), pattern, flags=re.DOTALL)
+
+
+def count_groups(pattern: str) -> int | None:
+    """The groups of a pattern of Java's; None where Python cannot tell, as of one that looks back over several lengths."""
+    try:
+        return _compiled(_readable(pattern)).groups
+    except re.error:
+        return None
 
 
 def _is_possessive(pattern: str) -> bool:
@@ -175,9 +209,8 @@ def judge_line_regex(pattern: str) -> tuple[str, str] | None:
     for name in compiled.groupindex:
         try:
             check_column(name)
-        except ValueError as error:
-            message, _, hint = str(error).partition("; ")
-            return message, hint
+        except Hinted as wrong:
+            return wrong.message, wrong.hint
         if name == "value":
             return "a group may not be called 'value', which is the whole line", "choose another name"
     return None

@@ -41,7 +41,7 @@ def rules_file(root: Path, pipeline: str, table: str) -> Path:
 def _files(root: Path, only: str | None) -> Iterator[Path]:
     """All YAML files, wherever they stand: one in a wrong place would otherwise be a rule that nobody applies."""
     folder = root / FOLDER if only is None else root / FOLDER / only
-    yield from sorted(path for path in folder.rglob("*") if path.suffix in (".yml", ".yaml") and not path.is_dir())
+    yield from sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".yml", ".yaml") and not path.is_dir())
 
 
 def _load_file(path: Path, root: Path, pipelines: Mapping[str, Pipeline]) -> tuple[str, tuple[Rule, ...]]:
@@ -59,7 +59,9 @@ def _misplaced(path: Path, root: Path, file: str, pipelines: Mapping[str, Pipeli
     if len(parts) != 2:
         return Problem(file, 1, "", path.name, "the file does not stand in the folder of a pipeline", BELONGS)
     if path.suffix != ".yml":
-        return Problem(file, 1, "", path.name, f"the file {path.name} does not end in .yml", f"rename it to {path.stem}.yml")
+        return Problem(
+            file, 1, "", path.name, f"the file {path.name} does not end in .yml, and is not read", f"rename it to {path.stem.lower()}.yml"
+        )
     pipeline, table = parts[0], path.stem
     names = pipeline_names(root / "conf")
     if pipeline not in names:

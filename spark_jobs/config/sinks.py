@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
+from spark_jobs.config.errors import Hinted
 from spark_jobs.config.model import Model
 from spark_jobs.config.names import ColumnName, Name, Names, RelativePath, shorten
 
@@ -16,21 +17,19 @@ SystemColumns = ("_valid_from", "_valid_to")
 def check_target(value: str) -> str:
     """schema.table or table, each a plain identifier: quoted all the same, but never anything that needs it."""
     if not re.fullmatch(r"([a-z_][a-z0-9_]{0,62}\.)?[a-z_][a-z0-9_]{0,62}", value):
-        raise ValueError(
-            f"{shorten(value)} is not a table of a database; allowed are lower-case letters, digits and _, as in public.orders"
-        )
+        raise Hinted(f"{shorten(value)} is not a table of a database", "allowed are lower-case letters, digits and _, as in public.orders")
     return value
 
 
 def check_topic(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", value) or value in (".", ".."):
-        raise ValueError(f"{shorten(value)} is not a topic; allowed are letters, digits, '.', '_' and '-', at most 249")
+        raise Hinted(f"{shorten(value)} is not a topic", "allowed are letters, digits, '.', '_' and '-', at most 249")
     return value
 
 
 def check_servers(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9.\[\]:-]+:\d{1,5}(,[A-Za-z0-9.\[\]:-]+:\d{1,5})*", value):
-        raise ValueError(f"{shorten(value)} is not a list of brokers; write host:port, several with commas between them")
+        raise Hinted(f"{shorten(value)} is not a list of brokers", "write host:port, several with commas between them")
     return value
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from spark_jobs.config.errors import did_you_mean
+from spark_jobs.config.errors import Hinted, did_you_mean
 from spark_jobs.config.model import Model
 from spark_jobs.config.names import Duration, Name, RelativePath, as_list, shorten
 from spark_jobs.config.sinks import Servers, Topic
@@ -24,7 +24,7 @@ IDLE_AFTER = "nothing arrived for so long: the windows that are still open are c
 
 def _known_format(value: object) -> object:
     if isinstance(value, str) and value not in FORMATS:
-        raise ValueError(f"{shorten(value)} is not allowed here; {did_you_mean(value, FORMATS)}")
+        raise Hinted(f"{shorten(value)} is not allowed here", did_you_mean(value, FORMATS))
     return value
 
 
@@ -104,6 +104,10 @@ MESSAGE_FIELDS = frozenset(("_key", "_headers", "_timestamp", "_partition", "_of
 KEPT_VALUE = frozenset(("_value", "_bytes"))
 """Where the value of a message stands that is none of what its source expects."""
 CHANGE_FIELDS = frozenset(("_change_type", "_commit_version"))
+
+
+BRONZE_FIELDS = frozenset(("_file", "_file_id", "_line", "_file_modified_at", "_arrived_at", "_chunk", "_problem"))
+"""Columns of bronze beside the record: no field of it, and so nothing that a column can be taken from."""
 
 
 class StreamSource(Model):

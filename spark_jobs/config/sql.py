@@ -149,9 +149,20 @@ def _parse_one(text: str, what: str) -> exp.Expr:
         raise SqlError(f"it does not parse: {reason}{near}", details.get("line") or 1, "correct the SQL (Spark's dialect)") from error
     except RecursionError as error:
         raise SqlError("it is nested too deeply", hint="simplify it") from error
+    except (LookupError, AttributeError, TypeError, ValueError) as error:  # the parser trips over its own text, as over map(x)
+        raise SqlError("it does not parse", hint="look at the arguments of its functions (Spark's dialect)") from error
     if len(trees) != 1:
         raise SqlError("it is empty" if not trees else f"there are {len(trees)} statements", hint=f"write exactly one {what}")
+    _check_whole(trees[0])
     return trees[0]
+
+
+def _check_whole(tree: exp.Expr) -> None:
+    """The parser lets some texts pass that lack a part: date_diff(a), silver..orders."""
+    for node in tree.walk():
+        if node.error_messages() or (isinstance(node, exp.Table | exp.Column) and "" in node.args.values()):
+            lacking = "a name" if isinstance(node, exp.Table | exp.Column) else "an argument"
+            raise SqlError(f"it does not parse: {lacking} is missing", line_in(node), "correct the SQL (Spark's dialect)")
 
 
 def _tokens(text: str) -> list[Token]:

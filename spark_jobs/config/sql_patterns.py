@@ -1,11 +1,12 @@
 """Judges the regular expressions in SQL: each is written out, Java's engine can read it, and no value can make it end the run."""
 
+import re
 from collections.abc import Iterator
 
 from sqlglot import exp
 
 from spark_jobs.config.names import shorten
-from spark_jobs.config.regexes import judge_java_regex
+from spark_jobs.config.regexes import count_groups, judge_java_regex
 from spark_jobs.config.sql import DIALECT
 
 PATTERNS: dict[type[exp.Expr], tuple[str, ...]] = {
@@ -36,7 +37,39 @@ def judge_patterns(tree: exp.Expr) -> list[tuple[str, str]]:
         else:
             message = f"the pattern {shorten(pattern.sql(DIALECT))} is computed: what it asks of a value cannot be judged before"
             complaints.append((message, "write the pattern as text"))
-    return complaints
+    return complaints or [*_missing_groups(tree), *_broken_likes(tree)]
+
+
+def _missing_groups(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """A group that is asked for and that the pattern does not have: it would fail on the first value that matches."""
+    for node in tree.find_all(exp.RegexpReplace, exp.RegexpExtract, exp.RegexpExtractAll):
+        pattern = node.args.get("expression")
+        if not isinstance(pattern, exp.Literal | exp.RawString):
+            continue
+        there, given = count_groups(str(pattern.this)), node.args.get("replacement") or node.args.get("group")
+        if there is None or not isinstance(given, exp.Literal | exp.RawString):
+            continue
+        is_number = isinstance(given, exp.Literal) and not given.is_string
+        named = [str(given.this)] if is_number else re.findall(r"(?<!\\)\$(\d)", str(given.this))
+        if missing := [number for number in named if int(number) > there]:
+            message = f"the group {missing[0]} is asked for, and the pattern {shorten(str(pattern.this))} has {there or 'none'}"
+            yield message, "put what is meant in brackets in the pattern; a $ that is meant as such is written as in \\$"
+        elif not is_number and re.search(r"(?<!\\)\$(?![\d{])|(?<!\\)\\$", str(given.this)):
+            yield (
+                f"the replacement {shorten(str(given.this))} ends with a mark, or has a $ without a group",
+                "write \\$ or \\\\ for the mark itself",
+            )
+
+
+def _broken_likes(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """In a pattern of LIKE the escape stands before %, _ or itself; Spark refuses all else."""
+    for node in tree.find_all(exp.Like, exp.ILike):
+        if isinstance(node.parent, exp.Escape):
+            continue
+        for pattern in _each(node.expression):
+            if isinstance(pattern, exp.Literal | exp.RawString) and re.search(r"\\(?:$|[^%_\\])", str(pattern.this).replace("\\\\", "")):
+                message = f"the pattern {shorten(str(pattern.this))} cannot be used: in LIKE a backslash stands before %, _ or another one"
+                yield message, "write two of them for the backslash itself"
 
 
 def _patterns(tree: exp.Expr) -> Iterator[exp.Expr]:

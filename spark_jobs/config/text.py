@@ -26,6 +26,11 @@ def plain_lines(text: object) -> str:
     return "\n".join(plain(line) for line in str(text).expandtabs(4).split("\n"))
 
 
+def count(value: int, one: str, many: str | None = None) -> str:
+    """A number with its noun, as in "1 row" and "2,080 rows"; `many` where the plural is not made by an s."""
+    return f"{value:,} {one if value == 1 else many or f'{one}s'}"
+
+
 def one_line(text: str) -> str:
     """The text on one line, without control characters: for what a person or program gives as a name, and is kept as such."""
     return "".join(character for character in " ".join(text.split()) if character.isprintable() or character in JOINERS).strip()

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from spark_jobs.config.document import Document, KeyPath
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import ConfigError, Hinted, Problem, did_you_mean
 from spark_jobs.config.names import shorten
 from spark_jobs.config.sinks import KINDS
 
@@ -58,8 +58,8 @@ def _explain(model: type[BaseModel], path: tuple[str | int, ...], details: Error
     if kind == "literal_error":
         return f"{value} is not allowed here", did_you_mean(str(details["input"]), re.findall(r"'([^']*)'", context["expected"]))
     if kind == "value_error":
-        message, _, hint = str(context["error"]).partition("; ")
-        return message, hint
+        wrong = context["error"]
+        return (wrong.message, wrong.hint) if isinstance(wrong, Hinted) else (str(wrong), "")
     if kind in EXPECTED:
         return f"{value} {EXPECTED[kind][0]}", EXPECTED[kind][1]
     if kind == "string_pattern_mismatch":

@@ -6,7 +6,8 @@ Run again it goes on from where it was: deliveries that have landed stay as they
 import os
 import sys
 
-from spark_jobs.config import ConfigError, Project, load_project
+from spark_jobs.config import Project, load_project
+from spark_jobs.config.errors import Refused
 from spark_jobs.demo.airflow import Airflow, AirflowFailed, prepare_database
 from spark_jobs.demo.dag_runs import PIPELINE, run
 from spark_jobs.demo.deliveries import ORDERS, land, landed
@@ -34,7 +35,7 @@ def main() -> int:
     try:
         project = load_project(only=PIPELINE)
         show_demo(project)
-    except (ConfigError, AirflowFailed, WeirFailed) as error:
+    except (Refused, AirflowFailed, WeirFailed) as error:
         print(f"\nThe demo stopped. {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

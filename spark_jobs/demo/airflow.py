@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from spark_jobs.service import environ as service_environ
 from spark_jobs.service.environ import airflow_command, airflow_home
+from spark_jobs.service.keys import ensure_home
 
 SHOWN_LOGGERS = ("weir_operator", "weir_tasks", "weir_maintenance")
 LAST_LINES = 15
@@ -48,8 +49,8 @@ def airflow_environ(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
 
 def prepare_database(airflow: Airflow) -> None:
     """Creates Airflow's tables where there are none yet."""
+    ensure_home(airflow.home)
     if not (airflow.home / "airflow.db").exists():
-        airflow.home.mkdir(parents=True, exist_ok=True)
         _call(airflow, ["db", "migrate"], lambda line: None)
 
 

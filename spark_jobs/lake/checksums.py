@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.lake.delta_table import DeltaTable
+from spark_jobs.lake.delta_table import newest_entry
 from spark_jobs.lake.storage import is_remote
 
 MOST_COMMITS = 50
@@ -22,8 +22,9 @@ def write_checksum(path: str) -> None:
     """Write the summary of the newest version: the last one there is, and what the commits since then have changed."""
     if is_remote(path):
         return
-    log, newest = Path(path) / "_delta_log", DeltaTable(path).version()
-    if _file(log, newest, "crc").exists() or (summary := _summarise(log, newest)) is None:
+    log, entry = Path(path) / "_delta_log", newest_entry(path)
+    newest = -1 if entry is None else entry.version
+    if newest < 0 or _file(log, newest, "crc").exists() or (summary := _summarise(log, newest)) is None:
         return
     new = _file(log, newest, "crc.new")
     new.write_text(json.dumps(summary | (KNOWN_OF_NONE if newest == 0 and not summary["numFiles"] else {})))

@@ -32,6 +32,9 @@ class Counts:
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
+    def __sub__(self, other: "Counts") -> "Counts":
+        return Counts(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)))
+
     @property
     def published(self) -> int:
         return self.inserted + self.updated

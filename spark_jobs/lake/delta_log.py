@@ -13,7 +13,7 @@ from deltalake import CommitProperties, PostCommitHookProperties, Schema, Transa
 
 from spark_jobs.lake.checksums import forget_checksum, write_checksum
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delta_table import DeltaTable, options_of
+from spark_jobs.lake.delta_table import DeltaTable, newest_entry, options_of
 from spark_jobs.lake.query import count_where, names_of
 from spark_jobs.lake.storage import exists, is_remote, read_text, sizes_below
 
@@ -33,7 +33,10 @@ OWN_FILE = re.compile(r"[\w.-]+")
 
 def table_version(path: str) -> int | None:
     """The newest version, or None where there is no table."""
-    return DeltaTable(path).version() if DeltaTable.is_deltatable(path) else None
+    if is_remote(path):
+        return DeltaTable(path).version() if DeltaTable.is_deltatable(path) else None
+    newest = newest_entry(path)
+    return newest.version if newest else None
 
 
 def table_id(path: str) -> str | None:
@@ -67,20 +70,28 @@ class PlainFiles:
 
 
 def plain_files(path: str, version: int | None = None) -> PlainFiles | None:
-    """The files of a version, or of the newest, where they are few and their rows are all there is to it; else None.
-
-    By Delta's protocol a reader of version 1 knows no deletion vectors, no renamed columns and no types that change.
-    """
+    """The files of a version, or of the newest, where they are few and their rows are all there is to it; else None."""
     if is_remote(path) or GLOB.search(path):
         return None
     table = DeltaTable(path, version=version)
-    if table.protocol().min_reader_version != 1 or table.metadata().partition_columns:
+    if not _is_plain(table):
         return None
     actions = table.get_add_actions(flatten=True)
     names, size = actions.column("path").to_pylist(), sum(actions.column("size_bytes").to_pylist())
     if len(names) > FEW_FILES or size > FEW_BYTES or not all(map(OWN_FILE.fullmatch, names)):
         return None
     return PlainFiles(str(table.schema().to_json()), [f"{path}/{name}" for name in names], size)
+
+
+def plain_schema(path: str) -> str | None:
+    """The columns of the newest version, where its rows are nothing but those of its Parquet files; else None."""
+    table = DeltaTable(path)
+    return str(table.schema().to_json()) if _is_plain(table) else None
+
+
+def _is_plain(table: DeltaTable) -> bool:
+    """By Delta's protocol a reader of version 1 knows no deletion vectors, no renamed columns and no types that change."""
+    return bool(table.protocol().min_reader_version == 1 and not table.metadata().partition_columns)
 
 
 def lost_files(path: str) -> list[str]:
@@ -102,7 +113,11 @@ def schema_json(path: str) -> str:
 
 def has_transaction(path: str, app_id: str, number: int) -> bool:
     """Whether the table holds the write of this transaction id."""
-    last = DeltaTable(path).transaction_version(app_id) if DeltaTable.is_deltatable(path) else None
+    return DeltaTable.is_deltatable(path) and _holds_transaction(DeltaTable(path), app_id, number)
+
+
+def _holds_transaction(table: DeltaTable, app_id: str, number: int) -> bool:
+    last = table.transaction_version(app_id)
     return last is not None and last >= number
 
 
@@ -249,13 +264,13 @@ class Commit:
 @contextmanager
 def committing(path: str, note: str, app_id: str | None = None, number: int = 0) -> Iterator[Commit | None]:
     """A commit, to be made in the block, and its summary after it. Under a transaction id it is made once: None where it is there."""
-    transactions = []
+    table, transactions = DeltaTable(path), []
     if app_id is not None:
-        if has_transaction(path, app_id, number):
+        if _holds_transaction(table, app_id, number):
             yield None
             return
         transactions = [Transaction(app_id, number, int(datetime.now(UTC).timestamp() * 1000))]
-    yield Commit(DeltaTable(path), CommitProperties(custom_metadata={"userMetadata": note}, app_transactions=transactions))
+    yield Commit(table, CommitProperties(custom_metadata={"userMetadata": note}, app_transactions=transactions))
     forget_checksum(path)
     write_checksum(path)
 

@@ -1,6 +1,8 @@
 """Tables by delta-rs, without a JVM. On an object store its requests have more patience than by default, when a second decides."""
 
-from typing import Any
+import os
+import re
+from typing import Any, NamedTuple
 
 import deltalake
 
@@ -12,6 +14,18 @@ PATIENCE = {
     "backoff_config.init_backoff": "100ms",
     "backoff_config.max_backoff": "2s",
 }
+
+
+COMMIT = re.compile(r"([0-9]{20})\.(?:json|checkpoint\.parquet)")
+
+
+class Newest(NamedTuple):
+    """The newest entry of a table's log. A table in the place of another one has another, whatever its version."""
+
+    version: int
+    file: int
+    changed_at: int
+    size: int
 
 
 class DeltaTable(deltalake.DeltaTable):
@@ -31,3 +45,16 @@ class DeltaTable(deltalake.DeltaTable):
 def options_of(place: str) -> dict[str, str] | None:
     """What delta-rs is told of where a table is; its keys it finds in the environment."""
     return dict(PATIENCE) if is_remote(place) else None
+
+
+def newest_entry(path: str) -> Newest | None:
+    """By the names in the log of a table on a file system; None where there is none. To open a table takes a hundred times as long."""
+    try:
+        names = [name for name in os.listdir(f"{path}/_delta_log") if COMMIT.fullmatch(name)]
+        if not names:
+            return None
+        last = max(names)
+        found = os.stat(f"{path}/_delta_log/{last}")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return Newest(int(last[:20]), found.st_ino, found.st_mtime_ns, found.st_size)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from spark_jobs.config.text import count
+
 ID_LENGTH, DIGEST_LENGTH = 10, 16
 DIGITS = 9
 """A mean of doubles may differ in its last digits when it is computed again."""
@@ -29,7 +31,7 @@ class Finding:
         return (self.rule, self.rows, self.failed, _rounded(self.observed), *([self.digest] if self.digest else []))
 
     def describe(self) -> str:
-        return f"{self.failed:,} rows" if self.failed is not None else str(self.observed)
+        return count(self.failed, "row") if self.failed is not None else str(self.observed)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Grounds:
     def changes_to(self, now: "Grounds") -> str:
         """What is another now, in words and without any row's value but what rules observed."""
         before = {found.rule: found for found in self.findings}
-        said = [] if self.rows == now.rows else [f"{self.rows:,} rows then, {now.rows:,} now"]
+        said = [] if self.rows == now.rows else [f"{count(self.rows, 'row')} then, {now.rows:,} now"]
         for found in now.findings:
             known = before.get(found.rule)
             if known is None:
@@ -86,6 +88,9 @@ def hide(observed: str | None, content: str) -> str | None:
 
 
 def _rounded(observed: str | None) -> str | None:
+    """Whole numbers are exact, and so is text."""
+    if observed is not None and observed.removeprefix("-").isdigit():
+        return observed
     try:
         return f"{float(str(observed)):.{DIGITS}g}"
     except ValueError:

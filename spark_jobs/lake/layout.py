@@ -51,6 +51,11 @@ class Lake:
         return f"{self._system}/stream"
 
     @property
+    def submitted(self) -> str:
+        """Where a driver in the cluster leaves its result for the command that has submitted it."""
+        return f"{self._system}/submitted"
+
+    @property
     def stage(self) -> str:
         return f"{self._system}/rebuild"
 

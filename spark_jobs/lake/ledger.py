@@ -1,6 +1,7 @@
 """The ledger: what each run, table and batch did with its rows. Small Delta tables, written and read without a JVM.
 
-runs: one row when a run starts and one when it ends. tables: one row per table and run, with the input versions it has consumed.
+runs: one row when a run starts and one when it ends. states: how each table ended in each run (states.py). tables: one row per table and
+run that brought it up to date, with the input versions it has consumed.
 intents: one row per batch before its first write, with the versions that it reads. batches: one row per batch, written last; its presence
 is what makes the batch done. definitions: which definition a table's rows follow, and the generation of its checkpoint.
 evidence: batches whose sums did not balance.
@@ -26,7 +27,7 @@ from spark_jobs.lake.delta_table import DeltaTable, options_of
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import refuse_writes
-from spark_jobs.lake.query import ask, literal, names_of, quoted, read_rows
+from spark_jobs.lake.query import TABLE, answer, ask, literal, names_of, quoted, read_rows
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.sequence import MARKER, SEQUENCE, first_markers, in_order, newest_per_table, sort_rows, sql_first, sql_order
 
@@ -35,10 +36,13 @@ if TYPE_CHECKING:
 
     from spark_jobs.lake.known_rows import KnownRows
 
-COMMITS_PER_COMPACTION = 100
+COMMITS_PER_COMPACTION, COMPACTED_BYTES = 20, 256 * 1024
+"""Each increment reads these tables many times: one of 100 commits takes 0.3 CPU s to read and 0.04 to open, one that was just compacted a
+fortieth of that. A file of so many bytes is left alone until `weir maintain`: a long history is not written again and again.
+"""
 POINTLESS = ("definitions", "rules", "expectations", "decisions", "drift", "runs")
 """Tables whose rows are written without a failpoint of their own."""
-NOTES = ("runs", "evidence", "progress")
+NOTES = ("runs", "states", "evidence", "progress")
 """What only tells a story: a run that has lost its lease may still say so."""
 
 _APPENDING = Lock()
@@ -112,6 +116,12 @@ class Ledger:
         """The run that ended last."""
         ended = sort_rows("runs", read_rows(self.lake.ledger("runs"), where="event = 'ended'"))
         return ended[-1] if ended else None
+
+    def open_runs(self) -> list[dict[str, Any]]:
+        """The runs that have not said how they ended: each is at work, or was killed."""
+        ended = f"SELECT run_id FROM {TABLE} WHERE event LIKE '%ended'"
+        rows = read_rows(self.lake.ledger("runs"), where=f"event LIKE '%started' AND run_id NOT IN ({ended})")
+        return sort_rows("runs", rows)
 
     def begin_batch(self, run_id: str, batch_id: BatchId, inputs: dict[str, Any]) -> Intent:
         """Write down what the batch reads; one that was begun before keeps what it began with."""
@@ -237,6 +247,18 @@ class Ledger:
         mine = mine if until is None else at_most(mine, "version", until)
         return Seen(*(greatest(mine, name) for name in ("high", "closed_until", "chunk")))
 
+    def batch_of_high(self, table: str, generation: int) -> tuple[datetime, int | None, int] | None:
+        """The greatest event time that a table has seen, and the chunks of arrivals among which it came: the last of its batch, and the
+        last of the batch before.
+        """
+        rows = self._ask_batches(table, generation, "high, chunk", "high IS NOT NULL ORDER BY high DESC, chunk LIMIT 1")
+        if not rows:
+            return None
+        high, until = rows[0]["high"], rows[0]["chunk"]
+        before = self._ask_batches(table, generation, "max(chunk) AS chunk", f"chunk < {until}") if until is not None else []
+        after = next((row["chunk"] for row in before if row["chunk"] is not None), -1)
+        return high, until, after
+
     def _ask_greatest(self, table: str, generation: int, until: int | None, columns: Sequence[str]) -> list[Any]:
         is_old = "TRUE" if until is None else f"version <= {literal(until)}"
         found = self._ask_batches(table, generation, _each("max", columns), is_old)
@@ -250,16 +272,15 @@ class Ledger:
         """A question about the done batches of a table, each by its first marker, while not all batches are known: whoever only looks
         does not load them.
         """
-        path = self.lake.ledger("batches")
-        if not DeltaTable.is_deltatable(path):
-            return []
-        batches = DeltaTable(path)
-        there = names_of(batches)
-        lacking = "".join(f", CAST(NULL AS BIGINT) AS {quoted(name)}" for name in ASKED_OF_BATCHES if name not in there)
-        mine = f"{quoted('table')} = {literal(table)} AND generation = {literal(generation)}"
-        return ask(
-            batches, f"SELECT {what} FROM (SELECT *{lacking} FROM ({sql_first('batches', there, MARKER, 'ASC', mine)})) WHERE {where}"
-        )
+
+        def read(batches: DeltaTable) -> list[dict[str, Any]]:
+            there = names_of(batches)
+            lacking = "".join(f", CAST(NULL AS BIGINT) AS {quoted(name)}" for name in ASKED_OF_BATCHES if name not in there)
+            mine = f"{quoted('table')} = {literal(table)} AND generation = {literal(generation)}"
+            first = sql_first("batches", there, MARKER, "ASC", mine)
+            return ask(batches, f"SELECT {what} FROM (SELECT *{lacking} FROM ({first})) WHERE {where}")
+
+        return answer(self.lake.ledger("batches"), ("batches", table, generation, what, where), read)
 
     def definitions(self) -> dict[str, Definition]:
         """The newest definition per table."""
@@ -279,8 +300,9 @@ class Ledger:
              "stage": None if known.stage is None else json.dumps(known.stage, sort_keys=True)}
             for table, known in definitions.items()
         ]  # fmt: skip
+        is_swapping = any(known.state == SWAPPING for known in definitions.values())
         if rows:
-            self.append("definitions", rows)
+            self.append("definitions", rows, SWAPPING if is_swapping else LIVE)
 
     def write_evidence(self, run_id: str, batch_id: BatchId, inputs: Mapping[str, Any], message: str) -> None:
         row = {"kept_at": datetime.now(UTC), "inputs": json.dumps(dict(inputs), sort_keys=True), "message": message}
@@ -303,13 +325,13 @@ class Ledger:
         """The same, the newest last."""
         return sort_rows(name, self.rows(name))
 
-    def newest(self, name: str) -> list[dict[str, Any]]:
-        """Of the rows of one ledger table the last one about each table."""
-        path = self.lake.ledger(name)
-        if not DeltaTable.is_deltatable(path):
-            return []
-        table = DeltaTable(path)
-        return sort_rows(name, ask(table, sql_first(name, names_of(table), ["table"], "DESC")))
+    def newest(self, name: str, per: Sequence[str] = ("table",)) -> list[dict[str, Any]]:
+        """Of the rows of one ledger table the last one about each table, or about each value of these columns."""
+
+        def read(table: DeltaTable) -> list[dict[str, Any]]:
+            return ask(table, sql_first(name, names_of(table), per, "DESC"))
+
+        return sort_rows(name, answer(self.lake.ledger(name), ("newest", *per), read))
 
     def read(self, name: str) -> "pa.Table":
         """All rows of one ledger table as columns. A ledger of an earlier version lacks columns that came later."""
@@ -332,13 +354,13 @@ class Ledger:
     def _batches_of(self, table: str, generation: int) -> "pa.Table":
         return self._known_rows("batches").where(table=table, generation=generation)
 
-    def append(self, name: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Append the rows to one ledger table, in one commit, and give them with their sequence."""
+    def append(self, name: str, rows: Iterable[dict[str, Any]], step: str = "") -> list[dict[str, Any]]:
+        """Append the rows to one ledger table, in one commit, and give them with their sequence. `step` is that of its failpoint."""
         if name in POINTLESS:
-            reach("ledger.before", f"ledger.{name}")
+            reach("ledger.before", f"ledger.{name}", step)
         numbered = self._append(name, rows)
         if name in POINTLESS:
-            reach("ledger.after", f"ledger.{name}")
+            reach("ledger.after", f"ledger.{name}", step)
         return numbered
 
     def _append(self, name: str, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -361,7 +383,7 @@ class Ledger:
                 write_deltalake(path, new, mode="append", storage_options=options_of(path))
                 table = DeltaTable(path)
             if table.version() % COMMITS_PER_COMPACTION == COMMITS_PER_COMPACTION - 1:
-                table.optimize.compact()
+                table.optimize.compact(target_size=COMPACTED_BYTES)
                 table.create_checkpoint()
         return numbered
 

@@ -12,11 +12,16 @@ _BATCH = [("run_id", pa.string()), ("table", pa.string()), ("step", pa.string())
 SCHEMAS = {
     "runs": pa.schema(
         [("run_id", pa.string()), ("pipeline", pa.string()), ("at", _TIME), ("event", pa.string()), ("status", pa.string()),
-         ("host", pa.string()), ("pid", pa.int64()), ("message", pa.string()), ("origin", pa.string())]
+         ("host", pa.string()), ("pid", pa.int64()), ("message", pa.string()), ("origin", pa.string()), ("seconds", pa.float64())]
     ),
     "tables": pa.schema(
         [("run_id", pa.string()), ("table", pa.string()), ("ended_at", _TIME), ("seconds", pa.float64()),
          ("inputs", pa.string()), ("version", pa.int64()), ("batches", pa.int64()), *_COUNTS]
+    ),
+    "states": pa.schema(
+        [("run_id", pa.string()), ("table", pa.string()), ("generation", pa.int64()), ("ended_at", _TIME), ("state", pa.string()),
+         ("error", pa.string()), ("seconds", pa.float64()), ("actions", pa.string()), ("seen", pa.string()), ("late_kept", pa.int64()),
+         ("alarms", pa.string())]
     ),
     "intents": pa.schema([*_BATCH, ("begun_at", _TIME), ("inputs", pa.string())]),
     "batches": pa.schema(

@@ -19,6 +19,7 @@ SEQUENCE = "sequence"
 TIMES = {
     "runs": "at",
     "tables": "ended_at",
+    "states": "ended_at",
     "intents": "begun_at",
     "batches": "ended_at",
     "definitions": "noted_at",

@@ -6,7 +6,8 @@ Spark's MERGE is nine SQL executions, whatever it is about: its command, the tab
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,15 @@ class Upsert:
         return {f"`{name}`": f"new.`{name}`" for name in self.values}
 
 
+def append(rows: DataFrame, count: int, name: str, batch: Batch, counts: Counts) -> None:
+    """Append the rows, of which there are so many. What the table holds does not matter, only its columns."""
+    path = batch.lake.table(name)
+    if not _is_few(rows, count, path) or not _is_known_alike(path, rows):
+        tables.append(rows, name, batch, counts)
+        return
+    tables.append_held(_to_arrow(rows), rows.sparkSession, name, batch, counts)
+
+
 def upsert(rows: DataFrame, count: int, name: str, how: Upsert, batch: Batch, counts: Counts) -> None:
     """Write the rows, of which there are so many, to the table."""
     path, compared = batch.lake.table(name), [*how.key, *how.compared]
@@ -83,7 +93,10 @@ def replace(rows: DataFrame, count: int, name: str, where: str, batch: Batch, co
     if "TIMESTAMP" in condition or not _is_few(rows, count, path) or not _has_plain_columns(path, []):
         tables.replace(rows, name, where, batch, counts)
         return
-    with tables.writing(name, batch), delta_log.committing(path, batch.note(counts), batch.app_id, batch.number) as commit:
+    with (
+        tables.writing_held(rows.sparkSession, name, batch),
+        delta_log.committing(path, batch.note(counts), batch.app_id, batch.number) as commit,
+    ):
         if commit is not None:
             write_deltalake(commit.table, _to_arrow(rows), mode="overwrite", predicate=condition, **commit.said)
 
@@ -94,14 +107,17 @@ def overwrite(rows: DataFrame, count: int, name: str, batch: Batch, counts: Coun
     if not _is_few(rows, count, path) or not _has_columns(path, rows):
         tables.overwrite(rows, name, batch, counts)
         return
-    with tables.writing(name, batch), delta_log.committing(path, batch.note(counts)) as commit:
+    with _committing(rows, name, batch, counts) as commit:
         if commit is not None:
             write_deltalake(commit.table, _to_arrow(rows), mode="overwrite", **commit.said)
 
 
 def _upsert_held(rows: DataFrame, name: str, how: Upsert, batch: Batch, counts: Counts) -> None:
     path = batch.lake.table(name)
-    with tables.writing(name, batch), delta_log.committing(path, batch.note(counts), batch.app_id, batch.number) as commit:
+    with (
+        tables.writing_held(rows.sparkSession, name, batch),
+        delta_log.committing(path, batch.note(counts), batch.app_id, batch.number) as commit,
+    ):
         if commit is None:
             return
         merge = commit.table.merge(_to_arrow(rows), how.same_row, source_alias="new", target_alias="old", **commit.said)
@@ -112,6 +128,13 @@ def _upsert_held(rows: DataFrame, name: str, how: Upsert, batch: Batch, counts: 
         if how.insert_when is not None:
             merge = merge.when_not_matched_insert(updates=how.assigned, predicate=how.insert_when)
         merge.execute()
+
+
+@contextmanager
+def _committing(rows: DataFrame, name: str, batch: Batch, counts: Counts, app_id: str | None = None) -> Iterator[delta_log.Commit | None]:
+    path, note = batch.lake.table(name), batch.note(counts)
+    with tables.writing_held(rows.sparkSession, name, batch), delta_log.committing(path, note, app_id, batch.number) as commit:
+        yield commit
 
 
 def _to_arrow(rows: DataFrame) -> "pa.Table":
@@ -138,8 +161,21 @@ def _has_plain_columns(path: str, compared: Sequence[str]) -> bool:
     plain = delta_log.plain_files(path)
     if plain is None or plain.size > MOST_BYTES:
         return False
-    kinds = {field["name"]: field["type"] for field in json.loads(plain.schema_json)["fields"]}
+    kinds = _kinds(plain.schema_json)
     return all(map(_is_plain, kinds.values())) and not any(kinds.get(name) in INEXACT for name in compared)
+
+
+def _is_known_alike(path: str, rows: DataFrame) -> bool:
+    """The same for rows that are added, whatever the size of the table. A column that they lack is NULL for Spark, and an error for
+    delta-rs.
+    """
+    schema = delta_log.plain_schema(path)
+    kinds = {} if schema is None else _kinds(schema)
+    return kinds.keys() == set(rows.columns) and all(map(_is_plain, kinds.values()))
+
+
+def _kinds(schema_json: str) -> dict[str, Any]:
+    return {field["name"]: field["type"] for field in json.loads(schema_json)["fields"]}
 
 
 def _is_plain(kind: str | Mapping[str, Any]) -> bool:

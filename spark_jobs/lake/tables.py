@@ -22,6 +22,7 @@ from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger import BatchId
 from spark_jobs.lake.queries import nodes_of
 from spark_jobs.lake.storage import is_remote
+from spark_jobs.lake.upkeep import compact_small_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -167,31 +168,27 @@ def append_few(rows: DataFrame, count: int, longest: int, name: str, batch: Batc
     """Append rows, of which there are so many, with records of at most so many bytes. A few go by way of the driver, which takes one job;
     a write of Spark's takes two, and rebuilds the table's state for the transaction id.
     """
-    if count > FEW_ROWS or count * longest > FEW_BYTES or _is_left_to_spark(rows.sparkSession, batch.lake.table(name)):
+    if count > FEW_ROWS or count * longest > FEW_BYTES or is_remote(batch.lake.table(name)):
         append(rows, name, batch, counts)
     else:
         append_held(rows.toArrow(), rows.sparkSession, name, batch, counts)
 
 
 def append_held(rows: "pa.Table", spark: SparkSession, name: str, batch: Batch, counts: Counts) -> None:
-    """Append rows that the driver holds, without a question to Spark. The batches that put small files together are Spark's, and those of
-    an object store, where each version that Spark did not write costs it a job.
+    """Append rows that the driver holds, without a question to Spark. Not on an object store, where each version that Spark did not write
+    costs it a job.
     """
     path = batch.lake.table(name)
-    if _is_left_to_spark(spark, path):
+    if is_remote(path):
         append(spark.createDataFrame(rows).coalesce(1), name, batch, counts)
         return
-    with writing(name, batch):
+    with writing_held(spark, name, batch):
         delta_log.append_rows(path, rows, batch.app_id, batch.number, batch.note(counts))
 
 
 def is_driver_enough(spark: SparkSession, path: str) -> bool:
-    """Whether rows may be written by the driver: in a small run, on a file system, and not by the batch that puts small files together."""
-    return spark.conf.get(CUTS_PLANS, "false") == "true" and not _is_left_to_spark(spark, path)
-
-
-def _is_left_to_spark(spark: SparkSession, path: str) -> bool:
-    return is_remote(path) or spark.conf.get(COMPACT, "false") == "true"
+    """Whether rows may be written by the driver: in a small run, on a file system."""
+    return spark.conf.get(CUTS_PLANS, "false") == "true" and not is_remote(path)
 
 
 def replace(rows: DataFrame, name: str, where: str, batch: Batch, counts: Counts) -> None:
@@ -254,3 +251,13 @@ def writing(name: str, batch: Batch) -> Iterator[None]:
     batch.lease.check()
     yield
     reach("write.after", name, batch.step)
+
+
+@contextmanager
+def writing_held(spark: SparkSession, name: str, batch: Batch) -> Iterator[None]:
+    """The same around a write by the driver, which puts small files together where Spark would after one of its own."""
+    with writing(name, batch):
+        yield
+        if spark.conf.get(COMPACT, "false") == "true":
+            batch.lease.check()
+            compact_small_files(batch.lake.table(name))

@@ -8,12 +8,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from deltalake import PostCommitHookProperties
+
 from spark_jobs.lake.checksums import forget_checksum, write_checksum
 from spark_jobs.lake.delta_table import DeltaTable
 from spark_jobs.lake.storage import files_below, is_remote
 
 SMALL_BYTES, TARGET_BYTES = 1024 * 1024, 16 * 1024 * 1024
 """As in the compaction of a run's batches (session/settings.py): files of a load, each a span of event time, are about so big."""
+FEW_BYTES = 4 * 1024 * 1024
+"""A file of so many bytes is left alone after a write of few rows, and none becomes larger."""
+AT_LEAST = 2
+"""So many small files are worth a rewrite: one cannot become fewer."""
 RETENTION = "delta.deletedFileRetentionDuration"
 SHORTEST = timedelta(days=7)
 UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800}
@@ -53,14 +59,28 @@ def measure_files(path: str) -> Files:
 
 def compact_files(path: str) -> None:
     """Put neighbouring small files together. Commits nothing where none fit."""
-    DeltaTable(path).optimize.compact(target_size=TARGET_BYTES)
+    _compact(path, TARGET_BYTES)
+
+
+def compact_small_files(path: str) -> None:
+    """The same after a write of few rows, which waits for it: with several small files, and without a look at those of a load."""
+    if measure_files(path).small >= AT_LEAST:
+        _compact(path, FEW_BYTES)
+        checkpoint_log(path)
+
+
+def _compact(path: str, target_bytes: int) -> None:
+    """Streams read the log: it is not shortened."""
+    kept = PostCommitHookProperties(cleanup_expired_logs=False)
+    DeltaTable(path).optimize.compact(target_size=target_bytes, post_commithook_properties=kept)
     forget_checksum(path)
     write_checksum(path)
 
 
 def checkpoint_log(path: str) -> None:
-    """For tables that delta-rs alone writes: who opens one reads the checkpoint, and not every commit since the last."""
+    """Who opens the table then reads the checkpoint, and not every commit since the last. delta-rs alone makes one in 100 commits."""
     DeltaTable(path).create_checkpoint()
+    forget_checksum(path)
 
 
 def shorten_log(path: str) -> None:

@@ -15,7 +15,7 @@ from spark_jobs.lake.checksums import write_checksum
 from spark_jobs.lake.delta_table import DeltaTable, options_of
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.query import read_rows
-from spark_jobs.lake.upkeep import checkpoint_log, compact_files
+from spark_jobs.lake.upkeep import checkpoint_log, compact_files, measure_files
 from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.packing import estimate_unpacked
 
@@ -23,8 +23,8 @@ TAKEN, TOUCHED, REFUSED, REPEATED, CLOSED = "taken", "touched", "refused", "repe
 DISCARDED = "discarded"
 """A person decided not to take the file: nobody is told of it any more. `weir take` takes it all the same."""
 
-MOST_FILES = 100
-"""Data files of an arrivals table at which they are put together: an increment reads them all, several times."""
+MOST_FILES = 20
+"""Small data files of an arrivals table at which they are put together: an increment reads them all, several times."""
 
 Row = dict[str, Any]
 
@@ -68,7 +68,7 @@ def append_chunk(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
 def compact_arrivals(feed: Feed) -> None:
     """Write many small chunks as one data file. Not while bronze has yet to begin with one of them: its batch would be all of the file."""
     table = feed.arrivals
-    if not DeltaTable.is_deltatable(table) or len(DeltaTable(table).file_uris()) < MOST_FILES:
+    if not DeltaTable.is_deltatable(table) or measure_files(table).small < MOST_FILES:
         return
     reach("upkeep.before", f"arrivals.{feed.name}", "compact")
     feed.guard()

@@ -48,12 +48,12 @@ class Content:
 
 def open_landed(path: str, folder: str | None = None) -> BufferedReader:
     """The file, never waiting: what has become a link or a pipe since it was listed is an OSError. So is a folder on the way, below the
-    `folder` of the source: who may write there could otherwise let a run read any file that it may read.
+    `folder` of the source, which is given in full: who may write there could otherwise let a run read any file that it may read.
     """
     if is_remote(path):
         return open_object(path)
-    root, _, inside = path.rpartition(f"/{folder}/") if folder else ("", "", path)
-    descriptor = _open_below(f"{root}/{folder}", inside) if root else os.open(path, NEVER_WAITING)
+    is_below = folder is not None and path.startswith(f"{folder}/")
+    descriptor = _open_below(str(folder), path.removeprefix(f"{folder}/")) if is_below else os.open(path, NEVER_WAITING)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", path)

@@ -9,12 +9,15 @@ from datetime import datetime
 
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.names import shorten
+from spark_jobs.config.text import count
 from spark_jobs.lake.delta_table import DeltaTable
 from spark_jobs.landing.arrivals import DISCARDED, REFUSED, REPEATED, TAKEN, Row, append_chunks, newest_decisions, read_arrivals
 from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.history import file_ids
 
 UNREADABLE = "unreadable"
+LISTED = 3
+"""So many files of a kind are named in a message that tells of all of them."""
 KEPT = ("path", "size", "modified_at", "content_hash", "file_id", "tag")
 """What a decision repeats of the file that it is about."""
 
@@ -45,16 +48,28 @@ class FileAside:
 
 def files_set_aside(feed: Feed) -> list[FileAside]:
     """All of them in the order of their paths, those that were discarded too."""
-    decisions = newest_decisions(read_arrivals(feed.arrivals))
-    problems = _unreadable(feed.bronze)
+    found = files_without_records(feed.arrivals, feed.bronze)
+    return [FileAside(feed.name, path, verdict, reason, row["arrived_at"], feed.take_command(path)) for path, verdict, reason, row in found]
+
+
+def files_without_records(arrivals: str, bronze: str | None) -> list[tuple[str, str, str, Row]]:
+    """The same by the tables alone: path, verdict, reason and the newest decision of each. Without bronze no file is unreadable."""
+    decisions = newest_decisions(read_arrivals(arrivals))
+    problems = _unreadable(bronze) if bronze else {}
     found = []
     for path, row in decisions.items():
         verdict, reason = row["verdict"], row["reason"]
         if verdict == TAKEN and _is_unread(row, problems):
             verdict, reason = UNREADABLE, problems[row["file_id"]][1]
         if verdict in (REFUSED, REPEATED, UNREADABLE, DISCARDED):
-            found.append(FileAside(feed.name, path, verdict, reason or "", row["arrived_at"], feed.take_command(path)))
+            found.append((path, verdict, reason or "", row))
     return found
+
+
+def say_more(pipeline: str, source: str, kind: str, total: int) -> str:
+    """How many files of a kind there are beside the first, which were named, and where all of them are."""
+    files = f"{count(total - LISTED, 'more file')} {kind} ({total:,} in all)"
+    return f"{source}: {files}: `weir quarantine list {pipeline} bronze.{source}` lists them"
 
 
 def discard_files(feed: Feed, paths: Sequence[str], arrived_at: datetime, by: str, reason: str) -> int:

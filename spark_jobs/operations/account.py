@@ -12,8 +12,9 @@ from spark_jobs.lake.delivered import rows_not_delivered
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.landing.registrar import TAKEN, files_not_taken, read_arrivals
+from spark_jobs.landing.registrar import TAKEN, read_arrivals
 from spark_jobs.landing.streams import read_until
+from spark_jobs.operations.files import files_not_read
 from spark_jobs.run.reconcile import balances, records_unread
 
 REENRICH = "reenrich"
@@ -28,9 +29,8 @@ def account_of(project: Project, name: str) -> dict[str, Any]:
         "lake": f"{project.lake}/{name}",
         "tables": sum_up(pipeline, lake),
         "files": count_files(pipeline, lake),
-        "files_not_taken": [
-            {"path": path, "reason": reason} for source in pipeline.sources for path, reason in files_not_taken(lake.arrivals(source))
-        ],
+        "files_empty": {source: number for source in pipeline.sources if (number := count_empty(lake, source))},
+        "files_not_taken": [{"path": file.path, "verdict": file.verdict, "reason": file.reason} for file in files_not_read(pipeline, lake)],
         "offsets": read_offsets(pipeline, lake),
         "drift": [
             f"{row['source']}: {row['field']!r} {row['kind']} in {row['file']!r}"
@@ -67,6 +67,12 @@ def count_files(pipeline: Pipeline, lake: Lake) -> dict[str, dict[str, int]]:
         verdicts = [row["verdict"] for row in read_arrivals(lake.arrivals(source), ["verdict"])]
         found[source] = {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))}
     return found
+
+
+def count_empty(lake: Lake, source: str) -> int:
+    """The taken files of a source without a single byte."""
+    rows = read_arrivals(lake.arrivals(source), ["verdict", "size", "path"])
+    return len({row["path"] for row in rows if row["verdict"] == TAKEN and row["size"] == 0})
 
 
 def _undelivered(pipeline: Pipeline, ledger: Ledger, sink: str, lake: Lake) -> int:

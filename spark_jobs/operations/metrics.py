@@ -39,8 +39,8 @@ def samples_of(status: PipelineStatus) -> Iterator[Sample]:
 def _samples_of_table(labels: dict[str, str], table: TableStatus, at: datetime) -> Iterator[Sample]:
     age = (at - table.last_batch_at).total_seconds() if table.last_batch_at else None
     gauges = {
-        "weir_table_due": ("Whether there is something that the table has not read yet.", float(table.state == "due")),
-        "weir_table_held": ("Whether rules hold a batch of the table back.", float(table.state == "held")),
+        "weir_table_due": ("Whether there is something that the table has not read yet.", float(table.state in ("due", "failed"))),
+        "weir_table_held": ("Whether rules block a batch of the table.", float(table.state == "blocked")),
         "weir_batch_age_seconds": ("Seconds since the last batch.", age),
         "weir_batch_rows": ("Rows that the last batch read.", table.last_rows),
         "weir_batch_seconds": ("Seconds that the last batch took.", table.seconds),
@@ -49,7 +49,7 @@ def _samples_of_table(labels: dict[str, str], table: TableStatus, at: datetime) 
         "weir_backlog_bytes": ("Bytes left to read after the last batch.", table.backlog_bytes),
         "weir_backlog_messages": ("Messages of a topic left to read after the last batch.", table.backlog_messages),
         "weir_max_partition_lag_messages": ("Of them those of the partition that is furthest behind.", table.max_partition_lag),
-        "weir_watermark_timestamp_seconds": ("The watermark of the last batch.", table.watermark.timestamp() if table.watermark else None),
+        "weir_watermark_timestamp_seconds": ("The watermark.", table.watermark.timestamp() if table.watermark else None),
         "weir_state_rows": ("Rows in the state store.", table.state_rows),
         "weir_state_bytes": ("Memory of the state store.", table.state_bytes),
     }  # fmt: skip

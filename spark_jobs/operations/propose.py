@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -13,57 +13,105 @@ from spark_jobs.bronze.records import read_records
 from spark_jobs.config.guessing import guess_columns
 from spark_jobs.config.loading import Project
 from spark_jobs.config.regexes import group_names
-from spark_jobs.config.sources import FileSource
+from spark_jobs.config.sensitive import sensitive_paths
+from spark_jobs.config.sources import AnySource, FileSource
 from spark_jobs.lake.drift import read_first_records
 from spark_jobs.lake.layout import Lake
 from spark_jobs.landing.arrivals import TAKEN, read_arrivals
 from spark_jobs.landing.content import Content, read_content
 from spark_jobs.landing.folder import list_folder
 from spark_jobs.landing.look import is_hidden
+from spark_jobs.quality.masking import mask_problem
 
 FILES, RECORDS_PER_FILE = 50, 1_000
 SEED = 7
+NOT_AN_OBJECT = "it is not one JSON object"
+NO_MATCH = "it does not match `fields` of its source"
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """`columns`: by name their type and path. `files` and `records`: what was looked at."""
+    """`columns`: by name their type and path. `files` and `records`: what was looked at and could be read. `unreadable`: how many records
+    and whole files could not, and `problem` says what is wrong with the first.
+    """
 
     columns: dict[str, tuple[str, str]]
     files: int
     records: int
+    unreadable: int = 0
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """A record, or what is wrong with it; line 0 is a whole file."""
+
+    file: str
+    line: int
+    text: str | None
+    problem: str | None
+
+    @property
+    def place(self) -> str:
+        return f"{self.file!r}{f' line {self.line:,}' if self.line else ''}"
 
 
 def propose_columns(project: Project, pipeline: str, source: str) -> Proposal:
     """From some of the landed files, the same ones each time; of a stream from what bronze has of it."""
     known = project.pipelines[pipeline].sources[source]
-    texts = list(_landed(project, known) if isinstance(known, FileSource) else _read_of_bronze(project, pipeline, source))
-    files = len({file for file, _ in texts})
-    if known.record_format == "text":
-        names = group_names(known.fields) if known.fields else []
-        lines = {"line": ("string", "value")} if not names else {name: ("string", name) for name in names}
-        return Proposal(lines if texts else {}, files, len(texts))
-    records = [record for _, text in texts if isinstance(record := _parse(text), dict)]
-    values = [{name: value for name, value in record.items() if name not in known.own_fields} for record in records]
-    return Proposal(guess_columns(values, is_flat=known.record_format == "csv"), files, len(records))
+    looked = list(_landed(project, known) if isinstance(known, FileSource) else _read_of_bronze(project, pipeline, source))
+    read = [(one, _fields(one.text, known)) for one in looked if one.text is not None and one.problem is None]
+    good = [(one.file, fields) for one, fields in read if fields is not None]
+    wrong = [one for one in looked if one.problem is not None]
+    wrong += [replace(one, problem=_why_none(known)) for one, fields in read if fields is None]
+    values = [{name: value for name, value in fields.items() if name not in known.own_fields} for _, fields in good]
+    is_line = known.record_format == "text" and not known.fields
+    columns = {"line": ("string", "value")} if is_line and good else guess_columns(values, is_flat=known.record_format in ("csv", "text"))
+    hidden = {()} if sensitive_paths(project.pipelines[pipeline], source) else ()
+    first = min(wrong, key=lambda one: (one.file, one.line), default=None)
+    problem = f"{first.place}: {mask_problem(first.problem, hidden)}" if first else None
+    return Proposal(columns, len({file for file, _ in good}), len(good), len(wrong), problem)
 
 
-def _landed(project: Project, source: FileSource) -> Iterator[tuple[str, str]]:
+def _fields(text: str, source: AnySource) -> dict[str, Any] | None:
+    """What a record names; of a line the groups of its source's expression, whose values are text. None where it cannot be told."""
+    if source.record_format == "text":
+        return _groups(text, source.fields) if source.fields else {"line": text}
+    found = _parse(text)
+    return found if isinstance(found, dict) else None
+
+
+def _groups(line: str, pattern: str) -> dict[str, Any] | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc  # RE2's expressions, as silver/log_lines.py reads them
+
+    found = pc.extract_regex(pa.scalar(line), f"^(?:{pattern})$").as_py()
+    return None if found is None else {name: found[name] or None for name in group_names(pattern)}
+
+
+def _why_none(source: AnySource) -> str:
+    return NO_MATCH if source.record_format == "text" else NOT_AN_OBJECT
+
+
+def _landed(project: Project, source: FileSource) -> Iterator[_Looked]:
     files = [file for file in list_folder(project.landing, source.path, source.pattern).files if not is_hidden(file.path)]
     chosen = files if len(files) <= FILES else sorted(random.Random(SEED).sample(files, FILES), key=lambda file: file.path)
     for file in chosen:
         content = read_content(project.landing, file, source.format, None)
         if isinstance(content, Content):
-            arrived = ArrivedFile(f"{project.landing}/{file.path}", file.size, file.modified_at, content.content_hash)
+            arrived = ArrivedFile(
+                f"{project.landing}/{file.path}", file.size, file.modified_at, content.content_hash, landing=project.landing
+            )
             rows = (row for batch in read_records(arrived, source) for row in batch.to_pylist())
-            good = (row["record"] for row in rows if row["line"] and row["problem"] is None)
-            yield from ((file.path, record) for record in islice(good, RECORDS_PER_FILE))
+            yield from (_Looked(file.path, row["line"], row["record"], row["problem"]) for row in islice(rows, RECORDS_PER_FILE))
 
 
-def _read_of_bronze(project: Project, pipeline: str, source: str) -> Iterator[tuple[str, str]]:
+def _read_of_bronze(project: Project, pipeline: str, source: str) -> Iterator[_Looked]:
     lake = Lake(project.lake, pipeline)
     arrivals = [row for row in read_arrivals(lake.arrivals(source)) if row["verdict"] == TAKEN][-FILES:]
-    return read_first_records(lake.table(f"bronze.{source}"), arrivals, RECORDS_PER_FILE) if arrivals else iter(())
+    if arrivals:
+        for file, record in read_first_records(lake.table(f"bronze.{source}"), arrivals, RECORDS_PER_FILE):
+            yield _Looked(file, 0, record, None)
 
 
 def _parse(text: str) -> Any:

@@ -8,10 +8,15 @@ from datetime import datetime
 from typing import Any
 
 from spark_jobs.config.loading import Project
+from spark_jobs.config.names import other_pipeline
+from spark_jobs.config.sensitive import sensitive_columns
+from spark_jobs.lake.actions import allowed_actions
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.furthest import Furthest, find_furthest
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import holder_of
-from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.lake.states import BLOCKED, FAILED, TableEnd, newest_states
+from spark_jobs.lake.verdicts import Verdict, Verdicts
 from spark_jobs.run.plan import Plan, make_plan
 
 PROGRESS = (
@@ -24,7 +29,7 @@ PROGRESS = (
 class TableStatus:
     table: str
     state: str
-    """up to date, due, held or empty."""
+    """up to date, due, blocked, failed or empty."""
     version: int | None
     last_batch_at: datetime | None
     last_rows: int | None
@@ -40,6 +45,13 @@ class TableStatus:
     state_rows: int | None
     state_bytes: int | None
     totals: Counts
+    watermark_by: dict[str, Any] | None = None
+    """The record that moved it: its event time, and its file and line, or the files among which it came."""
+    error: str | None = None
+    """Of a table that failed when a run came to it last."""
+    actions: tuple[str, ...] = ()
+    """What may be decided about a blocked batch."""
+    seen: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         plain = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in vars(self).items()}
@@ -71,20 +83,31 @@ def status_of(project: Project, name: str, now: datetime) -> PipelineStatus:
     ledger, consumed = plan.ledger, plan.ledger.consumed_inputs()
     progress = {row["table"]: row for row in ledger.newest("progress")}
     verdicts, last = Verdicts(ledger), ledger.last_run()
-    tables = tuple(_table(plan, table, consumed.get(table), progress.get(table), verdicts) for table in plan.tables)
+    ends = newest_states(ledger)
+    tables = tuple(_table(plan, table, consumed.get(table), progress.get(table), verdicts, ends.get(table)) for table in plan.tables)
     known = last and {name: last[name] for name in ("run_id", "at", "status", "message")}
     return PipelineStatus(name, now, holder_of(lake.lease()), holder_of(lake.stream_lease()), known, tables)
 
 
-def _table(plan: Plan, table: str, consumed: dict[str, Any] | None, progress: dict[str, Any] | None, verdicts: Verdicts) -> TableStatus:
+def _table(
+    plan: Plan,
+    table: str,
+    consumed: dict[str, Any] | None,
+    progress: dict[str, Any] | None,
+    verdicts: Verdicts,
+    end: TableEnd | None,
+) -> TableStatus:
     generation = plan.generation(table)
+    held = verdicts.held(table, generation)
+    state = _state(plan, table, consumed, held, end)
+    watermark, moved_by = _watermark(plan, table)
     last = plan.ledger.last_batch(table, generation)
     counts = Counts.of_row(last) if last else None
     seconds = (last["ended_at"] - last["started_at"]).total_seconds() if last else None
     said = progress or {}
     return TableStatus(
         table=table,
-        state=_state(plan, table, consumed, verdicts),
+        state=state,
         version=plan.version(table),
         last_batch_at=last["ended_at"] if last else None,
         last_rows=counts.rows_in if counts else None,
@@ -92,14 +115,32 @@ def _table(plan: Plan, table: str, consumed: dict[str, Any] | None, progress: di
         seconds=seconds,
         rows_per_second=counts.rows_in / seconds if counts and seconds else None,
         totals=plan.ledger.sums(table, generation, without="reenrich"),
-        **{key: said.get(key) for key in PROGRESS},
+        watermark=watermark or said.get("watermark"),
+        watermark_by=moved_by.as_dict() if moved_by else None,
+        error=end.error if end and state == "failed" else None,
+        actions=allowed_actions(*held.batch_id[:2]) if held else (),
+        seen=held.grounds.id if held and held.grounds else None,
+        **{key: said.get(key) for key in PROGRESS if key != "watermark"},
     )
 
 
-def _state(plan: Plan, table: str, consumed: dict[str, Any] | None, verdicts: Verdicts) -> str:
-    if verdicts.held(table, plan.generation(table)):
-        return "held"
+def _watermark(plan: Plan, table: str) -> tuple[datetime | None, Furthest | None]:
+    """Of a gold table with windows that close, over a silver table of this pipeline whose event time may be shown."""
+    layer, _, name = table.partition(".")
+    gold = plan.pipeline.gold.get(name) if layer == "gold" else None
+    if gold is None or gold.is_native or not gold.watermark or not gold.from_ or other_pipeline(gold.from_):
+        return None, None
+    silver = plan.pipeline.silver[gold.from_.partition(".")[2]]
+    if silver.event_time is None or silver.event_time.column in sensitive_columns(plan.pipeline, gold.from_):
+        return None, None
+    moved_by = find_furthest(plan.ledger, plan.lake, gold.from_, plan.generation(gold.from_), silver.from_)
+    return plan.watermark(gold).until, moved_by
+
+
+def _state(plan: Plan, table: str, consumed: dict[str, Any] | None, held: Verdict | None, end: TableEnd | None) -> str:
+    if held:
+        return BLOCKED
     if plan.is_due(table, consumed):
-        return "due"
+        return FAILED if end and end.state == FAILED else "due"
     is_empty = consumed is None if table.startswith("sink.") else plan.version(table) is None
     return "empty" if is_empty else "up to date"

@@ -7,8 +7,10 @@ from typing import Any
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.sequence import SEQUENCE, read_ordered
-from spark_jobs.landing.registrar import TAKEN, files_not_taken, read_arrivals
+from spark_jobs.landing.registrar import TAKEN, read_arrivals
+from spark_jobs.landing.set_aside import UNREADABLE
 from spark_jobs.operations.account import count_files
+from spark_jobs.operations.files import FileNotRead, files_not_read
 from spark_jobs.report.facts import DriftFact, FileFact, SourceFact
 from spark_jobs.report.figures import cut
 
@@ -26,10 +28,14 @@ def collect_sources(pipeline: Pipeline, lake: Lake, run_id: str) -> tuple[Source
 
 
 def collect_files_not_taken(pipeline: Pipeline, lake: Lake) -> tuple[tuple[FileFact, ...], int]:
-    """The first of them, and how many there are."""
-    found = [(source, path, reason) for source in pipeline.sources for path, reason in files_not_taken(lake.arrivals(source))]
-    shown = [FileFact(source, cut(path, TEXT_LENGTH), cut(reason or "", TEXT_LENGTH)) for source, path, reason in found[:FILES_SHOWN]]
+    """The first of them, and how many there are; those that cannot be read come first, because nobody else has said so."""
+    found = sorted(files_not_read(pipeline, lake), key=lambda file: file.verdict != UNREADABLE)
+    shown = [FileFact(file.source, cut(file.path, TEXT_LENGTH), cut(_say_why(file), TEXT_LENGTH)) for file in found[:FILES_SHOWN]]
     return tuple(shown), len(found)
+
+
+def _say_why(file: FileNotRead) -> str:
+    return f"it cannot be read: {file.reason}" if file.verdict == UNREADABLE else file.reason
 
 
 def collect_drift(lake: Lake, run_id: str) -> tuple[DriftFact, ...]:

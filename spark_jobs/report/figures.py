@@ -3,21 +3,19 @@
 import unicodedata
 from datetime import UTC, datetime
 
+from spark_jobs.config.text import count as count
+
 LONGEST = 80
 JOINERS = "\u200c\u200d\ufe0f"
 """Hidden characters that other scripts and emoji need."""
 ACCENTS = 3
+MINUTE = 60
 UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
 def number(value: int | float | None) -> str:
     """With thousands separators; a dash where nothing is known."""
     return "–" if value is None else f"{value:,.0f}"
-
-
-def count(value: int, one: str, many: str | None = None) -> str:
-    """As in "1 row" and "2,080 rows"."""
-    return f"{value:,} {one if value == 1 else many or f'{one}s'}"
 
 
 def share(failed: int | None, rows: int | None) -> str:
@@ -38,13 +36,22 @@ def moment(at: datetime | None) -> str:
 
 def age(at: datetime | None, now: datetime) -> str:
     """How long before `now`, in the greatest unit that fits: "3 hours ago"."""
-    if at is None:
-        return ""
-    seconds = (now - at).total_seconds()
-    if abs(seconds) < 60:
-        return "just now"
-    words = next(count(int(abs(seconds) // size), unit) for size, unit in UNITS if abs(seconds) >= size)
-    return f"{words} ago" if seconds > 0 else f"in {words}"
+    seconds = (now - at).total_seconds() if at else 0.0
+    if at is None or abs(seconds) < MINUTE:
+        return "just now" if at else ""
+    return f"{_span(seconds)} ago" if seconds > 0 else f"in {_span(seconds)}"
+
+
+def apart(at: datetime | None, made_at: datetime) -> str:
+    """The same on a page that is read later than it is made: "3 hours before this page"."""
+    seconds = (made_at - at).total_seconds() if at else 0.0
+    if at is None or abs(seconds) < MINUTE:
+        return "as old as this page" if at else ""
+    return f"{_span(seconds)} {'before' if seconds > 0 else 'after'} this page"
+
+
+def _span(seconds: float) -> str:
+    return next(count(int(abs(seconds) // size), unit) for size, unit in UNITS if abs(seconds) >= size)
 
 
 def duration(seconds: float | None) -> str:

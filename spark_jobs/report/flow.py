@@ -4,6 +4,7 @@ Only geometry is made here, twice: from left to right for wide pages, from top t
 """
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -16,9 +17,19 @@ LAYERS |= {"sink": "Sinks"}
 WIDTH, GAP, HEAD = 176, 52, 30
 TITLE_HEIGHT, LINE_HEIGHT, SPACE = 32, 17, 26
 TALL_WIDTH = 340
-TITLE_LENGTH = 22
+PADDING = 12
+NARROW, WIDE = "fijlt. ", "mwMW"
+"""Letters that take half the room of others, and half as much again."""
+LETTER = 9.8
 ASIDES = ("quarantined", "parked", "deleted", "superseded", "duplicate", "filtered")
-ALARMING = ("quarantined", "held back", "late", "not taken", "key tied", "keys tied")
+ALARMING = ("quarantined", "blocked", "late, not counted", "not taken", "key tied", "keys tied")
+
+
+STILL = {
+    TableState.NOT_REACHED: "not reached",
+    TableState.UP_TO_DATE: "nothing to do",
+    TableState.NOT_IN_RUN: "not in this run",
+}
 
 
 @dataclass(frozen=True)
@@ -35,7 +46,7 @@ class Node:
 
     name: str
     layer: str
-    title: str
+    titles: tuple[str, ...]
     lines: tuple[str, ...]
     branches: tuple[Branch, ...]
     is_still: bool
@@ -44,7 +55,7 @@ class Node:
 
     @property
     def height(self) -> int:
-        return TITLE_HEIGHT + LINE_HEIGHT * len(self.lines)
+        return TITLE_HEIGHT + LINE_HEIGHT * (len(self.titles) - 1 + len(self.lines))
 
     @property
     def full_height(self) -> int:
@@ -149,25 +160,25 @@ def _source_node(source: SourceFact) -> Node:
     not_taken = source.verdicts.get("refused", 0) + source.verdicts.get("repeated", 0)
     branches = (_branch(not_taken, "not taken"),) if not_taken else ()
     lines = (count(source.files, "file") if source.files is not None else "no files in this run",)
-    return Node(f"landed.{source.name}", "landed", _cut(source.name), lines, branches, not source.files, (), source.files or 0)
+    return Node(f"landed.{source.name}", "landed", wrap(source.name), lines, branches, not source.files, (), source.files or 0)
 
 
 def _other_node(name: str, tables: Sequence[TableFact]) -> Node:
     is_still = all(table.state.is_still for table in tables if name in table.inputs)
-    return Node(name, "other", _cut(name_at_home(name)), (_cut(f"of {other_pipeline(name)}"),), (), is_still, (), 0)
+    return Node(name, "other", wrap(name_at_home(name)), wrap(f"of {other_pipeline(name)}"), (), is_still, (), 0)
 
 
 def _table_node(table: TableFact, gates: Sequence[GateFact]) -> Node:
     layer, _, name = table.name.partition(".")
     inputs = (f"landed.{name}",) if layer == "bronze" else table.inputs
     is_still = table.state.is_still
-    lines = ("not reached" if table.state is TableState.NOT_REACHED else "not in this run",) if is_still else _lines(layer, table)
-    return Node(table.name, layer, _cut(name), lines, tuple(_branches(table, gates)), is_still, inputs, table.counts.rows_in)
+    lines = (STILL[table.state],) if is_still else _lines(layer, table)
+    return Node(table.name, layer, wrap(name), lines, tuple(_branches(table, gates)), is_still, inputs, table.counts.rows_in)
 
 
 def _lines(layer: str, table: TableFact) -> tuple[str, ...]:
-    if table.state is TableState.HELD_BACK and not table.counts.rows_in:
-        return ("nothing published",)
+    if table.state in (TableState.BLOCKED, TableState.FAILED) and not table.counts.rows_in:
+        return (table.state.value, "nothing published") if table.state is TableState.FAILED else ("nothing published",)
     if layer == "bronze":
         return (count(table.counts.inserted, "record"),)
     if layer == "gold":
@@ -180,21 +191,23 @@ def _lines(layer: str, table: TableFact) -> tuple[str, ...]:
 def _branches(table: TableFact, gates: Sequence[GateFact]) -> Iterable[Branch]:
     held = sum(gate.rows for gate in gates if gate.table == table.name and gate.verdict == "blocked")
     if held:
-        yield _branch(held, "held back")
+        yield _branch(held, "blocked")
     for name in ASIDES if not table.name.startswith("sink.") else ():  # a sink delivers deletes, too, and sets nothing aside
         rows = getattr(table.counts, name)
         if rows:
             is_file = name == "quarantined" and table.name.startswith("bronze.")
             yield Branch(count(rows, "file unreadable", "files unreadable"), True) if is_file else _branch(rows, name)
-    if table.counts.late:
-        yield _branch(table.counts.late, "late")
+    if table.late_kept:
+        yield _branch(table.late_kept, "late, not counted")
+    elif table.counts.late > 0:
+        yield _branch(table.counts.late, "late, counted")
     if table.counts.ties:
         yield _branch(table.counts.ties, "keys tied" if table.counts.ties > 1 else "key tied")
 
 
 def _branch(rows: int, what: str) -> Branch:
-    """Fewer rows than before are shown with their sign: they went on."""
-    return Branch(f"{rows:,} {what}", what in ALARMING and rows > 0)
+    """Fewer rows than before went on: they are no longer there."""
+    return Branch(f"{rows:,} {what}" if rows > 0 else f"{-rows:,} no longer {what}", what in ALARMING and rows > 0)
 
 
 def _edge(start: Box, end: Box) -> Edge:
@@ -216,5 +229,19 @@ def _has_loops(boxes: Iterable[Box]) -> bool:
     return any(layer_of.get(name) == box.node.layer for box in known for name in box.node.inputs)
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= TITLE_LENGTH else f"{name[: TITLE_LENGTH - 1]}…"
+def wrap(name: str) -> tuple[str, ...]:
+    """A name on as many lines as it needs, broken after an underscore where there is one: never cut, so that no two read the same."""
+    lines = [""]
+    for part in re.findall(r"[^_]*_|[^_]+", name):
+        if lines[-1] and room_of(lines[-1] + part) > WIDTH - 2 * PADDING:
+            lines.append("")
+        for letter in part:
+            if room_of(lines[-1] + letter) > WIDTH - 2 * PADDING:
+                lines.append("")
+            lines[-1] += letter
+    return tuple(lines)
+
+
+def room_of(text: str) -> float:
+    """About how wide a text is drawn, rather too much than too little."""
+    return sum(LETTER * (0.55 if letter in NARROW else 1.45 if letter in WIDE else 1) for letter in text)

@@ -1,7 +1,7 @@
 """The gates of a run: batches that did not simply pass, and what people decided about them."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from spark_jobs.lake.grounds import Grounds
@@ -11,15 +11,14 @@ from spark_jobs.report.facts import DecisionFact, GateFact
 from spark_jobs.report.figures import cut
 
 BATCH = ["run_id", "table", "step", "generation", "batch"]
+GATE = [*BATCH, "judged_at", "verdict", "rows", "failed", "grounds"]
 PASSED = "passed"
 REASON_LENGTH = 500
 
 
-def collect_gates(lake: Lake, run_id: str) -> tuple[tuple[GateFact, ...], tuple[DecisionFact, ...]]:
-    """What this run's batches met, and every decision about them, also one that was taken later."""
-    rows = read_ordered(lake, "gates", [*BATCH, "judged_at", "verdict", "rows", "failed", "grounds"], {"run_id": [run_id]})
-    stopped = [row for row in rows if row["verdict"] != PASSED]
-    return tuple(gate_of(row) for row in stopped), _decisions(lake, run_id, {_batch_id(row) for row in stopped})
+def collect_decisions(lake: Lake, run_id: str, gates: Sequence[Mapping[str, Any]]) -> tuple[DecisionFact, ...]:
+    """Every decision about the batches of this run that did not simply pass, also one that was taken later."""
+    return _decisions(lake, run_id, {_batch_id(row) for row in gates if row["verdict"] != PASSED})
 
 
 def _decisions(lake: Lake, run_id: str, batches: Collection[tuple[Any, ...]]) -> tuple[DecisionFact, ...]:

@@ -24,9 +24,9 @@ from spark_jobs.report.trend import draw_rule_trend, draw_table_trend
 RUNS_DRAWN = 30
 TEMPLATES = Path(__file__).parent / "templates"
 ON_FAIL = {
-    "quarantine": "Failing rows are set aside",
-    "warn": "A failure is said, and stops nothing",
-    "block": "A failure holds the batch back",
+    "quarantine": "Failing rows are quarantined",
+    "warn": "A failure is reported and blocks nothing",
+    "block": "A failure blocks the batch",
 }
 
 
@@ -51,6 +51,8 @@ def render_run(report: Report) -> str:
         rule_trends={(table.name, rule.name): draw_rule_trend(rule.trend) for table in report.tables for rule in table.rules},
         open_quarantine=sum(table.quarantine_open for table in report.tables),
         open_parked=sum(table.parked_open for table in report.tables),
+        open_late=sum(table.late_open for table in report.tables),
+        late_tables=[f"late.{table.name}" for table in report.tables if table.late_open],
         most_open=max((reason.open_rows for reason in report.reasons), default=1),
         shown_classes=[name for name in (*CLASSES, "late", "ties") if any(getattr(entry.counts, name) for entry in report.balance)],
     )
@@ -87,7 +89,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
-        "age": figures.age,
+        "apart": figures.apart,
         "origin": say_origin,
         "number": figures.number,
         "moment": figures.moment,
@@ -107,19 +109,26 @@ def _environment() -> Environment:
 
 def _headline(report: Report) -> list[Headline]:
     worked = [table for table in report.tables if not table.state.is_still]
-    middle = [table for table in worked if table.name.startswith(("silver.", "dimension."))]
     rules = [rule for table in report.tables for rule in table.rules]
     met = sum(rule.state is RuleState.MET for rule in rules)
-    records = sum(table.counts.inserted for table in worked if table.name.startswith("bronze."))
-    aside = sum(table.counts.quarantined + table.counts.parked for table in middle)
-    waiting = sum(table.quarantine_open + table.parked_open for table in report.tables)
+    totals, files = report.totals, sum(source.files or 0 for source in report.sources)
     return [
-        Headline("Records read", figures.number(records), figures.count(sum(source.files or 0 for source in report.sources), "file")),
-        Headline("Rows published", figures.number(sum(table.counts.published for table in middle)), "in silver and dimensions"),
-        Headline("Rows set aside", figures.number(aside), f"{waiting:,} stand there in all"),
-        Headline("Expectations", f"{met} of {len(rules)}" if rules else "–", "hold" if rules else "none were judged"),
+        Headline("Records read", figures.number(totals.records), figures.count(files, "file")),
+        Headline("Silver rows published", figures.number(totals.published), f"{figures.number(totals.members)} in dimensions"),
+        Headline("Rows set aside", figures.number(totals.set_aside), _aside_note(report)),
+        Headline("Expectations", f"{met} of {len(rules)}" if rules else "–", "met" if rules else "none were judged"),
         Headline("Took", figures.duration(report.run.seconds), figures.count(len(worked), "table")),
     ]
+
+
+def _aside_note(report: Report) -> str:
+    """What the number is made of, which rows went on, and what is there over all runs."""
+    totals = report.totals
+    parts = {"quarantined": totals.quarantined, "parked": totals.parked, "late": totals.late_kept}
+    said = [f"{rows:,} {what}" for what, rows in parts.items() if rows]
+    said += [f"{figures.count(totals.went_on, 'row')} no longer"] * (totals.went_on > 0)
+    waiting = sum(table.quarantine_open + table.parked_open + table.late_open for table in report.tables)
+    return ", ".join([*said, f"{waiting:,} over all runs"])
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,8 @@ from spark_jobs.config.sensitive import MASK, sensitive_columns
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.scan import read_where
 from spark_jobs.lake.sequence import MARKER, read_ordered
-from spark_jobs.report.facts import Point, RuleFact, RuleState, Run
+from spark_jobs.operations.account import REENRICH
+from spark_jobs.report.facts import Point, RuleFact, RuleFound, RuleState, Run
 from spark_jobs.report.figures import cut
 from spark_jobs.report.words import say_expectation
 
@@ -18,6 +19,8 @@ COLUMNS = [
     "run_id", "table", "judged_at", "rules", "rule", "type", "columns", "on_fail", "severity", "reason", "scope", "is_met", "rows",
     "failed", "observed", "problem",
 ]  # fmt: skip
+FOUND = ["run_id", "table", "rule", "on_fail", "scope", "is_met", "rows", "failed", "problem"]
+"""What a judgement says without its words."""
 TEXT_LENGTH = 500
 OBSERVED_LENGTH = 200
 ORDER = list(RuleState)[::-1]
@@ -39,13 +42,47 @@ def rules_of_tables(pipeline: Pipeline, lake: Lake, run: Run, history: Sequence[
             known = arguments.get((mine[-1]["rules"], table, rule), {})
             hidden = sensitive_columns(pipeline, table)
             is_hidden = any(name.strip() in hidden for name in (mine[-1]["columns"] or "").split(","))
-            found[table].append(_rule(mine, known, _trend(judged, history), is_hidden))
+            found[table].append(_rule(counting(mine), known, _trend(judged, history), is_hidden))
     return {table: tuple(sorted(rules, key=lambda rule: (ORDER.index(rule.state), rule.name))) for table, rules in found.items()}
 
 
 def once_each(rows: Iterable[Row]) -> list[Row]:
-    """What a rule found in a batch in a run, once, however often it was written down: the last says it."""
-    return list({(row["run_id"], row["rule"], *(row[name] for name in MARKER)): row for row in rows}.values())
+    """What a rule found in a batch in a run, once, however often it was written down: the last says it. The newest is last."""
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = (row["run_id"], row["rule"], *(row[name] for name in MARKER))
+        found.pop(key, None)
+        found[key] = row
+    return list(found.values())
+
+
+def found_rules(rows: Iterable[Row]) -> tuple[RuleFound, ...]:
+    """What the rules of one table found in one run, without their words."""
+    by_rule: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_rule[row["rule"]].append(row)
+    return tuple(_found(counting(judged)) for judged in by_rule.values())
+
+
+def counting(rows: Sequence[Row]) -> Sequence[Row]:
+    """The judgements of a rule in one run that count. A batch is judged by its own rows, so all batches do; a correction by a dimension
+    judges rows once more, and counts where nothing else was found. The whole table is judged again in each step of a run: the newest
+    judgement is about what is in the table now, and the ones before it are over.
+    """
+    if rows[-1]["scope"] == "table":
+        return rows[-1:]
+    own = [row for row in rows if not row["step"].startswith(REENRICH)]
+    again = [row for row in rows if row["step"].startswith(REENRICH)][-1:]
+    return own if own and (not _is_met(own) or _is_met(again)) else again
+
+
+def _is_met(rows: Sequence[Row]) -> bool:
+    return all(state_of(row) is RuleState.MET for row in rows)
+
+
+def _found(rows: Sequence[Row]) -> RuleFound:
+    worst = max((state_of(row) for row in rows), key=list(RuleState).index)
+    return RuleFound(cut(rows[-1]["rule"]), worst, _add(row["rows"] for row in rows), _add(row["failed"] for row in rows))
 
 
 def state_of(row: Row) -> RuleState:
@@ -60,21 +97,20 @@ def state_of(row: Row) -> RuleState:
 
 
 def _rule(rows: Sequence[Row], arguments: Mapping[str, Any], trend: tuple[Point, ...], is_hidden: bool) -> RuleFact:
-    last, states = rows[-1], [state_of(row) for row in rows]
-    worst = max(states, key=lambda state: list(RuleState).index(state))
+    last, found = rows[-1], _found(rows)
     problem = next((row["problem"] for row in rows if row["problem"]), None)
     observed = next((row["observed"] for row in reversed(rows) if row["observed"]), None)
     return RuleFact(
-        name=cut(last["rule"]),
-        state=worst,
+        name=found.name,
+        state=found.state,
+        rows=found.rows,
+        failed=found.failed,
         sentence=cut(say_expectation(last["type"] or "", arguments or _columns_alone(last)), TEXT_LENGTH),
         reason=cut(last["reason"] or "", TEXT_LENGTH),
         on_fail=last["on_fail"] or "",
         severity=last["severity"] or "",
         scope=last["scope"] or "batch",
         columns=cut(last["columns"] or "", TEXT_LENGTH),
-        rows=_add(row["rows"] for row in rows),
-        failed=_add(row["failed"] for row in rows),
         observed=observed and (MASK if is_hidden else cut(observed, OBSERVED_LENGTH)),
         problem=problem and ("it could not be judged; details are in the run's log" if is_hidden else cut(problem, TEXT_LENGTH)),
         trend=trend,
@@ -85,15 +121,8 @@ def _trend(rows: Iterable[Row], history: Sequence[Run]) -> tuple[Point, ...]:
     by_run: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         by_run[row["run_id"]].append(row)
-    return tuple(
-        Point(run.run_id, run.started_at, _add(row["rows"] for row in mine), _add(row["failed"] for row in mine), _is_met(mine))
-        for run in history
-        if (mine := by_run.get(run.run_id))
-    )
-
-
-def _is_met(rows: Iterable[Row]) -> bool:
-    return all(state_of(row) is RuleState.MET for row in rows)
+    found = [(run, _found(counting(mine))) for run in history if (mine := by_run.get(run.run_id))]
+    return tuple(Point(run.run_id, run.started_at, known.rows, known.failed, known.state is RuleState.MET) for run, known in found)
 
 
 def _arguments(lake: Lake, versions: set[str]) -> dict[tuple[str, str, str], dict[str, Any]]:

@@ -6,14 +6,14 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from spark_jobs.report.facts import Report, TableFact
+from spark_jobs.report.facts import Outcome, Report, TableFact
 from spark_jobs.report.index import RunLine
 
 RUNS_FILE = "runs.json"
 
 
 def render_runs(report: Report, lines: Sequence[RunLine]) -> str:
-    """The runs that have a page, the newest first; what stands in the tables and beside them is as of now."""
+    """The runs that have a page, the newest first; what is in the tables and beside them is as of now."""
     whole = {
         "pipeline": report.pipeline,
         "made_at": report.made_at.isoformat(),
@@ -21,9 +21,17 @@ def render_runs(report: Report, lines: Sequence[RunLine]) -> str:
         "tables": [_table(table) for table in report.tables],
         "open_quarantine": sum(table.quarantine_open for table in report.tables),
         "parked": sum(table.parked_open for table in report.tables),
-        "late": sum(table.late_kept for table in report.tables),
+        "late": sum(table.late_open for table in report.tables),
     }
     return json.dumps(whole, indent=1) + "\n"
+
+
+def read_newest(text: str) -> RunLine:
+    """The first line of such a file. Raises ValueError, KeyError, TypeError or IndexError where it is of another version, or broken."""
+    [first, *_] = json.loads(text)["runs"]
+    started_at = datetime.fromisoformat(first["started_at"])
+    known = {name: first[name] for name in ("run_id", "why", "origin", "seconds", "records", "published", "set_aside", "late", "not_met")}
+    return RunLine(**known, name="", link="", outcome=Outcome(first["outcome"]), started_at=started_at)
 
 
 def _run(line: RunLine) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def _all(point: Point) -> int:
 
 
 def _say_rule(point: Point) -> str:
-    what = f"{share(point.bad, point.rows)} of {number(point.rows)} rows" if point.rows and point.bad is not None else ""
+    what = f"{share(point.bad, point.rows)} of {count(point.rows, 'row')}" if point.rows and point.bad is not None else ""
     return f"{moment(point.at)}: {what or ('met' if point.is_met else 'not met')}"
 
 

@@ -1,108 +1,193 @@
-"""The verdict on a run: is the data good, why not, and what to do next. In words, because people read it first."""
+"""The verdict on a run: is the data good, why not, and what to do next. In words, because people read it first.
 
-from collections.abc import Iterable, Sequence
+The one judge: the page of a run, the list of runs and the overview all ask it, with the same rows of the ledger.
+"""
 
+from collections.abc import Iterable, Iterator, Sequence
+
+from spark_jobs.lake.actions import ways_on
+from spark_jobs.lake.alarms import is_all_set_aside
+from spark_jobs.lake.states import FAILED, KILLED, STOPPED
+from spark_jobs.lake.totals import Totals
 from spark_jobs.report.facts import (
     Balance,
+    Current,
     DecisionFact,
-    DriftFact,
     GateFact,
     Outcome,
-    RuleFact,
+    RuleFound,
     RuleState,
     Run,
     Step,
-    TableFact,
     TableState,
+    TableWork,
     Verdict,
 )
-from spark_jobs.report.figures import count, cut
+from spark_jobs.report.figures import count, cut, moment
+from spark_jobs.report.runs import RUNNING
+from spark_jobs.report.work import totals_of
 
 NAMED = 3
 WHY_LENGTH = 300
 OUTCOMES = {
     TableState.FAILED: Outcome.FAILED,
-    TableState.HELD_BACK: Outcome.HELD_BACK,
-    TableState.STOPPED: Outcome.UNFINISHED,
-    TableState.NOT_REACHED: Outcome.UNFINISHED,
+    TableState.BLOCKED: Outcome.BLOCKED,
+    TableState.STOPPED: Outcome.STOPPED,
+    TableState.KILLED: Outcome.KILLED,
+    TableState.NOT_REACHED: Outcome.STOPPED,
+    TableState.RUNNING: Outcome.RUNNING,
 }
 """Of tables that did not come to their end."""
-DECIDED = {"release": "released", "set_aside": "set aside", "hold": "left held"}
+DECIDED = {"release": "released", "set_aside": "set aside", "hold": "left blocked"}
+ENDED = {KILLED: "was killed", FAILED: "failed", STOPPED: "was stopped"}
 
 
 def judge_run(
     pipeline: str,
     run: Run,
-    tables: Sequence[TableFact],
+    tables: Sequence[TableWork],
     gates: Sequence[GateFact],
     decisions: Sequence[DecisionFact],
-    drift: Sequence[DriftFact],
-    balance: Sequence[Balance],
+    new_fields: Sequence[str],
+    current: Current | None = None,
 ) -> Verdict:
-    blocked = [gate for gate in gates if gate.verdict == "blocked"]
-    missing = [entry for entry in balance if entry.missing]
-    notes = tuple(_notes(tables, gates, decisions, drift))
-    if run.status == "failed":
-        return Verdict(Outcome.FAILED, cut(run.message or "The run failed.", WHY_LENGTH), notes, _steps_failed(pipeline, run))
+    """`current` is what is so now beside what the run did: given for the newest run alone."""
+    now = current or Current()
+    notes = (*_notes(tables, gates, new_fields), *_current_notes(now))
+    blocked = [gate for gate in gates if gate.verdict == "blocked" and _is_blocked(tables, gate.table)]
+    run_again = Step("Run again to resume", f"weir run {pipeline}")
+    if run.status == RUNNING:
+        return Verdict(Outcome.RUNNING, "The run is at work. This page is about what it has done so far.", notes)
+    if run.status == FAILED:
+        steps = (*_steps_failed(pipeline, run), *_steps_blocked(pipeline, tables, blocked, decisions))
+        return Verdict(Outcome.FAILED, _why_failed(run, tables), notes, steps)
     if blocked or run.status == "blocked":
-        return Verdict(Outcome.HELD_BACK, why_blocked(blocked, run), notes, _steps_blocked(pipeline, blocked, decisions))
-    if missing:
-        why = f"The rows do not add up: {_list(f'{entry.table} ({entry.missing:+,})' for entry in missing)}."
-        steps = (
-            Step("See which rows differ from what bronze gives", f"weir verify {pipeline}"),
-            Step("See the sums", f"weir account {pipeline}"),
-        )
-        return Verdict(Outcome.FAILED, why, notes, steps)
-    if run.status == "stopped":
+        return Verdict(Outcome.BLOCKED, _why_blocked(blocked, run), notes, tuple(_steps_blocked(pipeline, tables, blocked, decisions)))
+    if now.missing:
+        return Verdict(Outcome.FAILED, _why_missing(now.missing), notes, _steps_missing(pipeline))
+    if run.status == KILLED:
+        why = f"The run was killed: it ended without a word. {_say_published(totals_of(tables))} before that; what is published stays."
+        return Verdict(Outcome.KILLED, why, notes, (run_again,))
+    if run.status == STOPPED:
         why = cut(f"The run was {run.message}" if run.message.startswith("stopped") else "The run was stopped.", WHY_LENGTH)
-        return Verdict(Outcome.UNFINISHED, why, notes, (Step("Run again to go on", f"weir run {pipeline}"),))
-    if run.status is None:
-        why = "The run has not said how it ended: it is still at work, or it was killed. What is published stays."
-        return Verdict(Outcome.UNFINISHED, why, notes, (Step("If it is no longer at work, run again to go on", f"weir run {pipeline}"),))
+        return Verdict(Outcome.STOPPED, why, notes, (run_again,))
+    if now.tables:
+        return _judge_open(pipeline, now, notes)
+    if aside := [table for table in tables if is_all_set_aside(table.name, table.counts, table.late_kept)]:
+        return Verdict(Outcome.BAD, _why_bad(aside), notes, tuple(_steps_bad(pipeline, aside)))
     if notes:
-        return Verdict(Outcome.WARNINGS, "Everything was published, but some of it needs a look.", notes)
+        return Verdict(Outcome.WARNINGS, f"{_say_published(totals_of(tables))}; some of it needs a look.", notes)
     return Verdict(Outcome.GOOD, _why_good(tables))
 
 
-def judge_table(table: TableFact, gates: Sequence[GateFact], balance: Sequence[Balance]) -> Outcome:
+def judge_table(table: TableWork, gates: Sequence[GateFact], balance: Sequence[Balance]) -> Outcome:
     """Of one table in the run, by what concerns it alone."""
-    is_missing = any(entry.missing for entry in balance if entry.table == table.name)
-    if is_missing or table.state in OUTCOMES:
-        return Outcome.FAILED if is_missing else OUTCOMES[table.state]
-    return Outcome.WARNINGS if any(_notes([table], [gate for gate in gates if gate.table == table.name], [], [])) else Outcome.GOOD
+    if any(entry.missing for entry in balance if entry.table == table.name):
+        return Outcome.FAILED
+    if table.state in OUTCOMES:
+        return OUTCOMES[table.state]
+    if is_all_set_aside(table.name, table.counts, table.late_kept):
+        return Outcome.BAD
+    return Outcome.WARNINGS if any(_notes([table], [gate for gate in gates if gate.table == table.name], [])) else Outcome.GOOD
 
 
-def rules_in(tables: Iterable[TableFact], state: RuleState) -> list[tuple[str, RuleFact]]:
+def rules_in(tables: Iterable[TableWork], state: RuleState) -> list[tuple[str, RuleFound]]:
     return [(table.name, rule) for table in tables for rule in table.rules if rule.state is state]
 
 
-def _why_good(tables: Sequence[TableFact]) -> str:
+def _is_blocked(tables: Sequence[TableWork], name: str) -> bool:
+    return any(table.name == name and table.state is TableState.BLOCKED for table in tables)
+
+
+def _judge_open(pipeline: str, now: Current, notes: tuple[str, ...]) -> Verdict:
+    """A run that came to its end, while tables that it had no part in are not up to date: how they are is how the data is."""
+    order = list(OUTCOMES)
+    worst_first = sorted(now.tables, key=lambda entry: order.index(entry.table.state))
+    named = _list(f"{entry.table.name} ({_words(entry.table.state)} in the run of {moment(entry.run.started_at)})" for entry in worst_first)
+    steps = [Step("Run again to bring them up to date", f"weir run {pipeline}")]
+    for entry in (entry for entry in worst_first if entry.table.state is TableState.BLOCKED):
+        steps += _steps_of(pipeline, entry.table)
+    return Verdict(OUTCOMES[worst_first[0].table.state], f"Not up to date: {named}.", notes, tuple(dict.fromkeys(steps)))
+
+
+def _words(state: TableState) -> str:
+    return state.value.replace("_", " ")
+
+
+def _say_published(totals: Totals) -> str:
+    """What readers have of a run, and what they have not: as in "980 silver rows published, 24 quarantined, 5 parked"."""
+    said = [f"{count(totals.published, 'silver row')} published"]
+    said += [f"{totals.members:,} in dimensions"] * (totals.members > 0)
+    said += [f"{totals.quarantined:,} quarantined"] * (totals.quarantined > 0)
+    said += [f"{totals.parked:,} parked"] * (totals.parked > 0)
+    said += [f"{totals.late_kept:,} late and not counted"] * (totals.late_kept > 0)
+    said += [f"{count(totals.files_unreadable, 'file')} unreadable"] * (totals.files_unreadable > 0)
+    return ", ".join(said)
+
+
+def _why_good(tables: Sequence[TableWork]) -> str:
     rules = sum(len(table.rules) for table in tables)
-    published = sum(table.counts.published for table in tables if not table.name.startswith(("bronze.", "gold.", "sink.")))
-    met = f", and all {count(rules, 'expectation')} hold" if rules > 1 else ", and the expectation holds" if rules else ""
-    parked = sum(table.counts.parked for table in tables)
-    waiting = f", {count(parked, 'row waits', 'rows wait')} for a member" if parked > 0 else ""
-    return f"{count(published, 'row')} published in silver and dimensions, none quarantined{waiting}{met}."
+    met = f"; all {count(rules, 'expectation')} are met" if rules > 1 else "; the expectation is met" if rules else ""
+    return f"{_say_published(totals_of(tables))}, none quarantined{met}."
 
 
-def why_blocked(blocked: Sequence[GateFact], run: Run) -> str:
+def _why_failed(run: Run, tables: Sequence[TableWork]) -> str:
+    """Every table that failed, each with its own error."""
+    failed = [table for table in tables if table.state is TableState.FAILED and table.error]
+    if len(failed) < 2:
+        return cut(run.message or "The run failed.", WHY_LENGTH)
+    named = ". ".join(f"{table.name} failed: {cut(table.error, WHY_LENGTH // NAMED)}" for table in failed[:NAMED])
+    more = f". {count(len(failed) - NAMED, 'more table')} failed." if len(failed) > NAMED else "."
+    return f"{count(len(failed), 'table')} failed. {named}{more}"
+
+
+def _why_missing(missing: Sequence[Balance]) -> str:
+    return f"The rows do not add up: {_list(f'{entry.table} ({entry.missing:+,})' for entry in missing)}."
+
+
+def _why_bad(aside: Sequence[TableWork]) -> str:
+    said = [
+        table.alarms[0]
+        if table.alarms
+        else f"{table.name}: all of {count(table.counts.rows_in, 'row that came is', 'rows that came are')} set aside"
+        for table in aside
+    ]
+    return f"{_list(said)}."
+
+
+def _why_blocked(blocked: Sequence[GateFact], run: Run) -> str:
     if not blocked:
-        return run.message or "A batch was held back."
+        return cut(run.message or "A batch was blocked.", WHY_LENGTH)
     first, others = blocked[0], len(blocked) - 1
-    rules = _list(first.failed) or "a blocking expectation"
-    more = f" {count(others, 'more batch', 'more batches')} {'is' if others == 1 else 'are'} held back as well." if others else ""
-    verb = "is" if first.rows == 1 else "are"
-    what = f"{count(first.rows, 'row')} of {first.table} {verb}" if first.rows else f"A batch of {first.table} that only removes rows is"
-    held = f"{what} held back, because {rules} is not met."
-    return f"{held} Nothing of the batch was published.{more}"
+    rules = f"{'failed rule' if len(first.failed) == 1 else 'failed rules'}: {_list(first.failed) or 'not known'}"
+    more = f" {count(others, 'more batch', 'more batches')} {'is' if others == 1 else 'are'} blocked as well." if others else ""
+    what = f"batch blocked, {count(first.rows, 'row')} not published" if first.rows else "batch blocked, which only removes rows"
+    return f"{first.table}: {what}; {rules}. Readers keep what they had.{more}"
 
 
 def _steps_failed(pipeline: str, run: Run) -> tuple[Step, ...]:
     log = Step(f"Read the log: logs/{pipeline}/{run.run_id}.log")
-    return log, Step("Mend the cause and run again; what is published stays", f"weir run {pipeline}")
+    return log, Step("Fix the cause and run again; what is published stays", f"weir run {pipeline}")
 
 
-def _steps_blocked(pipeline: str, blocked: Sequence[GateFact], decisions: Sequence[DecisionFact]) -> tuple[Step, ...]:
+def _steps_missing(pipeline: str) -> tuple[Step, ...]:
+    return (
+        Step("See which rows differ from what bronze gives", f"weir verify {pipeline}"),
+        Step("See the sums", f"weir account {pipeline}"),
+    )
+
+
+def _steps_bad(pipeline: str, aside: Sequence[TableWork]) -> Iterator[Step]:
+    if any(not table.name.startswith("gold.") for table in aside):
+        yield Step("See why the rows are in quarantine", f"weir quarantine list {pipeline}")
+    if any(table.late_kept for table in aside):
+        yield Step("See which record moved the watermark", f"weir status {pipeline}")
+
+
+def _steps_blocked(
+    pipeline: str, tables: Sequence[TableWork], blocked: Sequence[GateFact], decisions: Sequence[DecisionFact]
+) -> Iterable[Step]:
+    """What was decided since, and else what may be: the actions that the ledger has of the blocked table."""
     decided = {(decision.table, decision.batch): decision for decision in decisions}
     steps = []
     for gate in blocked[:NAMED]:
@@ -111,38 +196,52 @@ def _steps_blocked(pipeline: str, blocked: Sequence[GateFact], decisions: Sequen
             steps.append(Step(f"{gate.table} was {DECIDED.get(known.action, known.action)} since, by {known.decided_by}: {known.reason}"))
             if known.action != "hold":
                 continue
-        about = f"{pipeline} {gate.table}" + (f" --seen {gate.seen}" if gate.seen else "")
-        steps += [
-            Step("If the data or the rule is wrong: mend it, and run again", f"weir run {pipeline}"),
-            Step("If the data is right all the same: publish it", f'weir release {about} --reason "…"'),
-            Step("If the data is wrong and will not be mended: set its rows aside", f'weir set-aside {about} --reason "…"'),
-        ]
-    return tuple(dict.fromkeys(steps))
+        steps += [step for table in tables if table.name == gate.table for step in _steps_of(pipeline, table)]
+    return dict.fromkeys(steps)
 
 
-def _notes(
-    tables: Sequence[TableFact], gates: Sequence[GateFact], decisions: Sequence[DecisionFact], drift: Sequence[DriftFact]
-) -> Iterable[str]:
+def _steps_of(pipeline: str, table: TableWork) -> list[Step]:
+    return [Step(f"{way.what[0].upper()}{way.what[1:]}", way.command) for way in ways_on(pipeline, table.name, table.seen, table.actions)]
+
+
+def _notes(tables: Sequence[TableWork], gates: Sequence[GateFact], new_fields: Sequence[str]) -> Iterable[str]:
     """What a person should look at, although it stopped nothing."""
+    for table in tables:
+        yield from (f"{alarm}." for alarm in table.alarms)
     for name, rule in rules_in(tables, RuleState.WARNING):
-        yield f"{name}: {rule.name} is not met" + (f" by {count(rule.failed, 'row')}." if rule.failed else ".")
+        yield f"{name}: {rule.name} is not met{_by_rows(rule)}."
     for name, rule in rules_in(tables, RuleState.PROBLEM):
         yield f"{name}: {rule.name} could not be judged."
     for table in tables:
         if table.counts.quarantined > 0:
             what = count(table.counts.quarantined, "file that cannot be read", "files that cannot be read")
-            rows = f"{count(table.counts.quarantined, 'row was', 'rows were')} set aside in quarantine"
+            rows = f"{table.counts.quarantined:,} of {count(table.counts.rows_in, 'row')} quarantined"
             yield f"{table.name}: {what if table.name.startswith('bronze.') else rows}."
+        if table.late_kept:
+            yield f"{table.name}: {count(table.late_kept, 'row came too late and counts', 'rows came too late and count')} nowhere."
         if table.counts.ties:
             yield f"{table.name}: {count(table.counts.ties, 'key has', 'keys have')} versions with the same sequence and different content."
     for gate in gates:
         if gate.verdict == "released":
             yield f"{gate.table}: {count(gate.rows, 'row was', 'rows were')} published by a person's decision."
         elif gate.verdict == "set_aside":  # their number is that of the rows in quarantine
-            yield f"{gate.table}: a batch was set aside by a person's decision."
-    new = [found for found in drift if found.is_new]
-    if new:
-        yield f"{count(len(new), 'field')} of the feeds came or went: {_list(f'{found.source}.{found.field}' for found in new)}."
+            yield f"{gate.table}: a batch was put into quarantine by a person's decision."
+    if new_fields:
+        yield f"{count(len(new_fields), 'field')} of the feeds came or went: {_list(new_fields)}."
+
+
+def _current_notes(now: Current) -> Iterable[str]:
+    for run, totals in now.cut:
+        yield f"The run of {moment(run.started_at)} {ENDED[run.status]}: {_say_published(totals)} before that."
+    for entry in now.rules:
+        said = "could not be judged" if entry.rule.state is RuleState.PROBLEM else f"is not met{_by_rows(entry.rule)}"
+        yield f"{entry.table}: {entry.rule.name} {said}, judged last in the run of {moment(entry.run.started_at)}."
+
+
+def _by_rows(rule: RuleFound) -> str:
+    if not rule.failed:
+        return ""
+    return f" by {rule.failed:,} of {count(rule.rows, 'row')}" if rule.rows else f" by {count(rule.failed, 'row')}"
 
 
 def _list(names: Iterable[str]) -> str:

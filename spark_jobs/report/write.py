@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from spark_jobs.report.facts import Report
 from spark_jobs.report.index import RunLine, list_runs
 from spark_jobs.report.render import render_index, render_run
 from spark_jobs.report.runs import RUN_ID, run_ids
-from spark_jobs.report.runs_file import RUNS_FILE, render_runs
+from spark_jobs.report.runs_file import RUNS_FILE, read_newest, render_runs
 
 INDEX = "index.html"
 MADE_BY = f"weir {__version__}"
@@ -33,11 +34,11 @@ def write_collected(project: Project, report: Report) -> Path:
     _replace(path, render_run(report))
     lake = Lake(project.lake, report.pipeline)
     remove_oldest(folder, lake, project.lakehouse.keep_reports, keep=path)
-    lines = list_runs(lake, [file.stem for file in report_files(folder, lake)])
+    lines = list_runs(lake, [file.stem for file in report_files(folder, lake)], run_ids(lake)[-1], report.current)
     caption = f"The newest {len(lines)} reports; the newest first" if len(lines) > 1 else "Its report"
     _replace(folder / INDEX, render_index(report.pipeline, caption, lines, report.made_at, MADE_BY, is_one_pipeline=True))
     _replace(folder / RUNS_FILE, render_runs(report, lines))
-    _write_front(project, report.made_at)
+    _write_front(project, report.made_at, {report.pipeline: lines})
     return path
 
 
@@ -58,18 +59,24 @@ def remove_oldest(folder: Path, lake: Lake, count: int, keep: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def _write_front(project: Project, made_at: datetime) -> None:
-    """The list of pipelines: every folder that holds reports, whichever pipelines are loaded now."""
+def _write_front(project: Project, made_at: datetime, known: Mapping[str, Sequence[RunLine]]) -> None:
+    """The list of pipelines: every folder that holds reports, whichever pipelines are loaded now. Of those that are not `known`, what
+    their own list says, which was written with all that the ledger has.
+    """
     folders = [path for path in sorted(project.reports.iterdir()) if NAME.fullmatch(path.name) and path.is_dir()]
-    lines = [line for folder in folders for line in _newest(project, folder)]
+    found = [(folder.name, known.get(folder.name) or _listed(project, folder)) for folder in folders]
+    lines = [replace(lines[0], name=name, link=f"{name}/{INDEX}") for name, lines in found if lines]
     title = "Data quality"
     _replace(project.reports / INDEX, render_index(title, "The newest run of each", lines, made_at, MADE_BY, is_one_pipeline=False))
 
 
-def _newest(project: Project, folder: Path) -> list[RunLine]:
+def _listed(project: Project, folder: Path) -> Sequence[RunLine]:
+    """The newest line of a pipeline's own list; from its ledger where that list is missing, or of another version."""
     lake = Lake(project.lake, folder.name)
-    found = list_runs(lake, [file.stem for file in report_files(folder, lake)[-1:]])
-    return [replace(line, name=folder.name, link=f"{folder.name}/{INDEX}") for line in found]
+    try:
+        return [read_newest((folder / RUNS_FILE).read_text(encoding="utf-8"))]
+    except (OSError, ValueError, KeyError, TypeError, IndexError):
+        return list_runs(lake, [file.stem for file in report_files(folder, lake)[-1:]])
 
 
 def _replace(path: Path, text: str) -> None:

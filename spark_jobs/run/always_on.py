@@ -12,13 +12,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from spark_jobs.config import Project
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.errors import Refused
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import STREAM, Lease, LeaseHeld, open_lease
+from spark_jobs.landing.stirring import Stirring
 from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace_outside
 from spark_jobs.run.health import Mood, Pulse
+from spark_jobs.run.killed import close_killed_runs
 from spark_jobs.run.pipeline import run_increment, run_pipeline
 from spark_jobs.run.plan import make_plan
 from spark_jobs.run.result import RunResult, Start, Status
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 GAP, IDLE = 0.2, 1.0
 """Seconds in which others can take the lease after an increment, and after which a stream that found nothing looks again."""
+GLANCE = 0.1
+"""Seconds after which it looks at the times of folders, where something that has landed shows first."""
 FIRST_WAIT, LONGEST_WAIT = 2.0, 300.0
 """Seconds until an increment that failed, or is held, is tried again: doubled each time."""
 RENEW_AFTER = 2_000
@@ -88,18 +92,23 @@ class _Stream:
         self.live: LiveQueries | Relays | None = None
         self.reported: float | None = None
         self.wait = FIRST_WAIT
+        self.has_closed = False
 
     def run(self) -> RunResult:
         try:
             while True:
                 began = time.monotonic()
+                folders = Stirring(self.project.landing, self.project.pipelines[self.name])
                 result = self._look()
                 pause = self._weigh(result, time.monotonic() - began)
                 if self.live is None:
                     self.lease.give_back()  # last: a session that has failed has ended by now, and writes no more
                 if stopping.asked_by() or pause is None:
                     break
-                stopping.pause(pause)
+                if result.status is Status.NOTHING_TO_DO and not self.orders.trigger.pause:
+                    _pause_until(folders, pause)
+                else:
+                    stopping.pause(pause)
         finally:
             self._end_session(Status.OK, "the stream has ended")
         said = result.message if pause is None else f"stopped by {stopping.asked_by()} after {self.pulse.now.increments} increments"
@@ -117,13 +126,16 @@ class _Stream:
             if was_outside:
                 self.session.forget_tables()
             self.pulse.tell(mood=Mood.WORKING)
+            if not self.has_closed:
+                close_killed_runs(self.project, self.name, self.lease)
+                self.has_closed = True
             self._keep_live()
             if relays := self.project.pipelines[self.name].relays:
                 return RunResult(self.name, Status.NOTHING_TO_DO, f"relays are open: {', '.join(relays)}")
             project = self.project if self._wants_report() else _without_reports(self.project)
             return run_increment(project, self.name, self.profile, self.lease, start=self.session.start)
-        except ConfigError as error:
-            return RunResult(self.name, Status.CONFIG_ERROR, str(error))
+        except Refused as error:
+            return RunResult(self.name, Status(error.status), str(error))
         except Exception as error:  # noqa: BLE001 - of a query that stays open: it fails like an increment, and is opened again
             log_file = keep_trace_outside(self.project.root, self.name, "the stream", error)
             return RunResult(self.name, Status.FAILED, f"{first_line(error)}; log: {log_file}")
@@ -174,7 +186,7 @@ class _Stream:
             case Status.BLOCKED:
                 self.pulse.tell(mood=Mood.HELD, message=result.message, failures=0)
                 return self._longer_wait()
-            case Status.CONFIG_ERROR:
+            case Status.CONFIG_ERROR | Status.USAGE_ERROR:
                 return None
             case _:
                 return self._after_failure(result)
@@ -199,6 +211,14 @@ class _Stream:
     def _longer_wait(self) -> float:
         pause, self.wait = self.wait, min(self.wait * 2, LONGEST_WAIT)
         return pause
+
+
+def _pause_until(folders: Stirring, seconds: float) -> None:
+    """Wait, but no longer than until something lands or a stop is asked for."""
+    for _ in range(round(seconds / GLANCE)):
+        if stopping.asked_by() or folders.has_landed():
+            return
+        stopping.pause(GLANCE)
 
 
 def _without_reports(project: Project) -> Project:

@@ -26,6 +26,7 @@ from spark_jobs.quality.result import RuleResult
 from spark_jobs.run import stopping
 from spark_jobs.run.gate import BatchGate, SetAside
 from spark_jobs.run.judging import judge_rows
+from spark_jobs.run.notices import Notices
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 from spark_jobs.session.jvm_end import note_work
@@ -51,6 +52,7 @@ class RunContext:
     on_progress: Callable[[list[dict[str, Any]]], None]
     warn: Callable[[str], None]
     verdicts: Verdicts
+    notices: Notices
     say: Callable[[str], None] = lambda line: None
 
     @property
@@ -213,8 +215,9 @@ class RunContext:
         known = self.verdicts.of(batch_id, intent.begun_at)
         is_aside = known is not None and known.verdict == SET_ASIDE
         held_for = decision.failed if decision and is_aside else ()
+        note = partial(self.notices.add_finding, batch_id[0], batch_id[1])
         return BatchGate(
-            self.order.run_id, batch_id, intent.begun_at, intent.inputs, rules, self.verdicts, decision, judge, self.warn, held_for
+            self.order.run_id, batch_id, intent.begun_at, intent.inputs, rules, self.verdicts, decision, judge, self.warn, note, held_for
         )
 
     def _judge(self, batch_id: BatchId, inputs: Mapping[str, Any], rows: DataFrame, rules: Sequence[Rule], *rest: Any) -> list[RuleResult]:

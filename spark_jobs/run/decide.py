@@ -7,21 +7,20 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from spark_jobs.config import Project
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.rule_order import is_blocking, rule_edges
+from spark_jobs.lake.actions import allowed_actions
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
-from spark_jobs.lake.verdicts import ASIDE, HOLD, Decision, Verdict, Verdicts
+from spark_jobs.lake.verdicts import HOLD, Decision, Verdict, Verdicts
 from spark_jobs.run.failure import first_line, keep_trace_outside
 from spark_jobs.run.pipeline import run_pipeline
 from spark_jobs.run.plan import Plan, make_plan, with_below
 from spark_jobs.run.result import RunResult, Start, Status
 
 Action = Literal["release", "set_aside", "hold"]
-HAS_ROWS_OF_ITS_OWN = ("stream", "release", "replay")
-"""Steps whose rows can be put into quarantine. What others publish is made of rows that stand in tables already."""
 
 
 def decide(
@@ -41,8 +40,7 @@ def decide(
     """
     lake, pipeline = Lake(project.lake, name), project.pipelines[name]
     if table not in (tables := order_tables(pipeline, project.conf)):
-        where = f"conf/pipelines/{name}.yml"
-        raise ConfigError([Problem(where, 1, "table", table, f"there is no table {table!r}", did_you_mean(table, tables))])
+        raise UsageError("TABLE", table, f"there is no table {table!r}", did_you_mean(table, tables))
     try:
         with hold_lease(lake.lease(), name, f"weir {action.replace('_', '-')}") as lease:
             plan = make_plan(pipeline, project.conf, lake)  # only now: another process may have rebuilt the table, or judged the batch
@@ -58,7 +56,7 @@ def decide(
             verdicts.decide(f"decision-{uuid.uuid4().hex[:8]}", decision, datetime.now(UTC))
     except (LeaseHeld, LeaseLost) as other:
         return RunResult(name, Status.LEASED, str(other))
-    except ConfigError:
+    except Refused:
         raise
     except Exception as error:  # noqa: BLE001 - as on a full disk: nothing was decided, and the cause is said
         log_file = keep_trace_outside(project.root, name, "the decision", error)
@@ -77,17 +75,12 @@ def _waiting_for(project: Project, plan: Plan, table: str) -> list[str]:
     return found
 
 
-def can_set_aside(table: str, step: str) -> bool:
-    """Whether the rows of a held batch can go into quarantine."""
-    return not table.startswith("gold.") and step in HAS_ROWS_OF_ITS_OWN
-
-
 def _check_action(name: str, held: Verdict, action: str) -> None:
     table, step = held.batch_id[:2]
-    if action == ASIDE and not can_set_aside(table, step):
+    if action not in allowed_actions(table, step):
         message = f"what is held of {table} is made of rows that stand in other tables: there are none of its own to set aside"
         hint = f"publish it with `weir release {name} {table} --reason ...`, or mend the rule and run again"
-        raise ConfigError([Problem(f"conf/pipelines/{name}.yml", 1, "table", table, message, hint)])
+        raise UsageError("TABLE", table, message, hint)
 
 
 def _is_other(name: str, held: Verdict, seen: str | None, verdicts: Verdicts) -> str | None:

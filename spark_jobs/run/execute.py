@@ -6,19 +6,25 @@ import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.config.graph import keeps_late
 from spark_jobs.config.rule_order import is_blocking, rule_edges
+from spark_jobs.lake.actions import allowed_actions
+from spark_jobs.lake.alarms import find_alarms
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
+from spark_jobs.lake.states import FAILED, NOT_REACHED, TableEnd, write_states
 from spark_jobs.lake.tables import Batch
-from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.lake.verdicts import CORRECTION, Verdicts
 from spark_jobs.run import stopping
 from spark_jobs.run.context import RunContext
 from spark_jobs.run.failure import first_line, keep_trace
-from spark_jobs.run.gate import Blocked
+from spark_jobs.run.gate import Blocked, say_finding
+from spark_jobs.run.notices import Notices
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.progress import Progress
@@ -28,6 +34,7 @@ from spark_jobs.run.sinks import has_sink, open_feed
 from spark_jobs.run.steps import create_dimensions, run_table
 from spark_jobs.run.stopping import NotBegun
 from spark_jobs.run.ties import say_ties
+from spark_jobs.session.executors import tell_of_waiting
 from spark_jobs.session.jvm_end import note_done, note_work
 from spark_jobs.session.settings import PER_BATCH, WORKLOAD, Workload
 
@@ -44,6 +51,7 @@ class Execution:
     def __init__(self, plan: Plan, consumed: dict[str, dict[str, Any]], progress: Progress) -> None:
         self.plan, self.consumed, self.progress = plan, consumed, progress
         self.notes: list[str] = []
+        self.notices = Notices(plan.pipeline.name)
         self.batch_progress: list[dict[str, Any]] = []
         self.is_cut = False
         self.settings: str | None = None
@@ -54,10 +62,11 @@ class Execution:
     def on_batch(self, batch: Batch, counts: Counts) -> None:
         """Add a batch to its table. Corrections of rows that are there already are no rows that came."""
         run = self.runs[batch.table]
-        is_correction = batch.step.startswith("reenrich")
+        is_correction = batch.step.startswith(CORRECTION)
         added = Counts() if is_correction else counts
         corrected = run.corrected + (counts.updated if is_correction else 0)
-        self._change(batch.table, batches=run.batches + 1, counts=run.counts + added, corrected=corrected)
+        late_kept = run.late_kept + (max(0, added.late) if keeps_late(self.plan.pipeline, batch.table) else 0)
+        self._change(batch.table, batches=run.batches + 1, counts=run.counts + added, corrected=corrected, late_kept=late_kept)
 
     def on_progress(self, rows: list[dict[str, Any]]) -> None:
         with self.lock:
@@ -69,6 +78,27 @@ class Execution:
             self.notes.append(line)
             self.progress.say(f"warning: {line}")
 
+    def end(self, order: RunOrder) -> None:
+        """Warn of shares of rows that nobody should miss, and write to the ledger how each table ended: also those that failed, were
+        blocked or stopped, or were not reached.
+        """
+        ends = [self._end(order, run) for run in self.runs.values()]
+        for line in (alarm for end in ends for alarm in end.alarms):
+            self.warn(line)
+        write_states(order.ledger, ends, datetime.now(UTC))
+
+    def _end(self, order: RunOrder, run: TableRun) -> TableEnd:
+        ledger, generation = order.ledger, self.plan.generation(run.table)
+        alarms: tuple[str, ...] = ()
+        if run.batches:
+            before = ledger.sums(run.table, generation, without=CORRECTION) - run.counts
+            late_before = max(0, before.late) if keeps_late(self.plan.pipeline, run.table) else 0
+            alarms = tuple(find_alarms(run.table, run.counts, run.late_kept, before, late_before))
+        is_cut = run.state in (State.WAITING, State.RUNNING)  # Spark did not start, or ended under them
+        state = NOT_REACHED if run.state is State.WAITING else FAILED if is_cut else run.state.value
+        actions, seen = (run.held.actions, run.held.seen) if run.held else ((), None)
+        return TableEnd(order.run_id, run.table, generation, state, run.error, run.seconds, actions, seen, run.late_kept, alarms)
+
     def run(self, order: RunOrder, spark: SparkSession) -> list[TableRun]:
         """Bring every table of the plan up to date; a table whose input failed is not reached."""
         self.settings = spark.conf.get(WORKLOAD, None)
@@ -76,14 +106,22 @@ class Execution:
             self.progress.say(SAID[self.settings].format(order.plan.due_bytes(self.consumed) / 1e6, order.profile.big_load_from_mb))
         batch_settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
         context = RunContext(
-            order, spark, batch_settings, self.on_batch, self.on_progress, self.warn, Verdicts(order.ledger), self.progress.say
+            order,
+            spark,
+            batch_settings,
+            self.on_batch,
+            self.on_progress,
+            self.warn,
+            Verdicts(order.ledger),
+            self.notices,
+            self.progress.say,
         )
         create_dimensions(context, self.plan.tables)
         rules = order.project.rules.get(self.plan.pipeline.name, {})
         judged_after, blocked_by = rule_edges(rules), rule_edges(rules, is_blocking)
         waiting = {table: (*inputs, *judged_after.get(table, ())) for table, inputs in self.plan.tables.items()}
         running: dict[Future[None], str] = {}
-        with ThreadPoolExecutor(order.profile.parallel_tables) as pool:
+        with tell_of_waiting(spark.sparkContext, self.warn), ThreadPoolExecutor(order.profile.parallel_tables) as pool:
             while waiting or running:
                 for table in [t for t, inputs in waiting.items() if not self._is_open(inputs)]:
                     del waiting[table]
@@ -133,12 +171,13 @@ class Execution:
             self.is_cut = True
             self._change(table, state=State.STOPPED)
         except Blocked as held:
-            rules = tuple(result.rule.name for result in held.failed)
-            self._change(table, state=State.BLOCKED, error=str(held), held=Held(table, rules, held.rows, str(held), held.grounds.id))
+            self._change(table, state=State.BLOCKED, error=str(held), held=_held(table, held))
         except BaseException as error:  # noqa: BLE001 - one table's failure, and be it a call of sys.exit, must not take the others with it
             keep_trace(context.order.log_file, table, error)
             self._change(table, state=State.FAILED, error=first_line(error))
         note_done(table)
+        for line in self.notices.say(table):
+            self.warn(line)
         if keys := self.runs[table].counts.ties:
             self.warn(say_ties(self.plan.pipeline, table, keys))
 
@@ -146,15 +185,26 @@ class Execution:
         """The sums must balance. What the table consumed goes to the ledger last: until then it is due."""
         run, version = self.runs[table], table_version(context.lake.table(table))
         reconcile(context.order, table, inputs)
-        seconds = time.monotonic() - self.started[table]
+        seconds = time.monotonic() - self.started[table]  # the ledger and the terminal say the same
         if not self.plan.lake.staged:  # what a generation consumed is noted when it goes live
             context.order.ledger.write_table(
                 context.order.run_id, table, seconds, self.plan.reached(table, inputs), version, run.batches, run.counts
             )
-        self._change(table, state=State.DONE, version=version)
+        self._change(table, state=State.DONE, version=version, seconds=seconds)
 
     def _change(self, table: str, **values: Any) -> None:
         with self.lock:
             seconds = time.monotonic() - self.started[table] if table in self.started else 0.0
-            self.runs[table] = replace(self.runs[table], seconds=seconds, **values)
+            self.runs[table] = replace(self.runs[table], **{"seconds": seconds, **values})
             self.progress.show(self.runs[table])
+
+
+def _held(table: str, blocked: Blocked) -> Held:
+    findings = tuple(
+        {"rule": result.rule.name, "found": say_finding(result), "severity": result.rule.severity, "reason": result.rule.reason}
+        for result in blocked.failed
+    )
+    stopped = {"by": blocked.stopped.decided_by, "reason": blocked.stopped.reason} if blocked.stopped else None
+    rules = tuple(finding["rule"] for finding in findings)
+    actions = allowed_actions(table, blocked.step)
+    return Held(table, rules, blocked.rows, str(blocked), blocked.grounds.id, actions, findings, stopped)

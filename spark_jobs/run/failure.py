@@ -4,6 +4,7 @@ import re
 import traceback
 from pathlib import Path
 
+from spark_jobs.config.hooks import HookRaised
 from spark_jobs.config.sensitive import MASK
 from spark_jobs.config.text import plain, plain_lines
 from spark_jobs.session.jvm_end import explain_end
@@ -13,6 +14,10 @@ CALLED_INTO_JAVA = "An error occurred while calling"
 CAUSED_BY = "Caused by: "
 BECAUSE = re.compile(r"^(?:\x1b\[\d*m)?↳(?:\x1b\[\d*m)? *")
 """Before each line in which an error of delta-rs says what it came from, in colours."""
+IN_WORKER = "An exception was thrown from the Python worker"
+"""How an error of a function begins that Spark's own Python process has called; its traceback follows."""
+FRAME = re.compile(r'^ +File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?:(?! +File ") .*\n)*', re.MULTILINE)
+KIND = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(?::|$)", re.MULTILINE)
 DATA_ERROR = re.compile(r"\[(?P<condition>[A-Z][A-Z0-9_.]+)\] (?P<said>.*) ?SQLSTATE: (?P<state>22\w{3})", re.DOTALL)
 """Spark's errors about a value bear the class 22 of the SQL standard. As far as the last of them: a value may say SQLSTATE itself.
 
@@ -25,6 +30,12 @@ QUOTED_VALUE = re.compile(
     re.VERBOSE,
 )
 """What Java and Python say of a text that is no number or time."""
+WORKER_SAID = re.compile(
+    r"""(?P<way>File\ "[^"\n]*/conf/[^"\n]*",\ line\ \d+[^\n]*\n(?:[ \t]+[^\n]*\n)*)(?P<kind>[A-Za-z_][\w.]*):\ [^\n]*
+    (?:\n(?![ \t]|JVM|Caused|Traceback)[^\n]+)*""",
+    re.VERBOSE,
+)
+"""In the trace of a Python worker the way to an error of a file below conf/, its kind, and its words, which may hold values of rows."""
 
 
 def first_line(error: BaseException) -> str:
@@ -32,8 +43,12 @@ def first_line(error: BaseException) -> str:
     ended = explain_end(error)
     if ended is not None:
         return ended
+    if isinstance(error, HookRaised) and error.__cause__ is not None:
+        return f"{type(error).__name__}: {plain(str(error))}: {first_line(error.__cause__)}"
     lines = [line.strip() for line in without_values(str(error)).splitlines() if line.strip()]
-    if len(lines) > 1 and lines[0].startswith(CALLED_INTO_JAVA):
+    if lines and (lines[0].startswith(IN_WORKER) or WORKER_SAID.search(str(error))):
+        lines = [_place_in_worker(str(error)) or lines[0]]
+    elif len(lines) > 1 and lines[0].startswith(CALLED_INTO_JAVA):
         causes = [line for line in lines if line.startswith(CAUSED_BY)]
         lines = ["; ".join([lines[1].removeprefix(": ")[:300], *causes[-1:]])]
     elif deeper := [BECAUSE.sub("", line) for line in lines[1:] if BECAUSE.match(line)]:
@@ -41,9 +56,20 @@ def first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {plain(lines[0][:500]) if lines else 'no further word'}"
 
 
+def _place_in_worker(text: str) -> str | None:
+    """What kind of error a function raised, and where: its words may hold values of rows."""
+    frames = list(FRAME.finditer(text))
+    kind = KIND.match(text, frames[-1].end()) if frames else None
+    if kind is None:
+        return None
+    own = [frame for frame in frames if "/pyspark/" not in frame["file"] and "/site-packages/" not in frame["file"]]
+    return f"{kind['kind']} at {own[-1]['file'].rpartition('/conf/')[2]} line {own[-1]['line']}" if own else kind["kind"]
+
+
 def without_values(text: str) -> str:
     """What an error says, without the value that it stumbled over: that stands in the tables, where it is looked after."""
-    return QUOTED_VALUE.sub(rf"\g<said>{MASK}", DATA_ERROR.sub(_name_only, text))
+    masked = WORKER_SAID.sub(rf"\g<way>\g<kind>: {MASK}", text)
+    return QUOTED_VALUE.sub(rf"\g<said>{MASK}", DATA_ERROR.sub(_name_only, masked))
 
 
 def keep_trace(log_file: Path, what: str, error: BaseException) -> None:

@@ -11,10 +11,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from spark_jobs.config.expectations import Rule, rules_version
+from spark_jobs.config.text import count
 from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.grounds import Finding, Grounds, hide
 from spark_jobs.lake.ledger import BatchId
-from spark_jobs.lake.verdicts import ASIDE, BLOCKED, PASSED, RELEASE, RELEASED, SET_ASIDE, Decision, Verdict, Verdicts
+from spark_jobs.lake.verdicts import ASIDE, BLOCKED, HOLD, PASSED, RELEASE, RELEASED, SET_ASIDE, Decision, Verdict, Verdicts
 from spark_jobs.quality.result import RuleResult
 
 Judge = Callable[[DataFrame, Sequence[Rule], Callable[[], DataFrame], int], list[RuleResult]]
@@ -22,14 +23,19 @@ Judge = Callable[[DataFrame, Sequence[Rule], Callable[[], DataFrame], int], list
 
 
 class Blocked(Exception):
-    """Rules that block did not hold. Nothing of the batch was written, and readers keep what they have."""
+    """Rules that block did not hold. Nothing of the batch was written, and readers keep what they have. `stopped` is the decision of a
+    person who has seen the same and left it blocked.
+    """
 
-    def __init__(self, batch_id: BatchId, failed: Sequence[RuleResult], grounds: Grounds, note: str = "") -> None:
+    def __init__(
+        self, batch_id: BatchId, failed: Sequence[RuleResult], grounds: Grounds, note: str = "", stopped: Decision | None = None
+    ) -> None:
         self.table, self.step, _, self.number = batch_id
-        self.rows, self.failed, self.grounds = grounds.rows, tuple(failed), grounds
-        found = "; ".join(f"{result.rule.name} ({say_finding(result)})" for result in failed)
-        what = f"{self.rows:,} rows are held and none is published" if self.rows else "a batch that only removes rows is blocked"
-        super().__init__(f"{self.table}: {what}, because of {found}{note}")
+        self.rows, self.failed, self.grounds, self.stopped = grounds.rows, tuple(failed), grounds, stopped
+        found = "; ".join(map(name_finding, failed))
+        rules = "failed rule" if len(failed) == 1 else "failed rules"
+        what = f"batch blocked, {count(self.rows, 'row')} not published" if self.rows else "batch blocked, which only removes rows"
+        super().__init__(f"{self.table}: {what}; {rules}: {found}{note}")
 
 
 class SetAside(Exception):
@@ -54,7 +60,7 @@ class SplitDisagrees(Exception):
 
     def __init__(self, table: str, failed: Sequence[RuleResult]) -> None:
         self.table, self.failed = table, tuple(failed)
-        named = ", ".join(f"{result.rule.name} ({say_finding(result)})" for result in failed)
+        named = ", ".join(map(name_finding, failed))
         super().__init__(f"{table}: rows that should be in quarantine were about to be published: {named}; please report this as a defect")
 
 
@@ -73,6 +79,7 @@ class BatchGate:
     decision: Decision | None
     judge_rows: Judge
     warn: Callable[[str], None]
+    note: Callable[[RuleResult], None]
     held_for: tuple[str, ...] = ()
 
     def judge(self, candidate: Candidate) -> None:
@@ -100,15 +107,20 @@ class BatchGate:
         self.verdicts.write(Verdict(self.run_id, self.batch_id, judged_at, self.begun_at, verdict, names, kept), version, candidate.count)
         unheeded = say_unheeded(decided, grounds) if decided is not None and grounds is not None and not holds else None
         if verdict == BLOCKED and grounds is not None:
-            raise Blocked(self.batch_id, blocking, grounds, f"; {unheeded}: decide again" if unheeded else "")
+            raise Blocked(self.batch_id, blocking, grounds, f"; {unheeded}: decide again" if unheeded else "", self._stopped(grounds))
         if unheeded:
             self.warn(f"{self.batch_id[0]}: its rules hold, and it is published; {unheeded}")
 
+    def _stopped(self, grounds: Grounds) -> Decision | None:
+        """The newest decision, where it leaves exactly this blocked."""
+        known = self.decision.grounds if self.decision and self.decision.action == HOLD else None
+        return self.decision if known and known.id == grounds.id else None
+
     def _note(self, results: Sequence[RuleResult], judged_at: datetime, version: str) -> None:
-        """Write down what the rules found, and say what is not met and blocks nothing."""
+        """Write down what the rules found, and note those that block nothing: what is not met of them is said when the table is done."""
         self.verdicts.write_findings(self.run_id, self.batch_id, [_row(result, judged_at, version) for result in results])
-        for result in (found for found in results if found.rule.on_fail == "warn" and not found.is_met):
-            self.warn(f"{self.batch_id[0]}: {result.rule.name} is not met ({say_finding(result)}): {result.rule.reason}")
+        for result in (found for found in results if found.rule.on_fail == "warn"):
+            self.note(result)
 
     def _grounds(self, candidate: Candidate, blocking: Sequence[RuleResult]) -> Grounds:
         content = candidate.fingerprint()
@@ -140,12 +152,18 @@ class BatchGate:
 
 
 def say_finding(result: RuleResult) -> str:
-    """What a rule found, in a few words and without any row's value."""
+    """What a rule found, in a few words and without any row's value; nothing where it found no more than that it is not met."""
     if result.problem is not None:
         return f"it could not be judged: {result.problem}"
     if result.failed is not None and result.rows:
-        return f"{result.failed:,} of {result.rows:,} rows, {result.failed / result.rows:.1%}"
-    return f"found {result.observed}" if result.observed is not None else "it does not hold"
+        return f"{result.failed:,} of {count(result.rows, 'row')}, {result.failed / result.rows:.1%}"
+    return f"found {result.observed}" if result.observed is not None else ""
+
+
+def name_finding(result: RuleResult) -> str:
+    """The rule, and what it found where that says more than that it is not met."""
+    found = say_finding(result)
+    return f"{result.rule.name} ({found})" if found else result.rule.name
 
 
 def say_unheeded(decision: Decision, now: Grounds) -> str:

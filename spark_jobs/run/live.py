@@ -18,6 +18,7 @@ from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.run.bronze import start_bronze
 from spark_jobs.run.context import RunContext
 from spark_jobs.run.failure import first_line
+from spark_jobs.run.notices import Notices
 from spark_jobs.run.order import new_order, note_run
 from spark_jobs.run.plan import Plan, check_definitions, note_definitions
 from spark_jobs.run.result import Start, Status
@@ -48,7 +49,8 @@ class LiveQueries:
     def _open(self, spark: SparkSession) -> None:
         settings, ledger = {name: str(spark.conf.get(name)) for name in PER_BATCH}, self.order.ledger
         told = self.batch_progress.extend
-        context = RunContext(self.order, spark, settings, lambda batch, counts: None, told, lambda line: None, Verdicts(ledger))
+        notices = Notices(self.order.plan.pipeline.name)  # of a query that never ends nobody waits for the end: `weir account` has it
+        context = RunContext(self.order, spark, settings, lambda batch, counts: None, told, lambda line: None, Verdicts(ledger), notices)
         for name in self.order.plan.pipeline.live_sources:
             self.queries.append(start_bronze(context, name, AS_FAST_AS_POSSIBLE))
 

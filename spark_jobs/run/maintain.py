@@ -13,6 +13,7 @@ from typing import Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.graph import order_tables
+from spark_jobs.config.text import count
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.failpoints import reach
@@ -22,6 +23,7 @@ from spark_jobs.lake.ledger import AFTER, SWAPPING, Ledger
 from spark_jobs.lake.needs import Need, first_in_need
 from spark_jobs.lake.storage import exists, names_in, remove
 from spark_jobs.lake.upkeep import (
+    AT_LEAST,
     Files,
     RetentionTooShort,
     check_retention,
@@ -36,9 +38,6 @@ from spark_jobs.run import housekeeping
 from spark_jobs.run.failure import first_line, keep_trace_outside
 from spark_jobs.run.plan import Plan, make_plan
 from spark_jobs.run.result import EXIT_CODES, Status
-
-AT_LEAST = 2
-"""So many small files are worth a rewrite: one cannot become fewer."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def _sum_up(name: str, tables: tuple[TableUpkeep, ...], removed: dict[str, int],
     compacted, deleted = [table for table in tables if table.is_compacted], sum(table.deleted for table in tables)
     files = f"files put together: {sum(table.before.count for table in compacted):,}, tables: {len(compacted)}"
     parts = [*([files] if compacted else []), *([f"old files deleted: {deleted:,}"] if deleted else [])]
-    parts += [f"{what} removed: {count:,}" for what, count in removed.items() if count]
+    parts += [f"{what} removed: {number:,}" for what, number in removed.items() if number]
     refused = [table.refused for table in tables if table.refused]
     if refused:
         done = f"{'to do' if is_dry else 'done'}: {', '.join(parts)}"
@@ -171,7 +170,7 @@ class _Upkeep:
             delete_expired(path, table)
             reach("upkeep.after", table, "delete")
             self._follow(table, was, path)
-        kept_for = f"{len(expired):,} old files stay, because {need.who} still needs them" if need else None
+        kept_for = f"{count(len(expired), 'old file stays', 'old files stay')}, because {need.who} still needs them" if need else None
         return TableUpkeep(table, before, measure_files(path), is_compacted, deleted, kept_for)
 
     def _compact(self, table: str, path: str, before: Files) -> bool:

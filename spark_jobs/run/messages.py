@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.bronze.drift import describe_drift, note_drift
+from spark_jobs.bronze.drift import note_drift
 from spark_jobs.bronze.messages import message_rows, read_schema
 from spark_jobs.bronze.rows import added_rows, changed_rows, rate_rows, socket_rows
 from spark_jobs.config.files import read_text
@@ -148,8 +148,8 @@ def _check_offsets(batch: Batch, arrivals: list[dict[str, Any]], path: str) -> N
 
 
 def tell_drift(run: RunContext, name: str, arrivals: list[dict[str, Any]], batch: Batch) -> None:
-    for line in describe_drift(note_drift(run.order.ledger, run.pipeline, name, arrivals, batch.run_id, batch.processed_at)):
-        run.warn(line)
+    found = note_drift(run.order.ledger, run.pipeline, name, arrivals, batch.run_id, batch.processed_at)
+    run.notices.add_drift(f"bronze.{name}", found)
 
 
 def read_stream(spark: SparkSession, project: Project, source: AnySource) -> DataFrame:

@@ -50,8 +50,8 @@ def new_order(project: Project, profile: Profile, plan: Plan, lease: Lease, erra
     return RunOrder(project, without_hidden_plans(profile, plan.pipeline, project.conf), plan, plan.ledger, run_id, lease, log_file, errand)
 
 
-def note_run(order: RunOrder, event: str, status: Status | None = None, message: str | None = None) -> None:
-    """A row in the ledger's runs: a start without an end is a run that was killed."""
+def note_run(order: RunOrder, event: str, status: Status | None = None, message: str | None = None, seconds: float | None = None) -> None:
+    """A row in the ledger's runs: a start without an end is a run that was killed, which the next start writes down (killed.py)."""
     order.ledger.write_run(
         run_id=order.run_id,
         at=datetime.now(UTC),
@@ -61,4 +61,5 @@ def note_run(order: RunOrder, event: str, status: Status | None = None, message:
         pid=os.getpid(),
         message=message,
         origin=read_origin(),
+        seconds=seconds,
     )

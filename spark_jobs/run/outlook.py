@@ -9,6 +9,7 @@ from typing import Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.sources import FileSource
+from spark_jobs.config.text import count
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import holder_of, refuse_writes
 from spark_jobs.lake.ledger import LIVE, SWAPPING
@@ -128,7 +129,7 @@ def _summarise(sources: dict[str, Expected], tables: tuple[Due, ...]) -> str:
     below = sum(due.is_below for due in tables)
     due = len(tables) - below
     messages = sum(expected.new_messages for expected in sources.values())
-    said = [f"{files:,} new file{'' if files == 1 else 's'}"] if files else []
-    said += [f"{messages:,} new messages"] if messages else []
-    said.append(f"{due} table{'' if due == 1 else 's'} due" + (f", {below} below" if below else ""))
+    said = [count(files, "new file")] if files else []
+    said += [count(messages, "new message")] if messages else []
+    said.append(f"{count(due, 'table')} due" + (f", {below} below" if below else ""))
     return "; ".join(said)

@@ -1,27 +1,33 @@
 """`weir run`: registers what landed, finds what is due, and only then starts Spark. What leaves: a RunResult, never a traceback."""
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.config import Project
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.errors import Refused
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.sensitive import hidden_windows
 from spark_jobs.config.sources import FileSource
+from spark_jobs.config.text import count
+from spark_jobs.lake.actions import ways_on
+from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.storage import StorageFailed
 from spark_jobs.landing.arrivals import Row
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.registrar import Arrivals, register_arrivals
+from spark_jobs.landing.set_aside import LISTED, say_more
 from spark_jobs.landing.streams import broker_settings, register_stream
 from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
+from spark_jobs.run.killed import close_killed_runs
 from spark_jobs.run.order import Errand, RunOrder, new_order, note_run
+from spark_jobs.run.page import write_page
 from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, note_definitions, say_nothing
 from spark_jobs.run.progress import make_progress
 from spark_jobs.run.rebuild import finish_swap
@@ -32,8 +38,9 @@ from spark_jobs.run.stopping import NotBegun, say_stopped
 
 if TYPE_CHECKING:
     from spark_jobs.run.execute import Execution
+    from spark_jobs.run.progress import Progress
 
-LISTED = 3
+REBUILT = "a rebuild that was cut is finished; nothing else is new"
 
 
 def run_pipeline(
@@ -53,6 +60,7 @@ def run_pipeline(
     try:
         make_plan(project.pipelines[name], project.conf, lake, select, layer)  # what is asked for is there: said beside another run as well
         with hold_lease(lake.lease(), name, "weir run") as lease:
+            close_killed_runs(project, name, lease)
             return run_increment(project, name, profile, lease, select, layer, start, errand, files_per_batch)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
@@ -80,10 +88,10 @@ def run_increment(
             return cut
         plan = make_plan(pipeline, project.conf, lake, select, layer)
         result = _run_held(project, profile, plan, lease, start, errand, files_per_batch)
-        return cut if cut and result.status is Status.NOTHING_TO_DO else result
+        return _with_rebuilt(result, cut) if cut else result
     except NotBegun as stopped:
         return RunResult(name, Status.STOPPED, say_stopped(stopped.why))
-    except ConfigError:
+    except Refused:
         raise
     except Exception as error:  # noqa: BLE001 - outside of any table, as on a full disk: the run fails with the cause
         log_file = keep_trace_outside(project.root, name, "the run", error)
@@ -93,13 +101,45 @@ def run_increment(
 def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult | None:
     """Roll a rebuild forward that was killed while it replaced tables; gives a result only where there was one."""
     try:
-        if finish_swap(project, profile, plan, lease, start):
-            return RunResult(plan.pipeline.name, Status.OK, "a rebuild that was cut is finished; nothing else is new")
+        started, finished = time.monotonic(), finish_swap(project, profile, plan, lease, start)
+        if finished:
+            runs = {run.table: run for run in finished.tables}
+            report, verdict, problems = write_page(finished.order, runs)
+            seconds, run_id = time.monotonic() - started, finished.order.run_id
+            return RunResult(
+                plan.pipeline.name, Status.OK, REBUILT, run_id, seconds, finished.tables, tuple(problems), report=report, verdict=verdict
+            )
     except StageLost as lost:
         return RunResult(plan.pipeline.name, Status.FAILED, f"a rebuild that was cut cannot be finished: {lost}")
     except Exception as error:  # noqa: BLE001 - the run fails with the cause, and the next one tries again
         return RunResult(plan.pipeline.name, Status.FAILED, _go_on(f"a rebuild that was cut could not be ended: {first_line(error)}"))
     return None
+
+
+def with_last(project: Project, plan: Plan, runs: Iterable[TableRun]) -> tuple[TableRun, ...]:
+    """Of tables that are up to date the run that has published them: those who follow them may not have heard of it."""
+    known, name = {row["table"]: row for row in plan.ledger.newest("tables")}, plan.pipeline.name
+    found = []
+    for run in runs:
+        row = known.get(run.table)
+        if run.state is State.UP_TO_DATE and row and run.version is not None and row["version"] == run.version:
+            page = f"{name}/{row['run_id']}.html"
+            report = page if (project.reports / page).is_file() else None
+            run = replace(run, last={"run_id": row["run_id"], "report": report, **Counts.of_row(row).as_dict()})
+        found.append(run)
+    return tuple(found)
+
+
+def _with_rebuilt(result: RunResult, cut: RunResult) -> RunResult:
+    """What a run ends with that has finished a rebuild first: where nothing else was to do, that alone. A table that the run left as it
+    was comes with the figures of the rebuild, and its new version is new to those who follow it.
+    """
+    rebuilt = {run.table: run for run in cut.tables}
+    tables = [rebuilt.get(run.table, run) if run.state is State.UP_TO_DATE else run for run in result.tables]
+    if result.status is Status.NOTHING_TO_DO:
+        return replace(cut, tables=tuple(tables), warnings=(*cut.warnings, *result.warnings))
+    said = f"a rebuild that was cut was finished first, and has replaced {', '.join(rebuilt)}"
+    return replace(result, tables=tuple(tables), warnings=(said, *cut.warnings, *result.warnings))
 
 
 def _run_held(
@@ -116,7 +156,7 @@ def _run_held(
     plan, warnings = _register(project, plan, lease, files_per_batch)
     due, consumed = due_tables(plan)
     if not due and errand is None:
-        standing = tuple(TableRun(table, State.UP_TO_DATE, version=plan.version(table)) for table in plan.tables)
+        standing = with_last(project, plan, (TableRun(table, State.UP_TO_DATE, version=plan.version(table)) for table in plan.tables))
         seconds = time.monotonic() - started
         return RunResult(name, Status.NOTHING_TO_DO, say_nothing(project, plan), seconds=seconds, tables=standing, warnings=warnings)
     check_rules(project, name)
@@ -133,10 +173,11 @@ def _run_held(
     status, message, execution = _execute(order, consumed, warnings, start)
     if execution.batch_progress:
         order.ledger.append("progress", execution.batch_progress)
-    note_run(order, "ended", status, message)
-    report, verdict, problems = _report(order, execution.runs)
+    seconds = time.monotonic() - started  # said once, here: the ledger, the page and the terminal have the same
+    note_run(order, "ended", status, message, seconds)
+    report, verdict, problems = write_page(order, execution.runs)
     warnings = (*warnings, *problems, *execution.notes)
-    seconds, tables = time.monotonic() - started, tuple(execution.runs.values())
+    tables = with_last(project, plan, execution.runs.values())
     return RunResult(name, status, message, order.run_id, seconds, tables, warnings, report, verdict, settings=execution.settings)
 
 
@@ -144,30 +185,6 @@ def _note_rules(project: Project, plan: Plan) -> list[str]:
     rebuild = f"weir rebuild {plan.pipeline.name}"
     said = "its rules changed since the last run; rows that are there stay"
     return [f"{table}: {said} (`{rebuild} {table}` judges them anew)" for table in note_rules(project, plan)]
-
-
-def _report(order: RunOrder, runs: Mapping[str, TableRun]) -> tuple[str | None, str | None, list[str]]:
-    """Write the page about this run: gives its place below the reports, its verdict, and what was in the way, which fails no run.
-
-    The verdict on each table alone is noted with what it did.
-    """
-    if not order.project.lakehouse.keep_reports:
-        return None, None, []
-    from spark_jobs.report.collect import collect_report
-    from spark_jobs.report.verdict import judge_table
-    from spark_jobs.report.write import write_collected
-
-    try:
-        report = collect_report(order.project, order.plan.pipeline.name, order.run_id, datetime.now(UTC))
-        page = write_collected(order.project, report)
-    except Exception as error:  # noqa: BLE001 - the tables are what counts; `weir report` makes the page again
-        keep_trace(order.log_file, "the report", error)
-        said = f"the report could not be written: {first_line(error)}; `weir report {order.plan.pipeline.name}` tries again"
-        return None, None, [said]
-    for table in report.tables:
-        if table.name in runs:
-            runs[table.name].verdict = judge_table(table, report.gates, report.balance).value
-    return page.relative_to(order.project.reports).as_posix(), report.verdict.outcome.value, []
 
 
 def _register(project: Project, plan: Plan, lease: Lease, files_per_batch: int | None) -> tuple[Plan, tuple[str, ...]]:
@@ -184,61 +201,76 @@ def _register(project: Project, plan: Plan, lease: Lease, files_per_batch: int |
             chosen = source if files_per_batch is None else source.model_copy(update={"files_per_batch": files_per_batch})
             feed = make_feed(plan.lake, project.landing, name, chosen, lease.check)
             found = register_arrivals(feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"))
-            warnings += _not_taken(name, found)
+            warnings += _not_taken(plan.pipeline.name, name, found)
     return replace(plan, ahead=ahead), tuple(warnings)
 
 
-def _not_taken(source: str, found: Arrivals) -> list[str]:
-    """A few lines for each kind of file that brings no rows, and the number of the others."""
+def _not_taken(pipeline: str, source: str, found: Arrivals) -> list[str]:
+    """A few lines for each kind of file that brings no rows, the number of the others, and where they are listed."""
     kinds = {"refused": found.refused, "repeated": found.repeated, "waiting": found.waiting, "unread": found.unread}
     lines = [f"{source}: {path!r} {kind}: {reason}" for kind, named in kinds.items() for path, reason in named[:LISTED]]
-    return lines + [f"{source}: {len(named) - LISTED} more files {kind}" for kind, named in kinds.items() if len(named) > LISTED]
+    for kind, total in ((kind, len(named)) for kind, named in kinds.items() if len(named) > LISTED):
+        is_listed = kind in ("refused", "repeated")
+        more = f"{source}: {count(total - LISTED, 'more file')} {kind} ({total:,} in all)"
+        lines.append(say_more(pipeline, source, kind, total) if is_listed else more)
+    return lines
 
 
 def _execute(
     order: RunOrder, consumed: dict[str, dict[str, Any]], warnings: tuple[str, ...], start: Start | None
 ) -> tuple[Status, str, "Execution"]:
-    from spark_jobs.run.execute import Execution  # the JVM's side: a run with nothing to do never comes here
-    from spark_jobs.run.spark import start_session
+    from spark_jobs.run.spark import start_session  # the JVM's side: a run with nothing to do never comes here
 
+    execution: Execution | None = None
     with make_progress(order.plan.tables) as progress:
         stopping.tell_by(progress.say)
         for warning in warnings:
             progress.say(f"warning: {warning}")
-        execution = Execution(order.plan, consumed, progress)
         try:
             with (start or start_session)(order, consumed) as spark:
+                execution = _new_execution(order, consumed, progress)
                 tables = execution.run(order, spark)
         except NotBegun as stopped:
+            execution = execution or _new_execution(order, consumed, progress)
             execution.leave()
             return Status.STOPPED, say_stopped(stopped.why), execution
         except Exception as error:  # noqa: BLE001 - Spark did not start, or ended: the run fails with the cause, and the ledger says so
             keep_trace(order.log_file, "the run", error)
+            execution = execution or _new_execution(order, consumed, progress)
             return Status.FAILED, _go_on(f"{first_line(error)}; log: {order.log_file}"), execution
+        finally:
+            if execution is not None:  # None only where the process is being ended from outside
+                execution.end(order)
     return *_verdict(order.plan.pipeline.name, tables, order.log_file, execution.is_cut), execution
+
+
+def _new_execution(order: RunOrder, consumed: dict[str, dict[str, Any]], progress: "Progress") -> "Execution":
+    from spark_jobs.run.execute import Execution  # a thread loads it while the JVM starts (run/spark.py)
+
+    return Execution(order.plan, consumed, progress)
 
 
 def _verdict(name: str, tables: list[TableRun], log_file: Path, is_cut: bool) -> tuple[Status, str]:
     failed = [run for run in tables if run.state is State.FAILED]
     if failed:
-        more = f" (and {len(failed) - 1} more tables)" if len(failed) > 1 else ""
+        more = f" (and {count(len(failed) - 1, 'more table')})" if len(failed) > 1 else ""
         return Status.FAILED, _go_on(f"{failed[0].table} failed{more}: {failed[0].error}; log: {log_file}")
     done = [run for run in tables if run.state is State.DONE]
     if is_cut:
-        return Status.STOPPED, say_stopped(str(stopping.asked_by()), f"{len(done)} tables brought up to date, others wait")
+        return Status.STOPPED, say_stopped(str(stopping.asked_by()), f"{count(len(done), 'table')} brought up to date, others wait")
     if held := [run for run in tables if run.state is State.BLOCKED]:
         return Status.BLOCKED, "\n".join([*(str(run.error) for run in held), *_ways_on(name, held)])
-    return Status.OK, f"{len(done)} tables brought up to date"
+    return Status.OK, f"{count(len(done), 'table')} brought up to date"
 
 
 def _ways_on(name: str, held: list[TableRun]) -> list[str]:
-    """What can be done about tables that are held."""
+    """What can be done about tables that are blocked."""
     ways = [f"readers keep what they had; `weir report {name} --open` shows the whole story. To go on:"]
-    for table, seen in ((run.table, run.held.seen) for run in held if run.held):
-        ways.append(f"  mend what feeds {table}, or its rules in expectations/{name}/{table}.yml, and run again")
-        ways.append(f'  weir release {name} {table} --seen {seen} --reason "..."      publishes it all the same')
-        if not table.startswith("gold."):
-            ways.append(f'  weir set-aside {name} {table} --seen {seen} --reason "..."    puts its rows into quarantine')
+    for blocked in (run.held for run in held if run.held):
+        fix, *others = ways_on(name, blocked.table, blocked.seen, blocked.actions)
+        ways.append(f"  {fix.what}")
+        width = max((len(way.command) for way in others), default=0)
+        ways += [f"  {way.command:<{width}}    {way.what}" for way in others]
     return ways
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.definition import definition_parts, fingerprint, harmful_changes, harmless_changes
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.document import read_document
+from spark_jobs.config.errors import ConfigError, Problem, UsageError, did_you_mean
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import order_tables
+from spark_jobs.config.loading import pipeline_file
 from spark_jobs.config.names import other_pipeline, parse_duration
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
@@ -182,8 +184,7 @@ def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str
     tables = order_tables(pipeline, conf)
     for name in select:
         if name not in tables:
-            where = f"conf/pipelines/{pipeline.name}.yml"
-            raise ConfigError([Problem(where, 1, "--select", name, f"there is no table {name!r}", did_you_mean(name, tables))])
+            raise UsageError("--select", name, f"there is no table {name!r}", did_you_mean(name, tables))
     layers = LAYERS[layer] if layer else None
     chosen = {t: i for t, i in tables.items() if (not select or t in select) and (layers is None or t.partition(".")[0] in layers)}
     ledger = Ledger(lake)
@@ -239,7 +240,8 @@ def check_definitions(plan: Plan) -> None:
         is_bronze = table.startswith("bronze.")
         way = "declare a new source under another name" if is_bronze else f"run `weir rebuild {name} {table}`"
         same = SAME_CLUSTER if is_bronze and changes == ["servers"] else ""
-        problems.append(Problem(where, 1, table, table, message, f"take the change back, or {way}{same}"))
+        line = _line_of(plan, table, changes[0])
+        problems.append(Problem(where, line, table, table, message, f"take the change back, or {way}{same}"))
     if problems := [*problems, *_redefined_above(plan, plan.tables)]:
         raise ConfigError(problems)
 
@@ -260,8 +262,17 @@ def _redefined_above(plan: Plan, made: Collection[str]) -> list[Problem]:
                 f"{table} is made from {source}, whose definition has changed since its rows were made: {', '.join(redefined[source])}"
             )
             together = "" if source.startswith("bronze.") else f", or run `weir rebuild {plan.pipeline.name} {source}`, which rebuilds both"
-            problems.append(Problem(where, 1, source, source, message, f"take the change back{together}"))
+            line = _line_of(plan, source, redefined[source][0])
+            problems.append(Problem(where, line, source, source, message, f"take the change back{together}"))
     return problems
+
+
+def _line_of(plan: Plan, table: str, change: str) -> int:
+    """Where the pipeline file has what changed, as in columns.amount; where it no longer has it, the line of the table."""
+    layer, _, name = table.partition(".")
+    section = {"bronze": "sources", "dimension": "dimensions", "sink": "sinks"}.get(layer, layer)
+    path = pipeline_file(plan.conf.parent, plan.pipeline.name)
+    return read_document(path, path.name).line_of((section, name, *change.split(".")))
 
 
 def dimensions_beside(plan: Plan) -> list[str]:

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from spark_jobs.config.text import plain
+from spark_jobs.config.text import count, plain
+from spark_jobs.lake.totals import add_up
 from spark_jobs.run.result import State, TableRun
 
 MARKS = {State.DONE: "✓", State.UP_TO_DATE: "=", State.FAILED: "✗", State.BLOCKED: "⊘", State.STOPPED: "■", State.NOT_REACHED: "-"}
@@ -34,10 +35,11 @@ def make_progress(tables: Iterable[str], stream: TextIO | None = None) -> "Progr
 
 
 class LineProgress:
-    """A line when a table starts, after each of its batches, and when it ends."""
+    """A line when a table starts, how many rows have come after each batch but the first, and when it ends what became of them: once."""
 
     def __init__(self, out: TextIO) -> None:
         self.out = out
+        self.batches: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -52,6 +54,11 @@ class LineProgress:
         if run.state is State.UP_TO_DATE:
             return
         what = describe(run)
+        if run.state is State.RUNNING and run.batches:
+            if run.batches < 2 or run.batches == self.batches.get(run.table):  # most tables have one batch, and end with it
+                return
+            what = f"batch {run.batches}: {count(run.counts.rows_in, 'row')} so far, {run.seconds:.1f} s"
+        self.batches[run.table] = run.batches
         print(f"{run.table:<28} {run.state.value:<10} {what}".rstrip(), file=self.out, flush=True)
 
 
@@ -86,7 +93,7 @@ class LiveProgress:
             table.add_column(heading, justify="right")
         for run in self.runs.values():
             seconds = time.monotonic() - self.started[run.table] if run.state is State.RUNNING else run.seconds
-            aside = run.counts.rows_in - run.counts.published if not run.table.startswith(("gold.", "sink.")) else 0
+            aside = add_up([(run.table, run.counts, run.late_kept)]).set_aside  # the same as on the page
             rate = f"{run.counts.rows_in / seconds:,.0f}" if seconds > 0 and run.counts.rows_in else ""
             numbers = (f"{run.counts.rows_in:,}", f"{run.counts.published:,}", f"{aside:,}", rate, f"{seconds:.1f}")
             shown = numbers if run.state not in (State.WAITING, State.UP_TO_DATE, State.NOT_REACHED) else ("",) * 5
@@ -98,9 +105,11 @@ def describe(run: TableRun) -> str:
     """The numbers of a table on one line; classes without rows are left out."""
     if run.state in (State.WAITING, State.NOT_REACHED) or (run.state is State.RUNNING and not run.batches):
         return ""
-    classes = [f"{count:,} {name}" for name, count in run.counts.as_dict().items() if count and name not in ("rows_in", "grown")]
+    named = {"late": "late and not counted" if run.late_kept else "late and counted"}
+    numbers = [(name, rows) for name, rows in run.counts.as_dict().items() if rows and name not in ("rows_in", "grown")]
+    classes = [f"{rows:,} {named.get(name, name)}" for name, rows in numbers]
     corrected = [f"{run.corrected:,} corrected"] if run.corrected else []
     rate = f", {run.counts.rows_in / run.seconds:,.0f} rows/s" if run.seconds > 0 and run.counts.rows_in else ""
-    rows = f"{run.counts.rows_in:,} row{'' if run.counts.rows_in == 1 else 's'}"
+    rows = count(run.counts.rows_in, "row")
     text = f"{rows}: {', '.join([*classes, *corrected]) or 'none'} in {run.seconds:.1f} s{rate}"
     return f"{text}; {plain(run.error)}" if run.error else text

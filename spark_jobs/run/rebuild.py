@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.definition import definition_parts
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.text import count
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
@@ -24,9 +25,10 @@ from spark_jobs.lake.storage import remove
 from spark_jobs.run import stopping
 from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
+from spark_jobs.run.page import write_page
 from spark_jobs.run.plan import Plan, check_definitions_above, make_plan, redefined_tables, with_below
 from spark_jobs.run.progress import Progress, make_progress
-from spark_jobs.run.result import EXIT_CODES, Start, State, Status
+from spark_jobs.run.result import EXIT_CODES, Start, State, Status, TableRun
 from spark_jobs.run.rules import check_rules, keep_rules, note_rules
 from spark_jobs.run.stage import StageLost, check_inputs, check_live, check_stage, describe_stage, leave_out, unfinished_swap
 from spark_jobs.run.stopping import NotBegun, say_stopped
@@ -34,12 +36,15 @@ from spark_jobs.run.stopping import NotBegun, say_stopped
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from spark_jobs.run.result import TableRun
     from spark_jobs.verify.result import TableCheck
 
 
 @dataclass(frozen=True)
 class Rebuild:
-    """What a rebuild ends with. `differences` compares each table as it stood with the one that was built."""
+    """What a rebuild ends with. `differences` compares each table as it was with the one that was built; `tables` are those that were
+    replaced, with their new versions and the rows from which they were built. `report` and `verdict` as of a run.
+    """
 
     pipeline: str
     status: Status
@@ -47,6 +52,9 @@ class Rebuild:
     run_id: str | None = None
     seconds: float = 0.0
     differences: tuple["TableCheck", ...] = ()
+    tables: tuple[TableRun, ...] = ()
+    report: str | None = None
+    verdict: str | None = None
 
     @property
     def exit_code(self) -> int:
@@ -54,8 +62,19 @@ class Rebuild:
 
     def as_dict(self) -> dict[str, Any]:
         said = {"pipeline": self.pipeline, "run_id": self.run_id, "status": self.status.value, "exit_code": self.exit_code}
-        tables = [difference.as_dict() for difference in self.differences]
-        return {**said, "message": self.message, "seconds": round(self.seconds, 2), "tables": tables}
+        replaced = {run.table: run.as_dict() for run in self.tables}
+        compared = {difference.table: difference.as_dict() for difference in self.differences}
+        tables = [{**replaced.get(table, {}), **compared.get(table, {})} for table in {**compared, **replaced}]
+        page = {"report": self.report, "verdict": self.verdict}
+        return {**said, "message": self.message, "seconds": round(self.seconds, 2), "tables": tables, **page}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A rebuild that was cut, and whose tables were replaced to the end by this order."""
+
+    order: RunOrder
+    tables: tuple[TableRun, ...]
 
 
 class RebuildFailed(Exception):
@@ -84,7 +103,8 @@ class Swap:
             return "nothing was replaced: remove the cause and run it again"
         if len(self.replaced) == len(self.tables):
             return f"all tables were replaced: remove the cause, and `weir run {pipeline}` goes on"
-        done = f"{len(self.replaced)} of {len(self.tables)} tables were replaced ({', '.join(self.replaced) or 'none'})"
+        tables = count(len(self.tables), "table was", "tables were")
+        done = f"{len(self.replaced):,} of {tables} replaced ({', '.join(self.replaced) or 'none'})"
         return f"{done}: remove the cause, and `weir run {pipeline}` replaces the others"
 
 
@@ -113,7 +133,7 @@ def rebuild_tables(
         return Rebuild(name, Status.LEASED, str(held))
     except NotBegun as stopped:
         return Rebuild(name, Status.STOPPED, say_stopped(stopped.why))
-    except ConfigError:
+    except Refused:
         raise
     except Exception as error:  # noqa: BLE001 - before or after the rebuild itself, as on a full disk: it fails with the cause
         log_file = keep_trace_outside(project.root, name, "the rebuild", error)
@@ -127,8 +147,8 @@ def tables_to_rebuild(plan: Plan, named: Collection[str], lost: Collection[str] 
     allowed = [table for table in plan.tables if not table.startswith("bronze.")]
     for table in named:
         if table not in allowed:
-            where, hint = f"conf/pipelines/{plan.pipeline.name}.yml", did_you_mean(table, allowed)
-            raise ConfigError([Problem(where, 1, "table", table, f"there is no table {table!r} that can be rebuilt", hint)])
+            why = "bronze is what tables are rebuilt from" if table in plan.tables else f"there is no table {table!r}"
+            raise UsageError("TABLE", table, why, did_you_mean(table, allowed))
     return with_below(plan, [*(named or [table for table in redefined_tables(plan) if table in allowed]), *lost])
 
 
@@ -143,14 +163,14 @@ def standing_tables(project: Project, name: str) -> list[str]:
     return [table for table in plan.tables if not table.startswith("bronze.") and table_version(plan.lake.table(table)) is not None]
 
 
-def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> bool:
-    """A rebuild that was killed while it replaced tables had said so first: the next command replaces them to the end. True where it did.
+def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> Finished | None:
+    """A rebuild that was killed while it replaced tables had said so first: the next command replaces them to the end, as a run of its own.
 
     StageLost before anything is replaced where that cannot be done. A table that the pipeline file no longer has is left as it is.
     """
     begun = unfinished_swap(plan.ledger)
     if not begun:
-        return False
+        return None
     declared = {table: known for table, known in begun.items() if table in plan.tables}
     left_out = {table: leave_out(known) for table, known in begun.items() if table not in declared}
     staged = replace(plan, lake=replace(plan.lake, staged=frozenset(declared)), definitions=plan.definitions | declared)
@@ -161,12 +181,31 @@ def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, st
         from spark_jobs.run.spark import start_session  # the JVM's side
         from spark_jobs.run.swap import swap_tables
 
-        with (start or start_session)(order, {}) as spark:
-            swap_tables(spark, order, plan, left_out, on_replaced=lambda table: None)
+        note_run(order, "rebuild started")
+        try:
+            with (start or start_session)(order, {}) as spark:
+                swap_tables(spark, order, plan, left_out, on_replaced=lambda table: None)
+        except Exception as error:
+            note_run(order, "rebuild ended", Status.FAILED, f"what was cut could not be finished: {first_line(error)}")
+            raise
+        note_run(order, "rebuild ended", Status.OK, f"what was cut is finished: {', '.join(declared)} replaced")
     else:
         order.ledger.write_definitions(order.run_id, left_out)
     _discard_stage(plan.lake, lease)
-    return bool(declared)
+    return Finished(order, replaced_tables(order, plan.lake, without_sinks(declared))) if declared else None
+
+
+def replaced_tables(order: RunOrder, live: Lake, tables: Collection[str]) -> tuple[TableRun, ...]:
+    """Tables that were replaced, each with its version now and what became of the rows from which it was built."""
+    return tuple(
+        TableRun(
+            table,
+            State.DONE,
+            counts=order.ledger.sums(table, order.plan.generation(table)),
+            version=table_version(live.table(table)),
+        )
+        for table in tables
+    )
 
 
 def _finish_or_give_up(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> list[str]:
@@ -223,7 +262,7 @@ def _rebuild_held(order: RunOrder, live: Plan, natives: list[str], is_dry: bool,
         with make_progress(chosen) as progress:
             stopping.tell_by(progress.say)
             _build_and_swap(order, live, natives, None if is_dry else swap, start, progress, found)
-        status, message = Status.OK, f"{len(chosen)} tables {'built and compared, none replaced' if is_dry else 'rebuilt'}"
+        status, message = Status.OK, f"{count(len(chosen), 'table')} {'built and compared, none replaced' if is_dry else 'rebuilt'}"
     except NotBegun as stopped:
         status, message = Status.STOPPED, f"stopped by {stopped.why}; nothing was replaced: run it again, it starts over"
     except Exception as error:  # noqa: BLE001 - the rebuild fails with its cause, and the ledger says so
@@ -231,28 +270,30 @@ def _rebuild_held(order: RunOrder, live: Plan, natives: list[str], is_dry: bool,
         is_held = isinstance(error, RebuildFailed) and error.state is State.BLOCKED
         status = Status.BLOCKED if is_held else Status.FAILED
         message = f"{first_line(error)}; log: {order.log_file}; {swap.describe(name)}"
-    note_run(order, "rebuild ended", status, message)
-    return Rebuild(name, status, message, order.run_id, time.monotonic() - started, tuple(found))
+    seconds = time.monotonic() - started
+    note_run(order, "rebuild ended", status, message, seconds)
+    replaced = replaced_tables(order, live.lake, [*swap.replaced, *(natives if status is Status.OK else [])])
+    report, verdict, _ = (None, None, []) if is_dry else write_page(order, {run.table: run for run in replaced})
+    return Rebuild(name, status, message, order.run_id, seconds, tuple(found), replaced, report, verdict)
 
 
 def _build_and_swap(
     order: RunOrder, live: Plan, natives: list[str], swap: Swap | None, start: Start | None, progress: Progress, found: list["TableCheck"]
 ) -> None:
     """Build the new generation and compare it; with a `swap`, put it in the place of the old one."""
-    from spark_jobs.run.execute import Execution  # the JVM's side
-    from spark_jobs.run.spark import start_session
+    from spark_jobs.run.spark import start_session  # the JVM's side
     from spark_jobs.run.swap import compare_tables, swap_tables
 
     check_inputs(order.plan, live.lake)
     with (start or start_session)(order, {}) as spark:
-        runs = Execution(_only(order.plan, without_sinks(order.plan.tables)), {}, progress).run(order, spark)
+        runs = _run_tables(_only(order.plan, without_sinks(order.plan.tables)), order, spark, progress)
         for failed in (run for run in runs if run.state in (State.FAILED, State.BLOCKED)):
             raise RebuildFailed(failed.table, str(failed.error), failed.state)
         stopping.check()
         for difference in compare_tables(spark, order.plan, live):
             stopping.check()
             found.append(difference)
-            progress.say(_describe(difference))
+            progress.say(describe_difference(difference))
         if swap is not None:
             stopping.check()
             check_live(live.lake, swap.tables)
@@ -262,6 +303,17 @@ def _build_and_swap(
             if natives:
                 _begin_anew(order, live, natives, spark, progress)
     _discard_stage(live.lake, order.lease)
+
+
+def _run_tables(plan: Plan, order: RunOrder, spark: "SparkSession", progress: Progress) -> "list[TableRun]":
+    """Bring the tables of this plan up to date, and write to the ledger how each ended."""
+    from spark_jobs.run.execute import Execution  # the JVM's side
+
+    execution = Execution(plan, {}, progress)
+    try:
+        return execution.run(order, spark)
+    finally:
+        execution.end(order)
 
 
 def _say_swapping(order: RunOrder, natives: list[str], swap: Swap) -> None:
@@ -281,20 +333,21 @@ def _say_swapping(order: RunOrder, natives: list[str], swap: Swap) -> None:
 
 def _begin_anew(order: RunOrder, live: Plan, natives: list[str], spark: "SparkSession", progress: Progress) -> None:
     """The native tables from the silver tables that stand now. What fails here is due, and the next run goes on with it."""
-    from spark_jobs.run.execute import Execution
-
     plan = _only(replace(live, definitions=order.ledger.live_definitions()), natives)
-    runs = Execution(plan, {}, progress).run(replace(order, plan=plan), spark)
+    runs = _run_tables(plan, replace(order, plan=plan), spark, progress)
     for failed in (run for run in runs if run.state in (State.FAILED, State.BLOCKED)):
         raise NativeFailed(failed.table, str(failed.error), failed.state)
 
 
-def _describe(found: "TableCheck") -> str:
+def describe_difference(found: "TableCheck") -> str:
+    rows = count(found.rows, "row")
     if found.is_equal:
-        return f"{found.table}: comes out as it stands, {found.rows:,} rows"
-    changes = f"{found.only_recomputed:,} new rows, {found.only_here:,} no longer there, {found.different:,} different"
-    columns = "".join(f"; {problem}" for problem in found.problems)
-    return f"{found.table}: {found.rows:,} rows stand, {found.recomputed:,} were built: {changes}{columns}"
+        return f"{found.table}: nothing changes, {rows}"
+    beside = "".join(f"; {problem}" for problem in found.problems)
+    if not (found.only_here or found.only_recomputed or found.different):
+        return f"{found.table}: {rows}, the same as far as both have their columns{beside}"
+    changes = f"{found.only_recomputed:,} new, {found.only_here:,} no longer there, {found.different:,} different"
+    return f"{found.table}: {rows} now, {found.recomputed:,} built: {changes}{beside}"
 
 
 def _discard_stage(lake: Lake, lease: Lease) -> None:

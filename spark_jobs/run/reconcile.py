@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from spark_jobs.config.pipeline import Pipeline, Silver
+from spark_jobs.config.text import count
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delivered import rows_not_delivered
 from spark_jobs.lake.delta_log import count_records, count_standing, table_version
@@ -20,8 +21,8 @@ class SinkUnbalanced(Exception):
     def __init__(self, sink: str, table: str, delivered: int, standing: int) -> None:
         self.sink, self.table, self.delivered, self.standing = sink, table, delivered, standing
         super().__init__(
-            f"{sink}: its batches account for {delivered:,} rows at the other side, and {table} has {standing:,} in the version delivered; "
-            "the ledger's evidence table keeps the numbers: `weir rebuild` for the sink delivers everything anew"
+            f"{sink}: its batches account for {count(delivered, 'row')} at the other side, and {table} has {standing:,} "
+            "in the version delivered; the ledger's evidence table keeps the numbers: `weir rebuild` for the sink delivers everything anew"
         )
 
 
@@ -31,8 +32,8 @@ class TableUnbalanced(Exception):
     def __init__(self, table: str, place: str, expected: int, found: int) -> None:
         self.table, self.place, self.expected, self.found = table, place, expected, found
         super().__init__(
-            f"{table}: the ledger accounts for {expected:,} rows in {place}, but {found:,} are there; something else wrote to it: "
-            "the ledger's evidence table keeps the numbers, and `weir verify` names the rows"
+            f"{table}: the ledger accounts for {count(expected, 'row')} in {place}, but {count(found, 'is', 'are')} there; "
+            "something else wrote to it: the ledger's evidence table keeps the numbers, and `weir verify` names the rows"
         )
 
 
@@ -42,8 +43,8 @@ class RecordsUnread(Exception):
     def __init__(self, pipeline: str, table: str, bronze: str, read: int, found: int) -> None:
         self.table, self.bronze, self.read, self.found = table, bronze, read, found
         super().__init__(
-            f"{table}: its batches have read {read:,} records of {bronze}, which has {found:,}; the ledger's evidence table keeps the "
-            f"numbers: `weir rebuild {pipeline} {table}` makes it from all of {bronze}"
+            f"{table}: its batches have read {count(read, 'record')} of {bronze}, which has {found:,}; the ledger's "
+            f"evidence table keeps the numbers: `weir rebuild {pipeline} {table}` makes it from all of {bronze}"
         )
 
 

@@ -14,6 +14,7 @@ from spark_jobs.config.connections import read_connection
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.relays import FIELDS, Relay
 from spark_jobs.config.sources import KafkaSource
+from spark_jobs.config.text import count
 from spark_jobs.lake.lease import Lease
 from spark_jobs.landing.broker import read_ends
 from spark_jobs.landing.streams import broker_settings
@@ -31,8 +32,8 @@ class TooFewCores(Exception):
     def __init__(self, needed: int, there: int) -> None:
         self.needed, self.there = needed, there
         super().__init__(
-            f"the relays read {needed} partitions and need as many cores, but Spark has {there}: set `master: local[{needed}]` in the "
-            "profile, run on a cluster, or give relays to several pipelines"
+            f"the relays read {count(needed, 'partition')} and need as many cores, but Spark has {there}: set `master: local[{needed}]` in "
+            "the profile, run on a cluster, or give relays to several pipelines"
         )
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.totals import Totals, add_up
 from spark_jobs.run.origin import read_origin
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Status(StrEnum):
     NOTHING_TO_DO = "nothing_to_do"
     BLOCKED = "blocked"
     CONFIG_ERROR = "config_error"
+    USAGE_ERROR = "usage_error"
     LEASED = "leased"
     FAILED = "failed"
     STOPPED = "stopped"
@@ -32,6 +34,7 @@ EXIT_CODES = {
     Status.OK: 0,
     Status.FAILED: 1,
     Status.CONFIG_ERROR: 2,
+    Status.USAGE_ERROR: 2,
     Status.NOTHING_TO_DO: 3,
     Status.BLOCKED: 4,
     Status.LEASED: 5,
@@ -53,7 +56,8 @@ class State(StrEnum):
 @dataclass(frozen=True)
 class Held:
     """A batch that its rules hold back: which of them did not hold, for how many rows, and what is said of it. `seen` names what a
-    decision about it is about.
+    decision about it is about; `findings` has what each rule found, and why it is there; `stopped` who left this batch blocked before,
+    and why.
     """
 
     table: str
@@ -61,9 +65,14 @@ class Held:
     rows: int
     message: str
     seen: str
+    actions: tuple[str, ...] = ()
+    """What may be decided about it (lake/actions.py)."""
+    findings: tuple[dict[str, str], ...] = ()
+    stopped: dict[str, str] | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        return {"table": self.table, "rules": list(self.rules), "rows": self.rows, "message": self.message, "seen": self.seen}
+        known = {"table": self.table, "rules": list(self.rules), "rows": self.rows, "message": self.message, "seen": self.seen}
+        return {**known, "actions": list(self.actions), "findings": list(self.findings), "stopped": self.stopped}
 
 
 @dataclass
@@ -80,10 +89,14 @@ class TableRun:
     error: str | None = None
     held: Held | None = None
     verdict: str | None = None
+    last: dict[str, Any] | None = None
+    """Of a table that is up to date: the run that has published what is there, with its page and counts, where the ledger knows it."""
+    late_kept: int = 0
+    """Of the late rows those that count nowhere."""
 
     def as_dict(self) -> dict[str, Any]:
         numbers = {**self.counts.as_dict(), "corrected": self.corrected, "seconds": round(self.seconds, 2), "version": self.version}
-        said = {"error": self.error, "verdict": self.verdict}
+        said = {"late_kept": self.late_kept, "error": self.error, "verdict": self.verdict, "last": self.last}
         return {"table": self.table, "state": self.state.value, "batches": self.batches, **numbers, **said}
 
 
@@ -108,6 +121,10 @@ class RunResult:
     def held(self) -> tuple[Held, ...]:
         """What this run held back."""
         return tuple(table.held for table in self.tables if table.held)
+
+    @property
+    def totals(self) -> Totals:
+        return add_up((table.table, table.counts, table.late_kept) for table in self.tables)
 
     @property
     def exit_code(self) -> int:

@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -52,5 +54,14 @@ def session_for(order: RunOrder, workload: Workload) -> Iterator[SparkSession]:
             storage_settings(order.project.roots),
             hosts,
         )
-        with spark_session(name, settings, installed.java(), order.log_file, lease) as spark:
+        has_rules = bool(order.project.rules.get(order.plan.pipeline.name))
+        with spark_session(name, settings, installed.java(), order.log_file, lease, partial(_load, has_rules=has_rules)) as spark:
             yield spark
+
+
+def _load(*, has_rules: bool) -> None:
+    """Load what the run needs next. What is in the way is said where it is needed."""
+    with suppress(ImportError):
+        import_module("spark_jobs.run.execute")
+        if has_rules:
+            import_module("spark_jobs.quality.gate")  # with Great Expectations: seconds

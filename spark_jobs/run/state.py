@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.config.errors import UsageError, did_you_mean
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import MASK, all_names, sensitive_columns
@@ -41,12 +42,12 @@ class StateOfTable:
         return {**said, "stores": [store.as_dict() for store in self.stores]}
 
 
-class UnknownKey(ValueError):
+class UnknownKey(UsageError):
     """A key was asked for that the stores of the table do not have."""
 
     def __init__(self, names: list[str], known: list[str]) -> None:
         self.names, self.known = names, known
-        super().__init__(f"no store is keyed by {', '.join(names)}; there are {', '.join(known)}")
+        super().__init__("--key", names[0], f"no store is keyed by {', '.join(names)}", did_you_mean(names[0], known))
 
 
 def read_state(

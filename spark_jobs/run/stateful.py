@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.text import count
 from spark_jobs.gold.functions import load_hook
 from spark_jobs.gold.native import EMITTED, FILTERED, LATE, NATIVE_LATE_DDL, ON_TIME, POLICY, Course, NativeInput, NativeTable, build_query
 from spark_jobs.lake import delta_log, streams, tables
@@ -33,9 +34,8 @@ class RowsDropped(Exception):
 
     def __init__(self, table: str, rows: int) -> None:
         self.table, self.rows = table, rows
-        super().__init__(
-            f"{table}: Spark dropped {rows:,} rows by its watermark that were not set aside; rebuild it, and report this as a defect"
-        )
+        dropped = f"{count(rows, 'row')} by its watermark that {'was' if rows == 1 else 'were'} not set aside"
+        super().__init__(f"{table}: Spark dropped {dropped}; rebuild it, and report this as a defect")
 
 
 def native_table(run: RunContext, name: str, gold: Gold) -> NativeTable:

@@ -20,6 +20,7 @@ from typing import Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.storage import read_bytes, remove, write_bytes
 from spark_jobs.run import stopping
 from spark_jobs.run.origin import ORIGIN
@@ -57,7 +58,7 @@ def submit(project: Project, pipeline: str, profile: Profile, arguments: list[st
     """Run this command of `weir` in the cluster. DriverLost where it leaves no result."""
     installed = Installation(project.root)
     installed.check()
-    ticket = f"{project.lake}/{pipeline}/_weir/submitted/{uuid.uuid4().hex}"
+    ticket = f"{Lake(project.lake, pipeline).submitted}/{uuid.uuid4().hex}"
     log_file = project.root / "logs" / pipeline / f"submitted-{Path(ticket).name[:8]}.log"
     log_file.parent.mkdir(parents=True, exist_ok=True)
     with hosts_of(profile, installed, project.root) as hosts, tempfile.TemporaryDirectory(prefix="weir-submit-") as scratch:

@@ -15,6 +15,7 @@ from spark_jobs.lake import delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.ledger import LIVE, Definition
+from spark_jobs.lake.reasons import count_open
 from spark_jobs.lake.tables import Batch
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
@@ -33,7 +34,29 @@ def compare_tables(spark: SparkSession, staged: Plan, live: Plan) -> Iterator[Ta
     for table in without_sinks(staged.tables):
         old, new = (_read(spark, plan, table) for plan in (live, staged))
         if new is not None:
-            yield compare(_target(table, old, new, _key(staged, table)), rows=5)
+            check = compare(_target(table, old, new, _key(staged, table)), rows=5)
+            changes = (*_changed_columns(old, new), *_changed_sides(live, staged, table)) if old is not None else ()
+            yield replace(check, problems=(*check.problems, *changes))
+
+
+def _changed_columns(old: DataFrame, new: DataFrame) -> list[str]:
+    """Columns that come or go. One of another type is found by the comparison."""
+    come = [f"the column {name!r} is new" for name in new.columns if name not in old.columns]
+    return come + [f"the column {name!r} is no longer there" for name in old.columns if name not in new.columns]
+
+
+def _changed_sides(live: Plan, staged: Plan, table: str) -> list[str]:
+    """The tables beside it that would hold more or fewer rows than they do. Rows that a person has decided about count as gone."""
+    found = []
+    for name in with_sides(table)[:-1]:
+        here, again = (_count(plan.lake.table(name)) for plan in (live, staged))
+        if here != again:
+            found.append(f"{name} has {here:,} row{'' if here == 1 else 's'}, {again:,} built")
+    return found
+
+
+def _count(path: str) -> int:
+    return count_open(path) if delta_log.table_version(path) is not None else 0
 
 
 def swap_tables(

@@ -1,6 +1,7 @@
 """Ties in words: keys of which several versions have the same sequence and say different things. Somebody must hear of them."""
 
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.text import count
 
 WINS = {
     "hash": "a hash of their content decided (a delete wins over others); `ties: newest_arrival` lets the one that arrived last win, "
@@ -16,5 +17,5 @@ def say_ties(pipeline: Pipeline, table: str, keys: int) -> str:
         sequence, ties = pipeline.dimensions[name].sequence_by, pipeline.dimensions[name].ties
     else:
         sequence, ties = str(pipeline.silver[name].sequence_column), pipeline.silver[name].ties
-    many = f"{keys:,} keys have" if keys != 1 else "1 key has"
+    many = count(keys, "key has", "keys have")
     return f"{table}: {many} versions with the same {sequence} and different content: {WINS[ties]}"

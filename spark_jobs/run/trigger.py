@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import timedelta
 
-from spark_jobs.config.errors import ConfigError, Problem
+from spark_jobs.config.errors import UsageError
 from spark_jobs.config.names import parse_duration, shorten
 from spark_jobs.config.pipeline import Pipeline
 
@@ -51,23 +51,20 @@ def parse_trigger(text: str) -> Trigger:
         raise UnknownTrigger(text) from None
 
 
-def check_trigger(pipeline: Pipeline, trigger: Trigger) -> None:
-    """ConfigError where the pipeline cannot be run by this trigger."""
-    file = f"conf/pipelines/{pipeline.name}.yml"
+def check_trigger(pipeline: Pipeline, trigger: Trigger, where: str = "--trigger") -> None:
+    """UsageError where the pipeline cannot be run by this trigger, which `where` has asked for."""
     if trigger.ends_by_itself and pipeline.live_sources:
         source = pipeline.live_sources[0]
         message = f"source {source!r} keeps nothing, so that a run which ends would lose what is sent after it"
         hint = f"run `weir stream {pipeline.name}`, with --trigger {FAST} or a pause such as '1 second'"
-        raise ConfigError([Problem(file, 1, f"sources.{source}", str(trigger), message, hint)])
+        raise UsageError(where, str(trigger), message, hint)
     if pipeline.relays and trigger.name != CONTINUOUS:
         message = "the pipeline has relays, which only Spark's continuous processing runs: there is no increment, and nothing that ends"
-        raise ConfigError(
-            [Problem(file, 1, "relays", str(trigger), message, f"run `weir stream {pipeline.name} --trigger 'continuous 1 second'`")]
-        )
+        raise UsageError(where, str(trigger), message, f"run `weir stream {pipeline.name} --trigger 'continuous 1 second'`")
     if trigger.name == CONTINUOUS and not pipeline.relays:
         message = (
             "the continuous trigger has no batches: Spark then knows neither foreachBatch nor Delta as a target, so that nothing could be "
             "judged before it is published, and no sum be checked"
         )
         hint = f"use --trigger {FAST}, or a pause such as '1 second'; topics can be joined without tables by `relays` (docs/always-on.md)"
-        raise ConfigError([Problem(file, 1, "--trigger", str(trigger), message, hint)])
+        raise UsageError(where, str(trigger), message, hint)

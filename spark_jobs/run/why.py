@@ -3,6 +3,7 @@
 from typing import Any
 
 from spark_jobs.config.sources import FileSource
+from spark_jobs.config.text import count
 from spark_jobs.lake.delta_log import count_rows
 from spark_jobs.lake.ledger import ANEW
 from spark_jobs.lake.verdicts import Verdicts
@@ -30,8 +31,7 @@ def say_why(plan: Plan, table: str, consumed: dict[str, Any] | None, looks: dict
 
 def say_files(look: Look) -> str:
     """The files that bronze is to read."""
-    count = len(look.to_read)
-    return f"{count:,} new file{'' if count == 1 else 's'}, {new_bytes(look):,} bytes"
+    return f"{count(len(look.to_read), 'new file')}, {count(new_bytes(look), 'byte')}"
 
 
 def new_bytes(look: Look) -> int:
@@ -44,7 +44,7 @@ def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: 
     if name == ARRIVALS:
         look = looks.get(table.partition(".")[2])
         if look and look.to_read and not isinstance(plan.pipeline.sources[table.partition(".")[2]], FileSource):
-            return f"{new_bytes(look):,} new messages in {len(look.to_read)} partition{'' if len(look.to_read) == 1 else 's'}"
+            return f"{count(new_bytes(look), 'new message')} in {count(len(look.to_read), 'partition')}"
         return say_files(look) if look and look.to_read else f"its arrivals moved from chunk {before} to {now}"
     if name == DEFINITION:
         return "its definition changed"
@@ -56,7 +56,7 @@ def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: 
         return f"{name} has come"
     waits = name.startswith("dimension.") and count_rows(plan.lake.table(f"parked.{table}"))
     return f"{name} moved from version {before} to {now}" + (
-        f", and {waits:,} parked row{' waits' if waits == 1 else 's wait'} for a member" if waits else ""
+        f", and {count(waits, 'parked row waits', 'parked rows wait')} for a member" if waits else ""
     )
 
 

@@ -1,6 +1,7 @@
-"""A made-up retail company: its landing zone, of any size and always the same, and the true answers to what its tables should hold."""
+"""A made-up retail company: its landing zone, of any size and always the same, and the true answers to what its tables should hold.
 
-from spark_jobs.sample.delivery import SampleSummary
-from spark_jobs.sample.write import write_sample
+What a delivery may be stands here, where the help of `weir sample` finds it without loading what makes one.
+"""
 
-__all__ = ["SampleSummary", "write_sample"]
+MIN_ORDERS, MAX_ORDERS = 100, 10_000_000
+MAX_INCREMENT = 400  # later ones would come near the present, where the future bound depends on the clock

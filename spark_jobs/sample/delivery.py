@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from spark_jobs.sample import MAX_INCREMENT, MAX_ORDERS, MIN_ORDERS
 from spark_jobs.sample.draws import BASE_MS, DAY_MS, HOUR_MS, Ids, one_below, scatter
 
 FIRST_DAYS = 30
 INCREMENT_HOURS = 6
-MIN_ORDERS, MAX_ORDERS = 100, 10_000_000
-MAX_INCREMENT = 400  # later ones would come near the present, where the future bound depends on the clock
 NEW_PER_CYCLE, CYCLE = 13, 20
 DEFECTS = ("cents", "stuck")
 """What a whole delivery of orders may have wrong. cents: amounts in cents instead of euros; stuck: all were ordered at one moment."""

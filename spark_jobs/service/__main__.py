@@ -1,4 +1,4 @@
-"""The command behind `make up` and `make down`: `python -m spark_jobs.service up | down | status`."""
+"""The command behind `make up` and `make down`: `python -m spark_jobs.service up | down | status`; `scheduler` is for a container."""
 
 import argparse
 import json
@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.config.loading import find_root
+from spark_jobs.service.container import run_scheduler
+from spark_jobs.service.dags import paused_dags, say_paused
 from spark_jobs.service.environ import airflow_home
 from spark_jobs.service.health import ServiceFailed, ask_health, unhealthy_parts
 from spark_jobs.service.keys import USER
@@ -18,19 +20,20 @@ from spark_jobs.service.stop import GRACE_SECONDS, stop_service
 
 EPILOG = """Example: WEIR_PORT=8090 python -m spark_jobs.service up
 Exit codes: 0 done, or it runs already · 1 it could not be started, or a part has ended · 2 usage · 3 nothing is running (status)
-Variables: WEIR_PORT (8080), WEIR_AIRFLOW_DATABASE (a SQLAlchemy URL; else SQLite), WEIR_AIRFLOW__SECTION__KEY (any setting of Airflow)"""
-NEXT = """DAGs are paused until you switch them on: nothing is loaded before. `make down` ends all of it.
-  {weir} sample                 lands sample files
+Variables: WEIR_PORT (8080), WEIR_USERS (further users: ada:op,bo:viewer), WEIR_AIRFLOW_DATABASE (a SQLAlchemy URL; else SQLite),
+  WEIR_AIRFLOW__SECTION__KEY (any setting of Airflow)"""
+NEXT = """  {weir} sample                 lands sample files
   then switch on `retail` in the list of DAGs, or trigger it by its button"""
+DOWN = "`make down` ends all of it; loads at work finish their batch."
 
 
 def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
     parser = argparse.ArgumentParser(
         "spark_jobs.service", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("command", choices=("up", "down", "status"))
+    parser.add_argument("command", choices=("up", "down", "status", "scheduler"))
     parser.add_argument("--json", action="store_true", dest="as_json", help="print the result as one JSON object")
-    parser.add_argument("--grace", type=float, default=GRACE_SECONDS, metavar="SECONDS", help="how long `down` waits for running tasks")
+    parser.add_argument("--grace", type=float, default=GRACE_SECONDS, metavar="SECONDS", help="how long `down` waits for the batch at work")
     asked = parser.parse_args(arguments)
     root = find_root(environ)
     try:
@@ -38,6 +41,8 @@ def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os
             return _up(root, environ, asked.as_json)
         if asked.command == "down":
             return _down(root, asked.grace, asked.as_json)
+        if asked.command == "scheduler":
+            return run_scheduler(root, environ, lambda line: print(line, flush=True), asked.grace)
         return _status(root, asked.as_json)
     except (CannotStart, ServiceBusy, ServiceFailed) as error:
         _to_stderr(f"error: {error}")
@@ -53,9 +58,9 @@ def _up(root: Path, environ: Mapping[str, str], as_json: bool) -> int:
     if as_json:
         print(json.dumps(_as_dict(started.state) | {"is_new": started.is_new}))
     else:
-        print(_welcome(started, root) if started.is_new else _running(started.state))
-    if started.password:
-        say(f"password of {USER}: {started.password}   (shown this once; kept in {airflow_home(root) / 'passwords.json'})")
+        print(_welcome(started, root, environ) if started.is_new else _running(started.state))
+    for user, password in started.passwords.items():
+        say(f"password of {user}: {password}   (shown this once; kept in {airflow_home(root) / 'passwords.json'})")
     return 1 if ended else 0
 
 
@@ -88,12 +93,17 @@ def _port(environ: Mapping[str, str]) -> int:
     return int(given)
 
 
-def _welcome(started: Started, root: Path) -> str:
+def _welcome(started: Started, root: Path, environ: Mapping[str, str]) -> str:
+    passwords = airflow_home(root) / "passwords.json"
+    dags = paused_dags(started.state.url, passwords)
+    is_any_on = any(not is_paused for is_paused in (dags or {}).values())
     return "\n".join(
         [
             f"Airflow is up: {started.state.url}   user {USER}",
-            *([] if started.password else [f"its password is in {airflow_home(root) / 'passwords.json'}"]),
-            NEXT.format(weir=".envs/spark/bin/weir"),
+            *([] if USER in started.passwords else [f"its password is in {passwords}"]),
+            say_paused(dags, environ),
+            *([] if is_any_on else [NEXT.format(weir=".envs/spark/bin/weir")]),
+            DOWN,
         ]
     )
 
@@ -104,7 +114,7 @@ def _running(state: State) -> str:
     for component in state.components:
         what = f"has ended; see {component.log}" if component.name in ended else f"process {component.process.pid}"
         lines.append(f"  {component.name:<14} {what}")
-    return "\n".join([*lines, *(["`make down`, then `make up` starts it anew"] if ended else [])])
+    return "\n".join([*lines, *(["`make down`, then `make up` starts it again"] if ended else [])])
 
 
 def _as_dict(state: State) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.service.keys import Keys
+from spark_jobs.service.keys import USER, Keys
 
 HOST = "127.0.0.1"
 MARKER = "WEIR_SERVICE"
 """Set in the environment of every process that `up` starts, and so of all that these start."""
+USERS = "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"
 OWN_SETTING = "WEIR_AIRFLOW__"
 """WEIR_AIRFLOW__CORE__PARALLELISM=4 reaches Airflow as AIRFLOW__CORE__PARALLELISM, and wins over what is set here."""
 
@@ -64,7 +65,7 @@ def service_environ(settings: Settings, keys: Keys, environ: Mapping[str, str]) 
         "AIRFLOW__CORE__FERNET_KEY": keys.fernet_key,
         "AIRFLOW__API__SECRET_KEY": keys.secret_key,
         "AIRFLOW__API_AUTH__JWT_SECRET": keys.jwt_secret,
-        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin",
+        USERS: ",".join(filter(None, [f"{USER}:admin", environ.get("WEIR_USERS", "").strip()])),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(keys.password_file),
         "SPT_NOENV": "1",  # else a process that gives itself a title writes it over its environment, and with it over the marker
         MARKER: settings.marker,

@@ -4,7 +4,7 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,24 @@ class ServiceFailed(Exception):
         super().__init__(f"Airflow's {part} {reason}. The last lines of {log}:\n{last_lines(log)}")
 
 
-def wait_until_healthy(state: State, timeout_seconds: float) -> None:
+def wait_until_listening(state: State, deadline: float) -> None:
+    """Returns when the API server answers; ServiceFailed when a part ends before, or the time is over."""
+    _wait(state, deadline, lambda: [] if ask_health(state.url) else ["api_server"])
+
+
+def wait_until_healthy(state: State, deadline: float) -> None:
     """Returns when all parts have reported; ServiceFailed when one ends before, or the time is over."""
-    deadline = time.monotonic() + timeout_seconds
-    while waiting := unhealthy_parts(ask_health(state.url), state.since):
+    _wait(state, deadline, lambda: unhealthy_parts(ask_health(state.url), state.since))
+
+
+def _wait(state: State, deadline: float, ask: Callable[[], list[str]]) -> None:
+    began = time.monotonic()
+    while waiting := ask():
         if ended := state.ended():
             raise ServiceFailed(ended[0].name, "ended as soon as it was started", ended[0].log)
         if time.monotonic() > deadline:
             slow = _component(state, waiting[0])
-            raise ServiceFailed(slow.name, f"was not healthy within {timeout_seconds:.0f} seconds", slow.log)
+            raise ServiceFailed(slow.name, f"was not healthy within {deadline - began:.0f} seconds", slow.log)
         time.sleep(POLL_SECONDS)
 
 

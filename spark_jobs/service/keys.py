@@ -1,9 +1,10 @@
-"""The keys that Airflow signs and encrypts with, and the password of its user: made once, kept in files that only their owner can read."""
+"""The keys that Airflow signs and encrypts with, and the passwords of users: made once, kept in files that only their owner can read."""
 
 import base64
 import json
 import os
 import secrets
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,13 +39,33 @@ def ensure_keys(home: Path) -> Keys:
     return Keys(kept["fernet_key"], kept["secret_key"], kept["jwt_secret"], home / "passwords.json")
 
 
-def ensure_password(keys: Keys) -> str | None:
-    """Makes the user's password where there is none, and returns it this one time."""
-    if keys.password_file.exists():
-        return None
-    password = secrets.token_urlsafe(PASSWORD_CHARACTERS)[:PASSWORD_CHARACTERS]
-    write_private(keys.password_file, json.dumps({USER: password}) + "\n")
-    return password
+def ensure_home(home: Path) -> None:
+    """Makes Airflow's home for its owner alone: Airflow writes settings, keys and logs into it with the caller's umask."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home.chmod(0o700)
+
+
+def read_passwords(keys: Keys) -> dict[str, str]:
+    """Of all users, as they are kept."""
+    kept: dict[str, str] = json.loads(keys.password_file.read_text(encoding="utf-8") or "{}") if keys.password_file.exists() else {}
+    return kept
+
+
+def ensure_passwords(keys: Keys, users: Iterable[str]) -> dict[str, str]:
+    """Makes the passwords of users who have none, and returns these, this one time. Airflow would make them as well, and log them."""
+    kept = read_passwords(keys)
+    made = {user: secrets.token_urlsafe(PASSWORD_CHARACTERS)[:PASSWORD_CHARACTERS] for user in users if user not in kept}
+    if made:
+        write_passwords(keys, kept | made)
+    return made
+
+
+def write_passwords(keys: Keys, passwords: Mapping[str, str]) -> None:
+    """Writes the passwords of all users; without any there is no file."""
+    if passwords:
+        write_private(keys.password_file, json.dumps(dict(passwords)) + "\n")
+    else:
+        keys.password_file.unlink(missing_ok=True)
 
 
 def write_private(path: Path, text: str) -> None:

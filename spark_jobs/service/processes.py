@@ -53,9 +53,23 @@ def all_processes() -> Iterator[Found]:
 
 
 def has_variable(process: Process, name: str, value: str) -> bool:
-    """Whether the process was started with this variable. Those of other users cannot be asked, and are none of ours."""
+    """Whether the process was started with this variable."""
+    return variable_of(process, name) == value
+
+
+def variable_of(process: Process, name: str) -> str | None:
+    """A variable with which the process was started. Those of other users cannot be asked, and are none of ours."""
+    lines = _read(process, "environ").split(b"\0")
+    return next((line.partition(b"=")[2].decode(errors="replace") for line in lines if line.startswith(f"{name}=".encode())), None)
+
+
+def arguments_of(process: Process) -> list[str]:
+    """What the process was started with; nothing when it has ended."""
+    return _read(process, "cmdline").decode(errors="replace").split("\0")[:-1]
+
+
+def _read(process: Process, file: str) -> bytes:
     try:
-        environ = (PROC / str(process.pid) / "environ").read_bytes()
+        return (PROC / str(process.pid) / file).read_bytes()
     except (FileNotFoundError, ProcessLookupError, PermissionError):
-        return False
-    return f"{name}={value}".encode() in environ.split(b"\0")
+        return b""

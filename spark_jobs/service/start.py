@@ -1,28 +1,32 @@
-"""`up`: Airflow's API server, scheduler, DAG processor and triggerer, each in a session of its own, until all are healthy."""
+"""`up`: Airflow's API server, DAG processor, triggerer and scheduler, each in a session of its own, until all are healthy."""
 
+import re
 import socket
 import subprocess
+import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from spark_jobs.service.environ import HOST, Settings, airflow_command, service_environ
-from spark_jobs.service.health import ServiceFailed, wait_until_healthy
-from spark_jobs.service.keys import ensure_keys, ensure_password
+from spark_jobs.service.environ import HOST, USERS, Settings, airflow_command, service_environ
+from spark_jobs.service.health import ServiceFailed, wait_until_healthy, wait_until_listening
+from spark_jobs.service.keys import ensure_keys, ensure_passwords, read_passwords, write_passwords
 from spark_jobs.service.processes import PROC, Process, boot_id, find_process
-from spark_jobs.service.state import Component, State, only_one, read_state, write_state
+from spark_jobs.service.state import Component, State, going_down_file, only_one, read_state, write_state
 from spark_jobs.service.stop import end_service
 
-# Logs are read from the folder that all share: nothing but the API server has to listen.
+# Logs are read from the folder that all share: nothing but the API server has to listen. The scheduler comes last: tasks that wait since
+# the last `down` talk to the API server, and would lose a try without it.
 COMMANDS = {
     "api-server": ("api-server",),
-    "scheduler": ("scheduler", "--skip-serve-logs"),
     "dag-processor": ("dag-processor",),
     "triggerer": ("triggerer", "--skip-serve-logs"),
+    "scheduler": ("scheduler", "--skip-serve-logs"),
 }
 PORT = 8080
+ROLES = ("viewer", "user", "op", "admin")
 START_SECONDS = 180.0
 
 
@@ -32,11 +36,11 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True)
 class Started:
-    """A service that runs. `password` is there when this start made it; `is_new` is false when it ran before."""
+    """A service that runs. `passwords` are those that this start made, by user; `is_new` is false when it ran before."""
 
     state: State
     is_new: bool
-    password: str | None = None
+    passwords: Mapping[str, str] = field(default_factory=dict)
 
 
 def start_service(
@@ -64,23 +68,38 @@ def start_service(
 
 def _start(settings: Settings, environ: Mapping[str, str], say: Callable[[str], None], timeout_seconds: float) -> Started:
     keys = ensure_keys(settings.home)
-    password = ensure_password(keys)
     child_environ = service_environ(settings, keys, environ)
+    going_down_file(settings.root).unlink(missing_ok=True)  # of a `down` that was killed
+    users = users_of(child_environ[USERS])
+    before, passwords = read_passwords(keys), ensure_passwords(keys, users)
     state = State(settings.marker, boot_id(), settings.url, datetime.now(UTC).isoformat(timespec="seconds"), ())
     try:
         say("preparing Airflow's database")
         _migrate(settings, child_environ)
         say("starting Airflow")
+        deadline = time.monotonic() + timeout_seconds
         for name in COMMANDS:
+            if name == "scheduler":
+                wait_until_listening(state, deadline)
             state = _with(state, _spawn(name, settings, child_environ))
             write_state(settings.root, state)
-        wait_until_healthy(state, timeout_seconds)
+        wait_until_healthy(state, deadline)
     except BaseException:  # also Ctrl-C: half a service is none
         end_service(settings.root, state, lambda line: None, grace_seconds=5)
-        if password:
-            keys.password_file.unlink(missing_ok=True)  # nobody has seen it; the next start makes another one
+        if passwords:
+            write_passwords(keys, before)  # nobody has seen the new ones; the next start makes others
         raise
-    return Started(state, is_new=True, password=password)
+    return Started(state, is_new=True, passwords=passwords)
+
+
+def users_of(setting: str) -> list[str]:
+    """The names of users in Airflow's setting: name:role, one after another; CannotStart where one is written in another way."""
+    found = [entry.strip().split(":") for entry in setting.split(",")]
+    for parts in found:
+        if not (2 <= len(parts) <= 3 and re.fullmatch(r"[\w.@-]+", parts[0]) and parts[1] in ROLES):
+            given, allowed = ":".join(parts), ", ".join(ROLES)
+            raise CannotStart(f"WEIR_USERS names {given!r}; write name:role, as in ada:op,bo:viewer; the roles are {allowed}")
+    return [parts[0] for parts in found]
 
 
 def usable_port(port: int) -> int:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from spark_jobs.service.environ import MARKER, airflow_home
-from spark_jobs.service.keys import write_private
+from spark_jobs.service.keys import ensure_home, write_private
 from spark_jobs.service.processes import Found, Process, all_processes, boot_id, has_variable, is_running
 
 
@@ -64,6 +64,11 @@ def state_file(root: Path) -> Path:
     return airflow_home(root) / "up.json"
 
 
+def going_down_file(root: Path) -> Path:
+    """There while `down` is at work. It has the processes that were asked to end."""
+    return airflow_home(root) / "going_down.json"
+
+
 def read_state(root: Path) -> State | None:
     """What was started last; None when it was ended properly, or the record was cut."""
     try:
@@ -82,8 +87,7 @@ def write_state(root: Path, state: State) -> None:
 def only_one(root: Path) -> Iterator[None]:
     """Holds the lock of `up` and `down`, or raises ServiceBusy at once. No child inherits it."""
     home = airflow_home(root)
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    home.chmod(0o700)  # Airflow writes settings and logs into it with the caller's umask
+    ensure_home(home)
     with (home / "up.lock").open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,21 +1,34 @@
-"""`down`: asks the tasks to stop, then the other parts, and kills what is left after a grace. Nothing with the service's marker remains."""
+"""`down`: loads finish the batch at work, then what other DAGs run is asked to end, then Airflow's parts. What is left is killed.
 
+Airflow leaves a task five seconds between its signal and its death. So loads are asked by a signal of their own, while the scheduler
+starts nothing more and waits for its workers: a load finishes its batch, and its task says how it ended. Nothing with the service's marker
+remains.
+"""
+
+import json
 import os
 import signal
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from spark_jobs.service.processes import Found, is_running
-from spark_jobs.service.state import State, only_one, read_state, state_file
+from spark_jobs.service.keys import write_private
+from spark_jobs.service.processes import Found, Process, arguments_of, is_running, variable_of
+from spark_jobs.service.state import State, going_down_file, only_one, read_state, state_file
 
-GRACE_SECONDS = 120.0
-QUIET_SECONDS = 3.0
+PARENT = "WEIR_PARENT_PID"
+"""By this variable a load knows its task (plugins/weir_process.py)."""
+GRACE_SECONDS = 300.0
+TELL_SECONDS = 15.0
+REPORT_SECONDS = 10.0
+"""How long a task has to say that its load has ended, and a scheduler without tasks to end."""
 LAST_SECONDS = 10.0
-POLL_SECONDS = 0.1
+QUIET_SECONDS = 1.0
+POLL_SECONDS = 0.2
+Say = Callable[[str], None]
 
 
-def stop_service(root: Path, say: Callable[[str], None] = print, grace_seconds: float = GRACE_SECONDS) -> State | None:
+def stop_service(root: Path, say: Say = print, grace_seconds: float = GRACE_SECONDS) -> State | None:
     """Ends what `up` has started in this project; None when nothing was recorded."""
     with only_one(root):
         state = read_state(root)
@@ -26,28 +39,102 @@ def stop_service(root: Path, say: Callable[[str], None] = print, grace_seconds: 
         return state
 
 
-def end_service(root: Path, state: State, say: Callable[[str], None], grace_seconds: float = GRACE_SECONDS) -> None:
+def end_service(root: Path, state: State, say: Say, grace_seconds: float = GRACE_SECONDS) -> None:
     """Tasks first: they tell the API server how they ended."""
-    _end_tasks(state, say, grace_seconds)
-    _signal(state.processes(), signal.SIGTERM)
-    if not _wait(state.processes, LAST_SECONDS):
+    end_tasks(root, state, say, grace_seconds)
+    _signal(_leaders(state), signal.SIGTERM)  # alone: a child that hears it as well may wait for its parent for ever
+    _wait(lambda: _leaders(state), LAST_SECONDS)
+    if not _wait(state.processes, QUIET_SECONDS):
         _signal(state.processes(), signal.SIGKILL)
         _wait(state.processes, LAST_SECONDS)
+    going_down_file(root).unlink(missing_ok=True)
     state_file(root).unlink(missing_ok=True)
 
 
-def _end_tasks(state: State, say: Callable[[str], None], grace_seconds: float) -> None:
-    """Signals the scheduler and its workers, no more: a worker hands the signal on to its task, the task to `weir`, and a second one
-    would end `weir` in the middle of a batch. Tasks whose worker is gone get it from here."""
-    workers = {component.process.pid for component in state.components if component.name == "scheduler"}
-    _signal((found for found in _tasks(state) if found.group in workers), signal.SIGTERM)
-    if not _wait(lambda: _tasks(state), QUIET_SECONDS):
-        if any(found.group not in workers for found in _tasks(state)):
-            say(f"waiting for running tasks to finish their batch, {grace_seconds:.0f} seconds at most")
-        _signal(_orphans(state, workers), signal.SIGTERM)
-        if not _wait(lambda: _tasks(state), grace_seconds):
-            say("they did not, and are killed: what they have published stays, and the next run goes on from there")
-            _signal(_tasks(state), signal.SIGKILL)
+def end_tasks(root: Path, state: State, say: Say, grace_seconds: float) -> None:
+    """Ends the scheduler, its workers, the tasks and what they have started."""
+    asked = Asked(root)
+    deadline = time.monotonic() + grace_seconds
+    asked.ask(found for found in _tasks(state) if found.process.pid == _scheduler(state))
+    had_loads = _end_loads(state, asked, say, deadline)
+    if not _wait(lambda: _beside_workers(state), REPORT_SECONDS if had_loads else 0):
+        _end_others(state, asked, say, deadline)
+    has_scheduler = any(found.process.pid == _scheduler(state) for found in _tasks(state))
+    # Without one, a worker may still be saying how its task ended: it has a moment for that.
+    _wait(lambda: _tasks(state), REPORT_SECONDS if has_scheduler else QUIET_SECONDS)
+    _signal(_tasks(state), signal.SIGKILL)  # as workers that have lost their scheduler: they hear no other signal
+
+
+class Asked:
+    """The processes that were asked to end: a second signal would end a load in the middle of its batch, also one of a second `down`.
+
+    The file by which they are known also tells tasks that Airflow is going down (plugins/weir_operator.py).
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.file = going_down_file(root)
+        self.known = _read_asked(self.file)
+        self._write()
+
+    def ask(self, processes: Iterable[Found], whole_group: bool = False) -> list[Found]:
+        """Those that had not been asked before, and are now."""
+        fresh = [found for found in processes if found.process not in self.known]
+        self.known |= {found.process for found in fresh}
+        if fresh:
+            self._write()
+        _signal(fresh, signal.SIGTERM, os.killpg if whole_group else os.kill)
+        return fresh
+
+    def _write(self) -> None:
+        write_private(self.file, json.dumps([[process.pid, process.started] for process in self.known]))
+
+
+def _read_asked(file: Path) -> set[Process]:
+    try:
+        return {Process(pid, started) for pid, started in json.loads(file.read_text(encoding="utf-8"))}
+    except (FileNotFoundError, ValueError, TypeError):
+        return set()
+
+
+def _end_loads(state: State, asked: Asked, say: Say, deadline: float) -> bool:
+    """Asks every load once, also those that a task has just started, and waits for them. Whether there were any."""
+    started = tell_at = time.monotonic()
+    is_any = False
+    while loads := _loads(state):
+        is_any = True
+        now, names = time.monotonic(), ", ".join(_name(found) for found in loads)
+        asked.ask(loads, whole_group=True)  # the JVM has a group of its own, and is not asked
+        if now >= deadline:
+            say(f"killed, as the time is over: {names}; what is published stays, and the next run goes on from there")
+            _signal((found for found in state.processes() for load in loads if found.session == load.session), signal.SIGKILL)
+            _wait(lambda: _loads(state), LAST_SECONDS)
+            break
+        if now >= tell_at:
+            waited = f"after {now - started:.0f} s" if tell_at > started else "now"
+            say(f"waiting for the batch at work {waited}, {deadline - now:.0f} seconds more at most: {names}")
+            tell_at = now + TELL_SECONDS
+        time.sleep(POLL_SECONDS)
+    return is_any
+
+
+def _leaders(state: State) -> list[Found]:
+    """The components that still run."""
+    pids = {component.process.pid for component in state.components}
+    return [found for found in state.processes() if found.process.pid in pids]
+
+
+def _end_others(state: State, asked: Asked, say: Say, deadline: float) -> None:
+    """Asks what is left of tasks: a worker hands the signal on to its task. Those whose worker is gone get it from here."""
+    left = _beside_workers(state)
+    tasks = {found.process.pid for found in _tasks(state)}
+    parents = {found.parent for found in left}
+    asked.ask(found for found in _tasks(state) if found.group == _scheduler(state) and found.process.pid in parents)
+    asked.ask(found for found in left if found.parent not in tasks)
+    if not _wait(lambda: _beside_workers(state), QUIET_SECONDS):
+        seconds = max(0.0, deadline - time.monotonic())
+        say(f"waiting for tasks of other DAGs to end, {seconds:.0f} seconds at most")
+        if not _wait(lambda: _beside_workers(state), seconds):
+            say("they did not, and are killed")
 
 
 def _tasks(state: State) -> list[Found]:
@@ -56,18 +143,34 @@ def _tasks(state: State) -> list[Found]:
     return [found for found in state.processes() if found.session not in others]
 
 
-def _orphans(state: State, workers: set[int]) -> list[Found]:
-    """Tasks, or what they have started, that have outlived the process that would hand the signal on."""
-    tasks = _tasks(state)
-    alive = {found.process.pid for found in tasks}
-    return [found for found in tasks if found.group not in workers and found.parent not in alive]
+def _beside_workers(state: State) -> list[Found]:
+    """The tasks and what they have started: the scheduler and its workers share a group, every task has its own."""
+    return [found for found in _tasks(state) if found.group != _scheduler(state)]
 
 
-def _signal(processes: Iterable[Found], number: int) -> None:
+def _loads(state: State) -> list[Found]:
+    """The `weir` commands that tasks have started: each leads a session, and knows its task."""
+    leaders = (found for found in _tasks(state) if found.session == found.process.pid != _scheduler(state))
+    return [found for found in leaders if variable_of(found.process, PARENT) is not None]
+
+
+def _scheduler(state: State) -> int:
+    return next((component.process.pid for component in state.components if component.name == "scheduler"), 0)
+
+
+def _name(load: Found) -> str:
+    """As in `weir run retail`: what a person would type."""
+    words = [word for word in arguments_of(load.process) if not word.startswith("-")]
+    if len(words) > 1 and Path(words[0]).name.startswith("python"):
+        words = words[1:]
+    return " ".join([*(Path(word).name for word in words[:1]), *words[1:4]])
+
+
+def _signal(processes: Iterable[Found], number: int, send: Callable[[int, int], None] = os.kill) -> None:
     for found in processes:
         if is_running(found.process):
             try:
-                os.kill(found.process.pid, number)
+                send(found.process.pid, number)
             except ProcessLookupError:
                 continue
 

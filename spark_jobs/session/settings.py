@@ -25,6 +25,8 @@ ALWAYS = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.databricks.delta.v2.enableMode": "NONE",  # the three jars suffice without the kernel's reader
     "spark.sql.session.timeZone": "UTC",
+    # Else '${env:HOME}' in SQL is what the environment of the run has there: another value on another machine, or a secret.
+    "spark.sql.variable.substitute": "false",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # Arrow cannot read years outside 1678 to 2262 from Spark's old INT96
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.session import jvm_end
 from spark_jobs.session.hosts import is_driver_in_cluster
 from spark_jobs.session.java import Java
+from spark_jobs.session.known_classes import remember_classes
 
 OF_THE_RUN = ("spark.sql.", "spark.databricks.", "spark.buffer.")
 
@@ -42,8 +43,16 @@ class JavaNotStarted(Exception):
 
 
 @contextmanager
-def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Path, lease: int | None = None) -> Iterator[SparkSession]:
-    """A session whose JVM writes to the log file and inherits the lease's descriptor: while the JVM lives, the lease is held.
+def spark_session(
+    name: str,
+    settings: dict[str, str],
+    java: Java,
+    log_file: Path,
+    lease: int | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
+) -> Iterator[SparkSession]:
+    """A session whose JVM writes to the log file and inherits the lease's descriptor: while the JVM lives, the lease is held. While Spark
+    starts in it, Python has nothing to do, and does `meanwhile`.
 
     A driver inside a cluster has its JVM, and one session for as long as it lives (cli/driver.py).
     """
@@ -67,8 +76,10 @@ def spark_session(name: str, settings: dict[str, str], java: Java, log_file: Pat
         except PySparkRuntimeError as error:
             raise JavaNotStarted(jvm_end.first_words(log_file, start), log_file) from error
     jvm_end.watch(gateway.proc, log_file, start)
+    threading.Thread(target=meanwhile).start()
     with _own_interrupt():
         context = _start_context(gateway, conf, settings["spark.master"], log_file)
+    remember_classes(context)
     try:
         yield SparkSession(context)
     finally:
@@ -82,7 +93,9 @@ def driver_context(name: str, settings: Mapping[str, str]) -> SparkContext:
     SparkContext._ensure_initialized()  # connects to the JVM, whose properties are the settings so far
     conf = SparkConf().setAppName(name).setAll([(key, value) for key, value in settings.items() if key.startswith(OF_THE_RUN)])
     with _own_interrupt():
-        return SparkContext.getOrCreate(conf)
+        context = SparkContext.getOrCreate(conf)
+    remember_classes(context)
+    return context
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate, row_rules
 from spark_jobs.lake.seen import Seen
-from spark_jobs.lake.small_writes import Upsert, upsert
+from spark_jobs.lake.small_writes import Upsert, append, upsert
 from spark_jobs.lake.tables import Batch, kept
 from spark_jobs.silver import history
 from spark_jobs.silver.decisions import needs_texts
@@ -123,7 +122,7 @@ def _publish(rebuilt: _Rebuilt, batch: Batch, table: FactTable, counts: Counts) 
     changes, actions = rebuilt.changes, rebuilt.actions
     if actions.keys() <= {"insert"}:
         if actions:
-            tables.append(changes.drop("_action"), table.name, batch, counts)
+            append(changes.drop("_action"), sum(actions.values()), table.name, batch, counts)
         return
     values = tuple(column for column in changes.columns if column != "_action")
     how = Upsert((*table.key, "_valid_from"), values, delete_when="new._action = 'delete'")

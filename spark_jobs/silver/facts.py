@@ -12,11 +12,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.config.expectations import SET_ASIDE
-from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate, row_rules
 from spark_jobs.lake.seen import Seen
-from spark_jobs.lake.small_writes import Upsert, upsert
+from spark_jobs.lake.small_writes import Upsert, append, upsert
 from spark_jobs.lake.tables import Batch, RowsMissing, kept
 from spark_jobs.silver.decisions import needs_texts, with_decisions
 from spark_jobs.silver.decode import decode
@@ -147,7 +146,7 @@ def publish(judgement: Judgement, batch: Batch, table: FactTable, counts: Counts
         _merge(changed.select(*published_columns(batch, table), "_is_delete"), count, batch, table, counts)
     elif counts.inserted:
         new = judged.where(F.col("_class") == "inserted").select(*published_columns(batch, table))
-        tables.append(_by_event_time(new, table, counts), table.name, batch, counts)
+        append(_by_event_time(new, table, counts), counts.inserted, table.name, batch, counts)
 
 
 def candidate(judgement: Judgement, tally: Tally, batch: Batch, table: FactTable) -> Candidate:

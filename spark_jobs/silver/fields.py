@@ -18,8 +18,8 @@ from spark_jobs.silver.json_record import (
     as_array,
     as_object,
     first_of,
+    has_doubles,
     has_half_a_character,
-    is_double,
     is_one,
     is_there,
     may_be_lost,
@@ -144,6 +144,6 @@ def _lost(values: Mapping[str, Column], kinds: Mapping[str, str]) -> Column:
     if not values:
         return nothing_lost()
     may_be = {name: may_be_lost(value.cast("string"), is_floating=kinds[name] in FLOATING) for name, value in values.items()}
-    named = F.array_compact(F.array(*(F.when(may_be[name] & is_double(value), F.lit(name)) for name, value in values.items())))
+    named = F.array_compact(F.array(*(F.when(may_be[name] & has_doubles(value), F.lit(name)) for name, value in values.items())))
     # The whole record is searched and types are asked for only where a text looks like it, and once for all columns.
     return F.when(any_of(may_be.values()) & F.col("_record").rlike(LONG_NUMBER), named).alias("_lost")

@@ -4,8 +4,12 @@ The grammar of each type is a promise to users: docs/pipeline-file.md, "What fit
 number, because that is what they are.
 """
 
+from functools import reduce
+from operator import and_
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, DateType, MapType, StructType, TimestampType
 
 from spark_jobs.config.types import decimal_precision
 
@@ -14,6 +18,7 @@ FLOATING = {"float": 7, "double": 15}
 """With the digits that each of them keeps of any whole number."""
 MOST_DIGITS = 38
 FIRST, BEYOND = "TIMESTAMP '0001-01-01 00:00:00Z'", "TIMESTAMP '+10000-01-01 00:00:00Z'"
+FIRST_DAY, LAST_DAY = "DATE '0001-01-01'", "DATE '9999-12-31'"
 
 
 def _whole(pattern: str) -> str:
@@ -43,7 +48,7 @@ def fit_text(text: Column, kind: str) -> Column:
         return _fit_timestamp(text)
     if kind == "date":
         days = F.when(text.rlike(_whole(DATE + MIDNIGHT)), F.substring(F.btrim(text, F.lit(" \t")), 1, 10).try_cast("date"))
-        return F.when(days >= F.expr("DATE '0001-01-01'"), days)
+        return F.when(days >= F.expr(FIRST_DAY), days)
     if kind in FLOATING:
         return _fit_floating(text, kind)
     if kind in INTEGERS:
@@ -55,6 +60,38 @@ def fit_text(text: Column, kind: str) -> Column:
 def is_finite(value: Column) -> Column:
     """Whether a float or double is a number; NULL stays NULL."""
     return ~F.isnan(value) & (F.abs(value) < F.lit(float("inf")))
+
+
+def in_calendar(value: Column, kind: DataType) -> Column | None:
+    """Whether all dates and times in a value are of the years 1 to 9999: Spark computes others, which most readers cannot read. NULL where
+    the value is NULL; None for a type without dates and times.
+    """
+    match kind:
+        case DateType():
+            return value.between(F.expr(FIRST_DAY), F.expr(LAST_DAY))
+        case TimestampType():
+            return (value >= F.expr(FIRST)) & (value < F.expr(BEYOND))
+        case ArrayType(elementType=inner):
+            return _all_in_calendar(value, inner)
+        case MapType(keyType=key, valueType=inner):
+            parts = [_all_in_calendar(F.map_keys(value), key), _all_in_calendar(F.map_values(value), inner)]
+        case StructType(fields=fields):
+            parts = [in_calendar(value.getField(field.name), field.dataType) for field in fields]
+        case _:
+            return None
+    asked = [F.coalesce(part, F.lit(True)) for part in parts if part is not None]
+    return reduce(and_, asked) if asked else None
+
+
+def _all_in_calendar(values: Column, kind: DataType) -> Column | None:
+    if in_calendar(F.lit(None), kind) is None:
+        return None
+
+    def is_inside(item: Column) -> Column:
+        inside = in_calendar(item, kind)
+        return F.lit(True) if inside is None else F.coalesce(inside, F.lit(True))
+
+    return F.forall(values, is_inside)
 
 
 def _fit_decimal(text: Column, precision: int, scale: int) -> Column:

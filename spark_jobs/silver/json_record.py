@@ -11,15 +11,17 @@ from secrets import token_hex
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from spark_jobs.silver.json_faults import SEVERAL_OBJECTS, say_fault
+
 # A parser stops at the end of the first value. So a record is parsed as the first of two elements of an array: what follows it is an error,
 # or makes more than two. No record can close the array itself and go unnoticed, because none knows this name. It is in no result.
 KEY = f"k{token_hex(8)}"
 OBJECT = "map<string,variant>"
 STARTS_AS_OBJECT = r"^\s*\{"
 LONG_NUMBER = r"[0-9](?:\.?[0-9]){15}|[eE][+-]?[0-9]{3}"
+WITH_DOUBLES = "(?:^|: |ARRAY<)(?:DOUBLE|VARIANT)"
 NOT_PLAIN = r"[^ -@\[-~]"
 """What is no ASCII, or a capital letter of it: names without it are the same without case only if they are the same."""
-NOT_ONE_OBJECT = "not one JSON object"
 OTHER_SHAPE = "the record has another shape than its columns expect"
 FIELD_TWICE = "an object of the record has a field twice"
 HALF_A_CHARACTER = "the text holds half a character (a lone surrogate such as \\ud800)"
@@ -82,9 +84,12 @@ def starts_as_object(record: Column) -> Column:
 
 
 def unreadable_record(record: Column) -> Column:
-    """What to say of a text that is not one object: it may be that a field is there twice somewhere inside."""
-    lenient = parse_whole(record, "map<string,string>")
-    return F.when(is_one(lenient) & starts_as_object(record), F.lit(FIELD_TWICE)).otherwise(F.lit(NOT_ONE_OBJECT))
+    """What to say of a text that is not one object. Parsed in a lenient way it may be one that has a field twice, or several."""
+    apart = F.regexp_replace(record, r"\}\s*\{", "},{")  # objects side by side become a list of them
+    lenient = parse_whole(apart, "map<string,string>")
+    is_repeated = is_one(lenient) & starts_as_object(record) & (apart == record)
+    is_several = lenient.getField("_broken").isNull() & (F.size(lenient.getField(KEY)) > 2)
+    return F.when(is_repeated, F.lit(FIELD_TWICE)).when(is_several, F.lit(SEVERAL_OBJECTS)).otherwise(say_fault(record))
 
 
 def has_half_a_character(text: Column) -> Column:
@@ -101,16 +106,17 @@ def is_lost(value: Column, record: Column, *, is_floating: bool = False) -> Colu
     one is right, unless it is zero. One beyond the range of doubles is an infinity by now.
     """
     is_doubtful = may_be_lost(value.cast("string"), is_floating=is_floating)
-    return F.coalesce(is_doubtful & is_double(value) & record.rlike(LONG_NUMBER), F.lit(False))
+    return F.coalesce(is_doubtful & has_doubles(value) & record.rlike(LONG_NUMBER), F.lit(False))
 
 
 def may_be_lost(text: Column, *, is_floating: bool) -> Column:
     """What the text of a double looks like that lost digits; NULL where there is none."""
-    return text.isin("0.0", "-0.0") if is_floating else text.contains(".") | text.isin("Infinity", "-Infinity")
+    return text.isin("0.0", "-0.0") if is_floating else text.contains(".") | text.contains("Infinity")
 
 
-def is_double(value: Column) -> Column:
-    return F.schema_of_variant(value) == "DOUBLE"
+def has_doubles(value: Column) -> Column:
+    """Whether it is a double, or an object or array with one in it, which a text column takes: of mixed values Spark names no type."""
+    return F.schema_of_variant(value).rlike(WITH_DOUBLES)
 
 
 def any_of(conditions: Iterable[Column]) -> Column:

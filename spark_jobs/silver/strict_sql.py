@@ -24,7 +24,7 @@ from pyspark.sql.types import (
 
 from spark_jobs.config.types import is_complex
 from spark_jobs.lake.clocks import refuse_clocks
-from spark_jobs.silver.fitting import FLOATING, fit_text, is_finite
+from spark_jobs.silver.fitting import FLOATING, fit_text, in_calendar, is_finite
 from spark_jobs.silver.nested import fit_nested, nested_in_text
 
 ANSI = "spark.sql.ansi.enabled"
@@ -55,6 +55,12 @@ def fit_value(value: Column, found: DataType, kind: str, record: Column) -> Colu
     """The value as a declared type, NULL where that type cannot hold it exactly; of floating numbers it holds the nearest."""
     if isinstance(found, StringType):
         return fit_nested(nested_in_text(value), kind, record) if is_complex(kind) else fit_text(value, kind)
+    typed = _cast_exactly(value, found, kind)
+    is_readable = in_calendar(typed, DataType.fromDDL(kind))
+    return typed if is_readable is None else F.when(is_readable, typed)
+
+
+def _cast_exactly(value: Column, found: DataType, kind: str) -> Column:
     if found.simpleString() == kind and kind not in FLOATING:
         return value
     value, found = _in_order(value, found, DataType.fromDDL(kind)) if is_complex(kind) else (value, found)

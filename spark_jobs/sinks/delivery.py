@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from spark_jobs.config.text import count
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delivered import Delivered
 from spark_jobs.lake.tables import Batch, RowsMissing
@@ -13,10 +14,11 @@ from spark_jobs.sinks.changes import Tally
 class KeyNotUnique(Exception):
     """More than one row of the table has the same key, so that nothing says which of them the other side should keep."""
 
-    def __init__(self, sink: str, key: list[str], count: int) -> None:
-        self.sink, self.key, self.count = sink, key, count
+    def __init__(self, sink: str, key: list[str], keys: int) -> None:
+        self.sink, self.key, self.keys = sink, key, keys
+        belong = f"({', '.join(key)}) {'belongs' if keys == 1 else 'belong'} to more than one row of its table"
         super().__init__(
-            f"{sink}: {count:,} keys ({', '.join(key)}) belong to more than one row of its table; nothing was published: "
+            f"{sink}: {count(keys, 'key')} {belong}; nothing was published: "
             "name columns that identify a row in key, or write mode: complete"
         )
 
@@ -24,10 +26,11 @@ class KeyNotUnique(Exception):
 class RowsTakenBack(Exception):
     """Rows that were delivered are no longer in the table, and what was appended cannot be taken back."""
 
-    def __init__(self, sink: str, pipeline: str, count: int) -> None:
-        self.sink, self.count = sink, count
+    def __init__(self, sink: str, pipeline: str, rows: int) -> None:
+        self.sink, self.rows = sink, rows
+        gone = count(rows, "row that was delivered is", "rows that were delivered are")
         super().__init__(
-            f"{sink}: {count:,} rows that were delivered are no longer in its table, which was rebuilt; append cannot take them back: "
+            f"{sink}: {gone} no longer in its table, which was rebuilt; append cannot take them back: "
             f"run `weir rebuild {pipeline} {sink}` to deliver everything anew, or declare operation: <column>"
         )
 

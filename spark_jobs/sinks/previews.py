@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.sensitive import MASK
 from spark_jobs.config.sinks import ConsoleSink, MemorySink
-from spark_jobs.config.text import plain
+from spark_jobs.config.text import count, plain
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.tables import kept
 from spark_jobs.sinks.changes import OPERATION
@@ -21,7 +21,7 @@ class MemoryFull(Exception):
 
     def __init__(self, sink: str, rows: int, limit: int) -> None:
         self.sink, self.rows, self.limit = sink, rows, limit
-        super().__init__(f"{sink}: its view would have {rows:,} rows, and holds {limit:,}; raise rows, or use to: files for so many")
+        super().__init__(f"{sink}: its view would have {count(rows, 'row')}, and holds {limit:,}; raise rows, or use to: files for so many")
 
 
 def deliver_console(
@@ -45,7 +45,7 @@ def _as_table(sink: str, columns: list[str], rows: list[dict[str, str | None]], 
     cells = [columns, *([plain("NULL" if row[name] is None else row[name], WIDEST) for name in columns] for row in rows)]
     widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
     lines = [f"{sink}  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
-    return [*lines, *([f"{sink}  and {sent - len(rows):,} more rows"] if sent > len(rows) else [])]
+    return [*lines, *([f"{sink}  and {count(sent - len(rows), 'more row')}"] if sent > len(rows) else [])]
 
 
 def deliver_memory(delivery: Delivery, sink: MemorySink) -> tuple[Counts, int | None]:

@@ -3,7 +3,6 @@
 Both get a SinkBatch, whose id is the same when the batch is done again: by it, and by `_row` of a row, the function can tell a repetition.
 """
 
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -12,7 +11,7 @@ from typing import Any
 from pyspark.sql import Row
 
 from spark_jobs.config.files import read_text
-from spark_jobs.config.hooks import ENDINGS, HookEnded, calling
+from spark_jobs.config.hooks import ENDINGS, HookRaised, calling, line_of
 from spark_jobs.config.sinks import PythonSink
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.tables import kept, writing
@@ -58,10 +57,8 @@ def _call_with_batch(sink: str, reference: str, conf: Path, rows: Any, told: Sin
         with calling(reference):
             function = _load(read_text(conf / file), file, name)
             function(rows, told)
-    except HookEnded:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever a user's function raises fails the batch, told without the values of its rows
-        raise HookFailed(sink, reference, type(error).__name__, f"at {_line_of(error, file)}, for batch {told.id}") from None
+    except HookRaised as raised:
+        raise HookFailed(sink, reference, raised.kind, f"at {raised.place}, for batch {told.id}") from None
 
 
 class _RowCaller:
@@ -81,7 +78,7 @@ class _RowCaller:
             try:
                 function(values, self.told)
             except (Exception, *ENDINGS) as error:  # noqa: BLE001 - whatever it raises fails the batch, told without the row's values
-                yield type(error).__name__, f"at {_line_of(error, file)}, for the row of {place}"
+                yield type(error).__name__, f"at {line_of(error, file)}, for the row of {place}"
                 return
             done += 1
         yield done
@@ -92,8 +89,3 @@ def _load(text: str, file: str, name: str) -> Callable[..., Any]:
     exec(compile(text, file, "exec"), vars(module))  # the user's own file below conf/, as for gold tables
     function: Callable[..., Any] = getattr(module, name)
     return function
-
-
-def _line_of(error: BaseException, file: str) -> str:
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f"{file} line {lines[-1]}" if lines else file

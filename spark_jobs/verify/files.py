@@ -14,9 +14,10 @@ from typing import Any
 from spark_jobs.bronze.arrived import ArrivedFile, ReadingBroken, UnreadableFile, check_content, make_arrived
 from spark_jobs.bronze.records import read_records
 from spark_jobs.config import Project
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import UsageError, did_you_mean
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
+from spark_jobs.config.text import count
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, hold_lease
@@ -88,7 +89,7 @@ def _chosen(pipeline: Pipeline, select: Collection[str]) -> list[str]:
     for name in select:
         if name not in files:
             why = f"{name!r} is no bronze table of files"
-            raise ConfigError([Problem(f"conf/pipelines/{pipeline.name}.yml", 1, "--select", name, why, did_you_mean(name, files))])
+            raise UsageError("--select", name, why, did_you_mean(name, files))
     return [name.removeprefix("bronze.") for name in files if not select or name in select]
 
 
@@ -135,7 +136,7 @@ def _check_source(project: Project, lake: Lake, pipeline: Pipeline, name: str, u
 def _read_again(file: ArrivedFile, source: FileSource, here: Sum) -> tuple[str | None, Sum]:
     """Why the file cannot be compared, or what it gives now. ReadingBroken where it is as it was, and is not read to its end."""
     try:
-        with open_landed(file.path, source.path) as opened:
+        with open_landed(file.path, file.folder_of(source)) as opened:
             check_content(opened, file, source.format)
         found = Sum()
         for line, digest in _records_of_file(file, source):
@@ -158,7 +159,7 @@ def _read_again(file: ArrivedFile, source: FileSource, here: Sum) -> tuple[str |
 
 def _is_as_it_was(file: ArrivedFile, source: FileSource) -> bool:
     try:
-        with open_landed(file.path, source.path) as opened:
+        with open_landed(file.path, file.folder_of(source)) as opened:
             check_content(opened, file, source.format)
     except StorageFailed:
         raise
@@ -225,13 +226,12 @@ def _hash(line: int, record: str | None, problem: str | None) -> bytes:
 def _verdict(checks: list[TableCheck]) -> tuple[Outcome, str]:
     different = [check.table for check in checks if not check.is_equal]
     not_compared = sum(len(check.not_compared) for check in checks)
-    more = f"; not compared: {not_compared:,} file{'' if not_compared == 1 else 's'}" if not_compared else ""
+    more = f"; not compared: {count(not_compared, 'file')}" if not_compared else ""
     if different:
-        return (
-            Outcome.DIFFERENT,
-            f"{len(different)} of {len(checks)} bronze tables differ from the landed files: {', '.join(different)}{more}",
-        )
+        differ = "differs" if len(different) == 1 else "differ"
+        found = f"{len(different):,} of {count(len(checks), 'bronze table')} {differ} from the landed files"
+        return Outcome.DIFFERENT, f"{found}: {', '.join(different)}{more}"
     files, records = sum(check.files or 0 for check in checks), sum(check.rows for check in checks)
     if not files:
         return Outcome.NOTHING_TO_DO, f"no file that was read is still there to be compared{more}"
-    return Outcome.OK, f"bronze has what {files:,} file{'' if files == 1 else 's'} say, {records:,} rows{more}"
+    return Outcome.OK, f"bronze has what {count(files, 'file says', 'files say')}, {count(records, 'row')}{more}"

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spark_jobs.config import Project
-from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
+from spark_jobs.config.errors import UsageError, did_you_mean
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
+from spark_jobs.config.text import count
 from spark_jobs.lake.delta_log import count_rows, table_bytes, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
@@ -83,7 +84,7 @@ def _chosen(pipeline: Pipeline, inputs: Collection[str], select: Collection[str]
     for name in select:
         if name not in tables:
             why = "bronze is what tables are verified with" if name in inputs else f"there is no table {name!r}"
-            raise ConfigError([Problem(f"conf/pipelines/{pipeline.name}.yml", 1, "--select", name, why, did_you_mean(name, tables))])
+            raise UsageError("--select", name, why, did_you_mean(name, tables))
     return tuple(table for table in tables if not select or table in select)
 
 
@@ -142,8 +143,8 @@ def _check_tables(order: _Order, spark: "SparkSession") -> Iterator[TableCheck]:
 
 def _with_sample(check: TableCheck, sampled: "Sampled", rows: int) -> TableCheck:
     """A value that plain Python decodes in another way is a problem of the table, however equal it is to its recomputation."""
-    number, values = len(sampled.differences), "value is" if len(sampled.differences) == 1 else "values are"
-    said = f"of {sampled.records:,} sampled records {number:,} {values} decoded otherwise in plain Python"
+    number = len(sampled.differences)
+    said = f"of {count(sampled.records, 'sampled record')} {count(number, 'value is', 'values are')} decoded otherwise in plain Python"
     more = (said, *sampled.differences[:rows]) if number else ()
     return replace(check, sampled=sampled.records, left_out=sampled.left_out, problems=(*check.problems, *more))
 
@@ -162,7 +163,10 @@ def _verdict(checks: list[TableCheck], given_by: str, log_file: Path) -> tuple[O
         return Outcome.FAILED, f"{failed[0].table} could not be recomputed{more}: {failed[0].error}; log: {log_file}"
     different = [check.table for check in checks if not check.is_equal]
     if different:
-        return Outcome.DIFFERENT, f"{len(different)} of {len(checks)} tables differ from what {given_by}: {', '.join(different)}"
+        differ = "differs" if len(different) == 1 else "differ"
+        found = f"{len(different):,} of {count(len(checks), 'table')} {differ} from what {given_by}"
+        return Outcome.DIFFERENT, f"{found}: {', '.join(different)}"
     compared = [check for check in checks if not check.skipped]
     more = f"; not recomputed: {', '.join(check.table for check in checks if check.skipped)}" if len(compared) < len(checks) else ""
-    return Outcome.OK, f"{len(compared)} tables are what {given_by}, {sum(check.rows for check in compared):,} rows{more}"
+    rows = sum(check.rows for check in compared)
+    return Outcome.OK, f"{count(len(compared), 'table is', 'tables are')} what {given_by}, {count(rows, 'row')}{more}"

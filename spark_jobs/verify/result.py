@@ -14,12 +14,14 @@ class Outcome(StrEnum):
     DIFFERENT = "different"
     FAILED = "failed"
     CONFIG_ERROR = "config_error"
+    USAGE_ERROR = "usage_error"
     NOTHING_TO_DO = "nothing_to_do"
     LEASED = "leased"
 
 
 EXIT_CODES = {
-    Outcome.OK: 0, Outcome.DIFFERENT: 1, Outcome.FAILED: 1, Outcome.CONFIG_ERROR: 2, Outcome.NOTHING_TO_DO: 3, Outcome.LEASED: 5,
+    Outcome.OK: 0, Outcome.DIFFERENT: 1, Outcome.FAILED: 1, Outcome.CONFIG_ERROR: 2, Outcome.USAGE_ERROR: 2,
+    Outcome.NOTHING_TO_DO: 3, Outcome.LEASED: 5,
 }  # fmt: skip
 
 

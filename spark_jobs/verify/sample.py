@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.pipeline import Dimension, Silver
 from spark_jobs.config.sensitive import MASK
+from spark_jobs.config.text import count
 from spark_jobs.verify.plain import MISFIT, UNSURE, BrokenRecordError, PlainTable, UnsureRecordError, decode_plain
 from spark_jobs.verify.recompute import Recomputation
 from spark_jobs.verify.result import shown
@@ -51,7 +52,7 @@ def decode_sample(again: Recomputation, table: str, hidden: Collection[str]) -> 
             values = (MASK if column in hidden else said, MASK if column in hidden else found)
             differences.append(f"{where}: {column}: decoded {values[0]}, in plain Python {values[1]}")
     never = [f"{column} ({why})" for column in plain.columns if (why := plain.why_not(column))]
-    some = [f"{count:,} {what}{'' if count == 1 else 's'}{of}" for (what, of), count in sorted(unsure.items())]
+    some = [f"{count(number, what)}{of}" for (what, of), number in sorted(unsure.items())]
     return Sampled(len(picked), tuple(differences), (*never, *some))
 
 

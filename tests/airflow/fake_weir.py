@@ -10,8 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HELD = {"table": "silver.readings", "rules": ["usual_volume"], "rows": 3, "message": "silver.readings: 3 rows are held"}
+HELD = {"table": "silver.readings", "rules": ["usual_volume"], "rows": 3, "message": "silver.readings: batch blocked, 3 rows not published"}
 TABLE = {"table": "silver.readings", "state": "done", "version": 7, "rows_in": 3, "inserted": 3, "quarantined": 0}
+
+COLUMN = {
+    "file": "conf/pipelines/by_table.yml", "line": 17, "where": "silver.readings.event_time", "value": "att",
+    "message": "there is no column 'att'", "hint": "did you mean 'at'?",
+}  # fmt: skip
 
 
 def hang() -> None:
@@ -20,7 +25,7 @@ def hang() -> None:
     with subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        Path(os.environ["FAKE_WEIR_PIDS"]).write_text(f"{os.getpid()} {child.pid}", encoding="utf-8")
+        Path(os.environ["WEIR_FAKE_PIDS"]).write_text(f"{os.getpid()} {child.pid}", encoding="utf-8")
         print("ready", file=sys.stderr, flush=True)
         signal.pause()
 
@@ -34,7 +39,7 @@ def answer(command: str, pipeline: str, arguments: list[str]) -> tuple[int, dict
     if pipeline == "holding":
         return 4, {"status": "blocked", "held": [HELD], "tables": [{**TABLE, "state": "blocked", "version": None}]}
     if pipeline == "busy_once":
-        marker = Path(os.environ["FAKE_WEIR_PIDS"])
+        marker = Path(os.environ["WEIR_FAKE_PIDS"])
         if not marker.exists():
             marker.write_text("", encoding="utf-8")
             return 5, {"status": "leased"}
@@ -42,11 +47,16 @@ def answer(command: str, pipeline: str, arguments: list[str]) -> tuple[int, dict
     return code, {"status": "ok", "run_id": "r1", "verdict": "good", "report": "readings/r1.html", "tables": [TABLE] if code == 0 else []}
 
 
+if sys.argv[1] == "check":
+    print(json.dumps({"problems": [COLUMN], "warnings": []}))
+    sys.exit(2)
 words = [word for word in sys.argv[1:] if word != "quarantine"]
 command, pipeline, *arguments = words
 print(f"{command} {pipeline} {' '.join(arguments)}", file=sys.stderr, flush=True)
 if pipeline == "hang":
     hang()
+if (command, pipeline) == ("run", "killed"):
+    os.kill(os.getpid(), signal.SIGKILL)
 code, said = answer(command, pipeline, arguments)
 print("some line before the result")
 environ = {name: os.environ.get(name) for name in ("WEIR_ORIGIN", "WEIR_PARENT_PID")}

@@ -1,6 +1,7 @@
 """What Airflow makes of a project's pipeline files, as its own database tells it."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,10 +13,8 @@ pytestmark = pytest.mark.airflow
 
 TABLES = ["bronze.readings", "bronze.places", "dimension.places", "silver.readings", "gold.per_hour", "gold.all_time", "gold.newest"]
 AROUND = {
-    "has_work": [None, []],
-    "rebuild_or_replay": [None, ["has_work"]],
-    "carry_out": [None, ["decide"]],
-    "report": [None, ["carry_out"]],
+    "prepare": [None, []],
+    "finish": [None, ["decide"]],
 }
 
 
@@ -26,7 +25,7 @@ def told(airflow: Airflow) -> dict[str, Any]:
 
 
 def test_each_pipeline_file_is_a_dag_with_what_the_file_says(told: dict[str, Any]) -> None:
-    dag = {key: value for key, value in told["dags"]["by_pipeline"].items() if key not in ("tasks", "form", "retries", "rules")}
+    dag = {key: value for key, value in told["dags"]["by_pipeline"].items() if key not in ("tasks", "form", "said", "retries", "rules")}
 
     assert dag == {
         "owner": "somebody",
@@ -38,14 +37,14 @@ def test_each_pipeline_file_is_a_dag_with_what_the_file_says(told: dict[str, Any
         "doc_md": "Readings.\n\nRead *daily*.\n\nDefined in `conf/pipelines/by_pipeline.yml`.",
         "deadline": [3600.0],
         "pools": ["weir_by_pipeline"],
-        "timeouts": ["0:10:00", "2:00:00", "None"],
+        "timeouts": ["2:00:00", "None"],
     }
 
 
 def test_a_pipeline_can_be_one_task(told: dict[str, Any]) -> None:
     assert told["dags"]["by_pipeline"]["tasks"] == {
         **AROUND,
-        "run": [TABLES, ["rebuild_or_replay"]],
+        "run": [TABLES, ["prepare"]],
         "decide": [None, ["run"]],
     }
 
@@ -53,7 +52,7 @@ def test_a_pipeline_can_be_one_task(told: dict[str, Any]) -> None:
 def test_layers_follow_one_another(told: dict[str, Any]) -> None:
     assert told["dags"]["by_layer"]["tasks"] == {
         **AROUND,
-        "bronze": [["bronze.readings", "bronze.places"], ["rebuild_or_replay"]],
+        "bronze": [["bronze.readings", "bronze.places"], ["prepare"]],
         "silver": [["dimension.places", "silver.readings"], ["bronze"]],
         "gold": [["gold.per_hour", "gold.all_time", "gold.newest"], ["silver"]],
         "sink": [["sink.look"], ["gold"]],
@@ -64,8 +63,8 @@ def test_layers_follow_one_another(told: dict[str, Any]) -> None:
 def test_tables_wait_for_the_whole_layer_before_them(told: dict[str, Any]) -> None:
     assert told["dags"]["by_table"]["tasks"] == {
         **AROUND,
-        "bronze.readings": [["bronze.readings"], ["rebuild_or_replay"]],
-        "bronze.places": [["bronze.places"], ["rebuild_or_replay"]],
+        "bronze.readings": [["bronze.readings"], ["prepare"]],
+        "bronze.places": [["bronze.places"], ["prepare"]],
         "dimension.places": [["dimension.places"], ["bronze.places", "bronze.readings"]],
         "silver.readings": [["silver.readings"], ["dimension.places"]],
         "gold.per_hour": [["gold.per_hour"], ["silver.readings"]],
@@ -94,10 +93,32 @@ def test_the_form_offers_what_the_pipeline_has_and_bounds_it(told: dict[str, Any
     }
 
 
+def test_the_form_of_a_dag_with_a_schedule_says_what_goes_first(told: dict[str, Any]) -> None:
+    first = "If this DAG is paused, triggering switches it on, and the run of its schedule goes first."
+
+    assert {name: first in told["dags"][name]["said"]["tables"] for name in ("by_pipeline", "after")} == {
+        "by_pipeline": True,
+        "after": False,
+    }
+
+
 def test_every_table_is_an_asset_and_a_dag_can_be_scheduled_on_one_of_another(told: dict[str, Any]) -> None:
     assert {f"by_pipeline.{table}" for table in TABLES} <= set(told["assets"])
     assert [name for name in told["assets"] if ".sink." in name] == []
     assert told["dags"]["after"]["schedule"] == ["by_pipeline.silver.readings", "by_layer.gold.newest"]
+
+
+def test_a_table_is_produced_by_the_tasks_that_publish_it_and_consumed_by_those_that_read_it(told: dict[str, Any]) -> None:
+    """`prepare`, where the form asks for it, and `finish` after a decision publish as the run does."""
+    around = {f"{dag}.{task}" for dag in ("by_pipeline", "by_table") for task in ("prepare", "finish")}
+    producers, consumers = told["producers"], told["consumers"]
+
+    assert set(producers["by_pipeline.silver.readings"]) - around == {"by_pipeline.run"}
+    assert set(producers["by_table.silver.readings"]) - around == {"by_table.silver.readings"}
+    assert consumers["by_pipeline.silver.readings"] == ["after.gold"], "the pipeline itself makes it"
+    assert consumers["by_table.bronze.readings"] == ["by_table.silver.readings"]
+    assert consumers["by_table.silver.readings"] == ["by_table.gold.per_hour", "by_table.sink.look"]
+    assert "by_table.gold.per_hour" not in consumers
 
 
 def test_a_broken_file_is_an_import_error_with_its_place_and_leaves_the_other_dags_in_service(told: dict[str, Any]) -> None:
@@ -110,9 +131,23 @@ def test_a_broken_file_is_an_import_error_with_its_place_and_leaves_the_other_da
     assert "conf/pipelines/whenever.yml" in shown
 
 
+def test_what_only_the_whole_check_finds_is_shown_as_well_and_the_dag_stays_to_say_it_in_its_run(told: dict[str, Any]) -> None:
+    shown = told["import_errors"]["broken_pipelines.py"]
+
+    assert "conf/pipelines/by_table.yml:17: silver.readings.event_time: there is no column 'att'" in shown
+    assert "by_table" in told["in_service"]
+
+
 def test_a_broken_expectation_file_is_shown_and_its_pipeline_keeps_its_dag(told: dict[str, Any]) -> None:
     assert "expectations/by_layer/silver.readings.yml:2: expectations.kwh_is_there.kind" in told["import_errors"]["broken_pipelines.py"]
     assert "by_layer" in told["in_service"]
+
+
+def test_upkeep_is_on_without_anybody_and_begins_at_its_next_time(told: dict[str, Any]) -> None:
+    paused = {name: is_paused for name, is_paused in told["paused"].items() if name != "hanging"}
+
+    assert [name for name, is_paused in paused.items() if not is_paused] == ["weir_maintenance"]
+    assert datetime.fromisoformat(told["next_upkeep"]) > datetime.now(UTC)
 
 
 def test_the_code_that_the_ui_shows_of_a_dag_tells_nothing_of_other_pipelines(told: dict[str, Any]) -> None:

@@ -28,7 +28,7 @@ Maintain(task_id="hang", pipeline="hang", root="{root}", grace_seconds=0.2, dag=
 
 @pytest.fixture(scope="module")
 def ends(airflow: Airflow, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    marked = replace(airflow, environ={**airflow.environ, "FAKE_WEIR_PIDS": str(tmp_path_factory.mktemp("marked") / "busy")})
+    marked = replace(airflow, environ={**airflow.environ, "WEIR_FAKE_PIDS": str(tmp_path_factory.mktemp("marked") / "busy")})
     answer: dict[str, Any] = json.loads(run_inside(marked, "end_tasks.py", *(f"exit_{code}" for code in range(7)), "busy_once"))
     return answer
 
@@ -62,6 +62,21 @@ def test_a_pipeline_that_is_held_by_what_a_killed_task_left_is_waited_for(ends: 
     assert ends["busy_once"]["result"]["exit_code"] == 0
 
 
+def test_lines_are_logged_at_the_level_that_they_have(ends: dict[str, Any]) -> None:
+    assert ends["levels"] == ["info", "warning", "warning", "error", "info", "error", "error"]
+
+
+def test_a_run_that_was_killed_is_put_into_the_list_of_runs(ends: dict[str, Any]) -> None:
+    assert ends["killed"]["text"].startswith("run killed --layer silver --json was ended by signal 9")
+    assert ends["killed"]["retried"]
+    assert ends["killed"]["lines"] == ["run killed --layer silver --json", "report killed --json"]
+
+
+def test_while_airflow_is_going_down_nothing_begins_and_the_task_is_tried_again(ends: dict[str, Any]) -> None:
+    assert ends["going down"]["retried"]
+    assert "was not started: Airflow is going down, and the next try goes on" in ends["going down"]["text"]
+
+
 def test_a_missing_command_says_what_to_do(ends: dict[str, Any]) -> None:
     assert ends["no command"]["raised"] == "WeirFailedForGood"
     assert "make setup" in ends["no command"]["text"]
@@ -79,7 +94,7 @@ def test_a_dag_run_shows_progress_says_where_it_comes_from_and_keeps_results(air
         "report by_layer --json",
     ]
     results = xcoms(airflow, "by_layer")
-    assert sorted(results) == ["has_work", "rebuild_or_replay", "report", "silver"]
+    assert sorted(results) == ["finish", "prepare", "silver"]
     origin = json.loads(results["silver"]["WEIR_ORIGIN"])
     assert (origin["dag"], origin["task"], origin["try"]) == ("by_layer", "silver", 1)
 
@@ -92,11 +107,48 @@ def test_a_dag_run_without_work_ends_with_the_question(airflow: Airflow) -> None
     assert [line for line in shown if line.endswith("--json")] == ["plan idle --json"]
 
 
+def test_a_dry_run_says_so_and_runs_nothing_but_the_plan(airflow: Airflow) -> None:
+    shown: list[str] = []
+
+    run_dag(airflow, "by_table", shown.append, {"dry_run": True, "rebuild": "silver.readings"})
+
+    assert shown[0].startswith("dry run: this run says what it would do")
+    assert shown[-1] == "dry run: nothing was loaded or changed"
+    assert [line for line in shown if line.endswith("--json")] == [
+        "plan by_table --json",
+        "rebuild by_table silver.readings --dry-run --json",
+    ]
+
+
+def test_a_key_that_the_form_does_not_have_is_refused_before_anything_runs(airflow: Airflow) -> None:
+    shown: list[str] = []
+
+    with pytest.raises(AirflowFailed) as raised:
+        run_dag(airflow, "by_pipeline", shown.append, {"dryrun": True})
+
+    assert "the form has no key 'dryrun': did you mean 'dry_run'? allowed: tables, " in str(raised.value)
+    assert [line for line in shown if line.endswith("--json")] == []
+
+
+def test_the_api_refuses_such_a_key_for_a_pipeline_and_no_other_dag(airflow: Airflow) -> None:
+    forms: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("by_pipeline", {"dryrun": True}),
+        ("by_pipeline", {"dry_run": True}),
+        ("by_pipeline", {}),
+        ("of_somebody_else", {"dryrun": 1}),
+    )
+
+    said = json.loads(run_inside(airflow, "make_runs.py", *map(json.dumps, forms)))
+
+    assert said[0].startswith("the form has no key 'dryrun': did you mean 'dry_run'? allowed: tables, ")
+    assert said[1:] == ["taken"] * 3
+
+
 def test_a_batch_that_is_held_fails_the_run_where_nobody_is_to_be_asked(airflow: Airflow) -> None:
     with pytest.raises(AirflowFailed) as raised:
         run_dag(airflow, "holding", print, {"when_held": "fail"})
 
-    assert "holding ended with 4 (data blocked by quality): silver.readings: 3 rows are held" in str(raised.value)
+    assert "holding ended with 4 (data blocked by quality): silver.readings: batch blocked, 3 rows not published" in str(raised.value)
 
 
 def test_a_form_that_contradicts_itself_is_refused_before_anything_runs(airflow: Airflow) -> None:
@@ -121,10 +173,21 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
     assert told["not asked"]["is_final"]
     assert told["not asked"]["text"].startswith("what ada was asked about is not known, and nothing was done")
     assert told["carried out"]["not seen"]["text"].startswith("it is not known what ada saw of silver.readings"), "and none is carried out"
+    assert told["carried out"]["nothing"] == []
     assert told["carried out"]["Set aside"] == [["silver.readings", "--seen", "0a1b2c", "--reason", "a sale", "--by", "ada", "--json"]]
     stopped = told["carried out"]["Stop"]
-    assert stopped["text"].startswith("stopped by ada: a sale; silver.readings: 3 rows are held")
+    assert stopped["text"].startswith("stopped by ada: a sale; silver.readings: batch blocked, 3 rows not published")
     assert [entry["rules"] for entry in stopped["held"]] == [["usual_volume"]], "which the notice names"
+    asked = told["asked"]
+    assert asked["scheduled"].startswith("shop is blocked by quality, as it was when somebody chose 'Stop', and nobody is asked again. ")
+    assert "silver.readings: ada left it blocked: the grid looks into it" in asked["scheduled"]
+    assert asked["manual"].startswith("asked: shop: silver.readings"), "whoever starts a run wants to be asked"
+    assert asked["another"].startswith("asked: shop: silver.readings, silver.readings")
+    assert asked["nothing"] == "None"
+    assert "**`silver.readings`**: 3 rows, blocked by" in told["body"]
+    reason = "A day has \\*many\\* readings \\<b\\>each\\<\\/b\\>\\."
+    assert f"* `usual_volume`: 3 of 9 rows\\, 33\\.3\\%. Why there is such a rule: {reason}" in told["body"]
+    assert "the right to edit runs of this DAG" in told["body"]
 
 
 def xcoms(airflow: Airflow, dag: str) -> dict[str, Any]:
@@ -137,7 +200,7 @@ def xcoms(airflow: Airflow, dag: str) -> dict[str, Any]:
 def test_a_terminated_task_ends_the_command_and_what_it_started(airflow: Airflow, tmp_path: Path) -> None:
     (tmp_path / "dags").mkdir()
     (tmp_path / "dags" / "hanging.py").write_text(HANGING_DAG.format(root=airflow.root), encoding="utf-8")
-    hanging = replace(airflow, environ={**airflow.environ, "FAKE_WEIR_PIDS": str(tmp_path / "pids")})
+    hanging = replace(airflow, environ={**airflow.environ, "WEIR_FAKE_PIDS": str(tmp_path / "pids")})
     environ = airflow_environ(airflow.root, hanging.environ) | {"AIRFLOW__CORE__DAGS_FOLDER": str(tmp_path / "dags")}
 
     command = [str(AIRFLOW_PYTHON), "-m", "airflow", "dags", "test", "hanging"]

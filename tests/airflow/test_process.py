@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from weir_environ import handed_on, own_variables
 from weir_process import Finished, end_group, follow, start
 
 pytestmark = pytest.mark.system
@@ -73,6 +74,56 @@ def test_the_command_knows_its_parent_and_what_else_it_is_told(tmp_path: Path) -
     finished = follow(start([sys.executable, "-c", source], tmp_path, {"WEIR_ORIGIN": "here"}), print, grace_seconds=5)
 
     assert finished == Finished(0, f"{os.getpid()} {os.getpid()} here")
+
+
+def test_neither_the_command_nor_what_it_starts_gets_airflows_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "lakehouse.yml").write_text("landing: a\nlake: b\nhand_on: [BILLING_*]\n", encoding="utf-8")
+    kept = {"AWS_SECRET_ACCESS_KEY": "mine", "SPARK_CONF_DIR": "/spark", "WEIR_LAKE": "/lake", "BILLING_TOKEN": "asked for"}
+    secrets = {"AIRFLOW__CORE__FERNET_KEY": "hush", "AIRFLOW__API_AUTH__JWT_SECRET": "hush", "AIRFLOW_CONN_SHOP": "hush"}
+    secrets |= {"WEIR_AIRFLOW_DATABASE": "hush", "WEIR_AIRFLOW__API__SECRET_KEY": "hush", "OTHER_TOKEN": "hush"}
+    for name, value in (kept | secrets).items():
+        monkeypatch.setenv(name, value)
+    other = "print(flush=True); input()"
+    source = f"""
+import signal, subprocess, sys
+with subprocess.Popen([sys.executable, "-c", {other!r}], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0) as other:
+    other.stdout.readline()
+    print(other.pid, file=sys.stderr, flush=True)
+    signal.pause()
+"""
+    child, found = python(source, tmp_path), list[dict[str, str]]()
+
+    def look(line: str) -> None:
+        if line.isdecimal():
+            found.extend(environ_of(pid) for pid in (child.pid, int(line)))
+            end_group(child, grace_seconds=0.1)
+
+    follow(child, look, grace_seconds=0.1)
+
+    assert len(found) == 2
+    for environ in found:
+        assert kept.items() <= environ.items()
+        assert "hush" not in environ.values()
+        assert environ["PATH"] == os.environ["PATH"]
+
+
+@pytest.mark.parametrize("text", ["lake: [", "landing: a\nlake: b\nhand_on: [AIRFLOW__CORE__FERNET_KEY]\n"])
+def test_a_lakehouse_file_that_cannot_be_used_hands_on_nothing_of_its_own(tmp_path: Path, text: str) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "lakehouse.yml").write_text(text, encoding="utf-8")
+
+    assert own_variables(tmp_path) == ()
+
+
+def test_no_pattern_of_ones_own_reaches_airflows_keys() -> None:
+    assert handed_on({"AIRFLOW__API__SECRET_KEY": "hush", "AIM": "asked for"}, ["A*"]) == {"AIM": "asked for"}
+
+
+def environ_of(pid: int) -> dict[str, str]:
+    """As the kernel has it: what the process was started with."""
+    lines = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+    return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
 def test_a_process_with_a_group_of_its_own_is_not_asked_but_does_not_outlive_the_grace(tmp_path: Path) -> None:

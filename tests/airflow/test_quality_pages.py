@@ -34,7 +34,8 @@ ODD_PATHS = [
 ASKED = [
     "reports/index.html", "reports/shop/index.html", f"reports/shop/{NEWEST}", *(f"reports/{name}/{NEWEST}" for name in SPOILED),
     "dags/shop", "dags/shop?run=manual__0", "dags/shop?run=manual__1", f"dags/shop?run=manual__1&show={RUNS[1]}", "dags/shop?task=bronze",
-    "dags/shop?run=manual__1&task=bronze", "dags/shop?run=manual__9", "dags/shop?run=manual__1&task=gold", "dags/shop?show=../../conf",
+    "dags/shop?run=manual__1&task=bronze", *(f"dags/shop?run=manual__{number}" for number in (7, 8, 9, 10)),
+    "dags/shop?run=manual__8&task=gold", "dags/shop?run=manual__1&task=gold", "dags/shop?show=../../conf",
     "dags/fresh", "dags/cut_off", "dags/weir.maintenance", *ODD_PATHS,
 ]  # fmt: skip
 POLICY = r"default-src 'none'; style-src 'sha256-[\w+/=]+'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
@@ -215,13 +216,34 @@ def test_a_tab_shows_the_newest_report_of_its_dag_run_or_task_and_leads_to_the_o
     assert len(re.findall(r'href="\?[^"]*show=', page)) == links
 
 
-def test_a_tab_without_a_report_says_why(told: dict[str, Any]) -> None:
-    said = {path: told["asked"][f"dags/{path}"]["text"] for path in ("shop?run=manual__9", "shop?run=manual__1&task=gold", "fresh")}
+def test_a_tab_without_a_report_says_what_airflow_knows_of_its_run(told: dict[str, Any]) -> None:
+    said = {run: told["asked"][f"dags/shop?run=manual__{run}"]["text"] for run in (7, 8, 9, 10)}
 
-    assert "This DAG run has left no report" in said["shop?run=manual__9"]
-    assert "This task has left no report" in said["shop?run=manual__1&task=gold"]
-    assert "Nothing has run yet" in said["fresh"]
+    assert "This DAG run is queued: it has not begun." in said[7]
+    assert "This DAG run is at work since 2026-03-01 08:05 UTC: no task is running now." in said[8]
+    assert "This DAG run had nothing to do" in said[9]
+    assert "Airflow has no such run of this DAG." in said[10]
+    assert "This task has not begun." in told["asked"]["dags/shop?run=manual__8&task=gold"]["text"]
+    assert "Airflow has no such run of this DAG." in told["asked"]["dags/shop?run=manual__1&task=gold"]["text"]
+    assert "Nothing has run yet" in told["asked"]["dags/fresh"]["text"]
     assert "not a pipeline of Weir" in told["asked"]["dags/weir.maintenance"]["text"]
+    states = told["states"]
+    assert "This task is at work since 2026-03-01 08:05 UTC." in states["running"]
+    assert states["awaiting_input"] == "This task waits for an answer."
+    assert "its log says why" in states["failed"]
+    assert "nothing for it to do" in states["skipped"]
+    assert "run is running. A report is written when a run of its tables ends." in states["run running"]
+    assert "decide waits for an answer" in states["run waiting"]
+    assert "failed in run and has left no report" in states["run failed"]
+    assert "had nothing to do" in states["run idle"]
+
+
+def test_a_token_that_was_not_made_by_this_airflow_gets_the_advice_to_sign_in(told: dict[str, Any]) -> None:
+    refused = answers(told, "broken")
+
+    assert {each["status"] for each in refused.values()} == {403}
+    assert len({each["text"] for each in refused.values()}) == 1, "it is the same whether there is such a pipeline or not"
+    assert all("Sign in to Airflow" in each["text"] and "no such page" not in each["text"] for each in refused.values())
 
 
 def test_only_the_api_server_loads_the_pages_and_they_need_no_spark(told: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ import fastavro
 import pyarrow as pa
 import pytest
 
-from spark_jobs.bronze import avro
+from spark_jobs.bronze import avro, broken
 from spark_jobs.bronze.messages import _avro_reader
 from tests.bronze.arrive import read, refusal, written
 
@@ -58,9 +58,9 @@ def test_an_array_of_items_without_bytes_is_set_aside_by_their_number(tmp_path: 
 
 
 def test_rows_without_bytes_cannot_be_without_number(tmp_path: Path) -> None:
-    assert "a block of 0 bytes says that it has 1,000,000,000,000 rows" in refusal(
-        read(written(tmp_path, "a.avro", container("null", [(10**12, b"")])), "avro")
-    )
+    for blocks in ([(10**12, b"")], [(1000, b"")] * 3):
+        file = written(tmp_path, "a.avro", container("null", blocks))
+        assert "rows without any content" in refusal(read(file, "avro", bytes_per_record=2000))
     assert len(read(written(tmp_path, "b.avro", container("null", [(3, b"")])), "avro")) == 3
 
 
@@ -132,6 +132,25 @@ def test_a_message_that_is_deeper_or_longer_than_its_bytes_say_is_none() -> None
     assert read_nodes(deep).to_pylist() == [{"text": '{"next": {"next": null}}', "size": None}, none, none]
     many = pa.array([number(2) + b"\0", number(10**12) + b"\0"])
     assert read_nulls(many).to_pylist() == [{"text": '{"value": [null, null]}', "size": None}, {"text": None, "size": 4 * 10**12 + 7}]
+
+
+def test_a_map_that_has_a_key_twice_is_a_problem_of_its_row_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = {
+        "type": "record",
+        "name": "r",
+        "fields": [{"name": "maps", "type": {"type": "array", "items": {"type": "map", "values": "int"}}}],
+    }
+    once, twice = (b"".join(text(key) + number(value) for value, key in enumerate(keys)) for keys in ((b"a", b"b"), (b"a", b"a")))
+    rows = [number(1) + number(2) + entries + b"\0\0" for entries in (once, twice, once)]
+
+    found = read(written(tmp_path, "a.avro", container(schema, [(3, b"".join(rows))])), "avro")
+    messages = _avro_reader(schema, "none", LONGEST)(pa.array(rows)).to_pylist()
+    monkeypatch.setattr(broken, "MOST_BROKEN", 1)
+    refused = read(written(tmp_path, "b.avro", container(schema, [(2, rows[1] * 2)])), "avro")
+
+    assert [(line, problem) for line, _, problem in found] == [(1, None), (2, "a map of the row has a key twice"), (3, None)]
+    assert [message["text"] is None for message in messages] == [False, True, False]
+    assert "2 of its 2 records have a map with a key twice" in refusal(refused)
 
 
 def test_names_that_are_written_out_in_every_item_count(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_row_that_is_too_long_is_set_aside_wherever_its_text_is(tmp_path: Path
 def test_a_parquet_row_with_more_values_than_a_record_has_bytes_is_not_read(tmp_path: Path) -> None:
     path = write(tmp_path, "parquet", pa.table({"list": [[1] * 1_000_000]}))
     assert path.stat().st_size < 10_000
-    assert "1 rows with 1,000,000 values in a column" in refusal(read(path, "parquet", bytes_per_record=100_000))
+    assert "1 row with 1,000,000 values in a column" in refusal(read(path, "parquet", bytes_per_record=100_000))
 
 
 @pytest.mark.parametrize("codec", ["uncompressed", "zlib", "snappy", "zstd"])

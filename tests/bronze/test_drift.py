@@ -37,6 +37,13 @@ def test_a_field_that_no_table_declares_is_new_wherever_it_stands() -> None:
     assert found(shop, {"id": 1}, record) == [(name, "added") for name in ("Id", "items.more.x", "items.sku", "payment.tip", "tags")]
 
 
+def test_the_first_file_that_shows_it_is_named_in_whatever_order_records_are_read() -> None:
+    sheets = pipeline("csv", {"id": "bigint", "city": "string"})
+    records = [("c.csv", '{"id": 1, "x": 1}'), ("a.csv", '{"id": 1, "x": 1}'), ("b.csv", '{"id": 1, "x": 1}')]
+
+    assert find_drift(sheets, "feed", records) == [Drift("feed", "x", "added", "a.csv"), Drift("feed", "city", "missing", "a.csv")]
+
+
 def test_a_declared_column_covers_what_is_below_its_field() -> None:
     columns = {"id": "bigint", "who": "struct<name:string>", "tags": "array<string>", "extra": "map<string,string>", "text": "string"}
     record = {"id": 1, "who": {"name": "x", "age": 1}, "tags": [{"a": 1}], "extra": {"k": "v"}, "text": {"in": "here"}}
@@ -136,6 +143,19 @@ def test_each_new_field_is_written_down_once_with_its_first_file(tmp_path: Path)
     ]
 
 
+def test_a_field_that_is_missing_again_is_told_again(tmp_path: Path) -> None:
+    lake, shop = Lake(str(tmp_path), "shop"), pipeline("csv", {"id": "bigint", "amount": "int"})
+    without, whole = {"id": "1"}, {"id": "1", "amount": "2"}
+    told = []
+    for number, record in enumerate([whole, without, without, whole, whole, without], 1):
+        file = bronze(lake, number, f"{number}.csv", record)
+        told.append([str(entry) for entry in note_drift(Ledger(lake, unguarded), shop, "feed", [file], f"run{number}", AT)])
+
+    missing = "feed: field 'amount' is missing in '{}.csv': NULL in all its rows; if it has a new name, set `from` to it"
+    returned = "feed: field 'amount' is there again in '4.csv'; rows without it stay NULL"
+    assert told == [[], [missing.format(2)], [], [returned], [], [missing.format(6)]]
+
+
 def test_only_the_first_records_of_the_given_files_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drift, "FIRST_LINES", 2)
     lake = Lake(str(tmp_path), "shop")
@@ -178,8 +198,10 @@ def test_a_feed_that_uses_values_as_names_does_not_fill_the_ledger_and_hides_no_
 
 def test_of_many_new_fields_the_first_are_named_and_all_are_counted() -> None:
     new = [Drift("feed", f"f{number}", "added", "a.csv") for number in range(7)]
-    lines = list(describe_drift([*new, Drift("feed", "amount", "missing", "a.csv")]))
+    lines = list(describe_drift([*new, Drift("feed", "amount", "missing", "a.csv")], "shop"))
 
     assert lines[0].startswith("feed: field 'amount' is missing")
     assert [line.split("'")[1] for line in lines[1:6]] == ["f0", "f1", "f2", "f3", "f4"]
-    assert lines[6:] == ["feed: and 2 more fields are new: `weir account` lists them; the ledger keeps the first 500 new ones of a source"]
+    assert lines[6:] == [
+        "feed: and 2 more fields are new: `weir account shop --json` lists them; the ledger keeps the first 500 new ones of a source"
+    ]

@@ -86,3 +86,10 @@ def test_one_carriage_return_belongs_to_the_end_of_a_line(tmp_path: Path, other:
     rows = read(written(tmp_path, "a.log", b"one\r\ntwo\r\r\n" + other), "text")
 
     assert rows[:2] == [(1, "one", None), (2, "two\r", None)]
+
+
+def test_a_text_whose_lines_end_with_a_carriage_return_alone_is_refused(tmp_path: Path) -> None:
+    refused = refusal(read(written(tmp_path, "a.log", b"one\rtwo\rthree\r"), "text"))
+
+    assert "its lines end with a carriage return alone" in refused
+    assert read(written(tmp_path, "b.log", b"one\rtwo\nthree\r"), "text") == [(1, "one\rtwo", None), (2, "three", None)]

@@ -17,7 +17,7 @@ MESSAGE = "topic string, partition int, offset bigint, timestamp timestamp, key 
 
 
 @pytest.mark.spark
-def test_no_value_can_write_the_fields_of_its_message(spark: SparkSession) -> None:
+def test_a_value_that_is_no_object_is_named_and_none_can_write_the_fields_of_its_message(spark: SparkSession) -> None:
     expected = {
         '{"id": 1, "note": "_key and _offset"}': None,
         '{"id": 2, "inner": {"_offset": 9}, "_id": 5}': None,
@@ -29,6 +29,13 @@ def test_no_value_can_write_the_fields_of_its_message(spark: SparkSession) -> No
         "{'_timestamp': 1}": f"{TAKES_OWN_NAME}_timestamp",
         '{"_headers": {"shop": "x"}}],"x":[{"a":2}': f"{TAKES_OWN_NAME}_headers",
         '{"id": NaN, "_partition": 3}': NOT_AN_OBJECT,
+        '[{"id": 8}]': f"{NOT_AN_OBJECT}: it is an array",
+        '"{}"': f"{NOT_AN_OBJECT}: it is a text in quotes",
+        " -12.5e3": f"{NOT_AN_OBJECT}: it is a number",
+        "null": f"{NOT_AN_OBJECT}: it is true, false or null",
+        " ": f"{NOT_AN_OBJECT}: it is empty",
+        '\ufeff{"id": 9}': f"{NOT_AN_OBJECT}: a byte order mark stands before it",
+        "hello": NOT_AN_OBJECT,
     }
     headers = [("shop", b"first"), ("till", b"7"), ("shop", b"last")]
     rows = [("orders", 0, place, SENT_AT, b"own", value.encode(), headers) for place, value in enumerate(expected)]
@@ -65,7 +72,7 @@ def test_a_message_that_is_too_long_is_set_aside_with_its_place_and_size(spark: 
         (9, True, "a record of 1,811 bytes, longer than bytes_per_record allows: 1,000"),
         (10, True, "a record of 1,801 bytes, longer than bytes_per_record allows: 1,000"),
         (11, True, "a record of 1,316 bytes, longer than bytes_per_record allows: 1,000"),
-        (12, False, NOT_AN_OBJECT),
+        (12, False, f"{NOT_AN_OBJECT}: it is an array"),
     ]
 
 

@@ -42,6 +42,7 @@ NO_TEXT = {
     "a Parquet file; give it a source with format: parquet": parquet(),
     "an Avro file": avro(),
     "binary data": random.Random(1).randbytes(100_000),
+    "binary data; look at what wrote it": LINES.encode("cp500", errors="replace"),  # EBCDIC, which UTF-16 could be, too
     "nothing but zero bytes": b"\0" * 5000,
 }
 

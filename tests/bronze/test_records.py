@@ -2,6 +2,7 @@ import bz2
 import gzip
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,8 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from spark_jobs.bronze import broken, lines, records
-from tests.bronze.arrive import read, refusal, written
+from spark_jobs.bronze import broken, lines, records, xml
+from spark_jobs.bronze.records import read_records
+from spark_jobs.config.sources import FileSource
+from tests.bronze.arrive import arrived, read, refusal, written
 
 
 def test_a_line_is_a_record_with_its_number_and_blank_lines_are_none(tmp_path: Path) -> None:
@@ -48,7 +51,7 @@ def test_a_csv_record_is_kept_by_the_names_of_its_header(tmp_path: Path) -> None
 def test_a_csv_row_of_another_width_than_the_header_keeps_its_fields_and_gets_a_problem(tmp_path: Path) -> None:
     file = written(tmp_path, "a.csv", b"id,name\n1\n2,b\n3,c,x\n")
     assert read(file, "csv") == [
-        (2, '["1"]', "1 fields, the header has 2"),
+        (2, '["1"]', "1 field, the header has 2"),
         (3, '{"id": "2", "name": "b"}', None),
         (4, '["3", "c", "x"]', "3 fields, the header has 2"),
     ]
@@ -257,6 +260,24 @@ def test_an_xml_file_of_elements_that_are_too_long_is_refused_as_a_whole(tmp_pat
     assert "4 of its 5 records are longer than bytes_per_record, the first is line 2" in refusal(found)
 
 
+def test_a_long_tag_is_read_in_few_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser begins an open tag again with every block: in blocks of one size the work would grow with the square of its length."""
+    sizes: list[int] = []
+
+    class Counted(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            sizes.append(size or 0)
+            return super().read(size)
+
+    text = f'<r><order id="1"/><order id="{"x" * 4_000_000}"/></r>'.encode()
+    monkeypatch.setattr(xml, "unpack", lambda *_: Counted(text))
+
+    found = read(written(tmp_path, "a.xml", text), "xml", row_tag="order")
+
+    assert [len(record or "") for _, record, _ in found] == [11, 4_000_010]
+    assert len(sizes) < 2 * 20  # read twice
+
+
 def test_whatever_a_reader_raises_concerns_its_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RecursionError("too deep")
@@ -265,22 +286,26 @@ def test_whatever_a_reader_raises_concerns_its_file_alone(tmp_path: Path, monkey
     assert read(written(tmp_path, "a.parquet", b"PAR1"), "parquet") == [(0, None, "RecursionError: too deep")]
 
 
-def test_a_folder_that_was_swapped_for_a_link_is_not_followed_but_that_of_the_source_may_be_one(tmp_path: Path) -> None:
-    elsewhere, disk = tmp_path / "elsewhere", tmp_path / "disk"
-    for folder in (elsewhere, disk / "today"):
+@pytest.mark.parametrize("inside", ["today", "today/orders"])
+def test_a_folder_that_was_swapped_for_a_link_is_not_followed_but_that_of_the_source_may_be_one(tmp_path: Path, inside: str) -> None:
+    """Also where a folder below has the name of the source's own."""
+    elsewhere, disk, landing = tmp_path / "elsewhere", tmp_path / "disk", tmp_path / "landing"
+    for folder in (disk / inside, elsewhere / inside.partition("/")[2]):
         folder.mkdir(parents=True)
         (folder / "1.json").write_text('{"id":1}\n')
-    (tmp_path / "landing").mkdir()
-    (tmp_path / "landing" / "orders").symlink_to(disk)
-    file = tmp_path / "landing" / "orders" / "today" / "1.json"
-    before = read(file, path="orders")
+    landing.mkdir()
+    (landing / "orders").symlink_to(disk)
+    file = landing / "orders" / inside / "1.json"
+    source = FileSource.model_validate({"format": "json", "path": "orders"})
+    known = replace(arrived(file), landing=str(landing))
+    before = [row for batch in read_records(known, source) for row in batch.to_pylist()]
     (disk / "today").rename(disk / "yesterday")
     (disk / "today").symlink_to(elsewhere)
 
-    after = refusal(read(file, path="orders"))
+    after = [row for batch in read_records(known, source) for row in batch.to_pylist()]
 
-    assert before == [(1, '{"id":1}', None)]
-    assert after.startswith("NotADirectoryError:")
+    assert [(row["line"], row["record"]) for row in before] == [(1, '{"id":1}')]
+    assert [(row["line"], row["problem"].partition(":")[0]) for row in after] == [(0, "NotADirectoryError")]
 
 
 def test_rows_of_xml_whose_tag_is_spelled_in_another_case_are_not_passed_over(tmp_path: Path) -> None:

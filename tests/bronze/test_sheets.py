@@ -91,6 +91,6 @@ def test_a_file_of_rows_of_another_width_is_refused_as_a_whole(tmp_path: Path, m
     some = written(tmp_path, "some.csv", b"id,name\n" + b"1\n" * 3 + b"2,b\n" * 20)
     many = written(tmp_path, "many.csv", b"id,name\n2,b\n" + b"1\n" * 4 + b"2,b\n" * 20)
 
-    assert [problem for _, _, problem in read(some, "csv") if problem] == ["1 fields, the header has 2"] * 3
+    assert [problem for _, _, problem in read(some, "csv") if problem] == ["1 field, the header has 2"] * 3
     reason = "4 of its 25 records have another number of fields than the header, the first is line 3"
     assert reason in refusal(read(many, "csv"))

@@ -119,8 +119,9 @@ def test_run_refuses_what_is_not_there(weir: Weir, arguments: tuple[str, ...], s
     assert (plain.returncode, plain.stdout) == (2, "")
     assert said in plain.stderr
     result = json.loads(as_json.stdout.splitlines()[-1])
-    assert (as_json.returncode, result["status"], result["exit_code"], result["tables"]) == (2, "config_error", 2, [])
+    assert (as_json.returncode, result["status"], result["exit_code"], result["tables"]) == (2, "usage_error", 2, [])
     assert said in result["message"]
+    assert "conf/" not in plain.stderr.replace("conf/profiles", ""), "no file has a part in it"
 
 
 def test_run_refuses_a_configuration_with_problems(weir: Weir, home: Path) -> None:
@@ -150,7 +151,7 @@ def test_plan_says_whether_there_is_work_without_java_and_without_a_trace(weir: 
 
     assert (nothing.returncode, unknown.returncode, plain.returncode, as_json.returncode) == (3, 2, 0, 0)
     assert f"retail: nothing to do: nothing new in {tmp_path}/landing/retail/orders" in nothing.stdout
-    assert (json.loads(unknown.stdout)["status"], "did you mean 'retail'" in unknown.stderr) == ("config_error", True)
+    assert (json.loads(unknown.stdout)["status"], "did you mean 'retail'" in unknown.stderr) == ("usage_error", True)
     assert plain.stdout.splitlines()[:2] == [
         "retail: work to do: 1 new file; 1 table due, 4 below",
         "  bronze.orders                1 new file, 3 bytes",

@@ -107,3 +107,33 @@ def test_the_answer_is_one_json_object(shop: Workshop) -> None:
     answer = json.loads(result.stdout)
     assert answer["columns"]["amount"] == {"type": "decimal(7,2)", "from": "payment.amount"}
     assert (answer["exit_code"], answer["records"], answer["files"]) == (0, 2, 1)
+
+
+def test_a_file_of_which_no_row_can_be_read_is_named_with_what_is_wrong(shop: Workshop) -> None:
+    shop.land("sheets/a.csv", "id,name\n1\n2,b,c\n")
+    shop.land("sheets/b.csv", "id,id\n1,2\n")
+    code, said = run("shop", "sheets", "--table", "raw")
+
+    assert code == 3
+    assert "nothing to propose: none of the 3 records or files that were found in" in said
+    assert "the first: 'sheets/a.csv' line 2: 1 field, the header has 2" in said
+
+
+def test_what_cannot_be_read_beside_good_records_is_counted(shop: Workshop) -> None:
+    said = run("shop", "orders", "--dry-run")[1]
+
+    assert "from 2 records, 1 other cannot be read (the first: 'orders/a.json' line 2: it is not one JSON object)" in said
+
+
+def test_the_groups_of_a_log_line_get_the_types_that_their_values_fit(shop: Workshop) -> None:
+    fields = r"(?P<host>\S+) (?P<at>\S+) (?P<status>\d+) (?P<took>[\d.]+) (?P<size>\d+|-)"
+    pipeline_file(shop).write_text(
+        f"pipeline: shop\nsources:\n  logs:\n    format: text\n    path: logs\n    fields: '{fields}'\n", encoding="utf-8"
+    )
+    shop.land("logs/a.log", "web1 2026-03-01T10:00:00Z 200 0.25 12\nweb2 2026-03-01T10:00:01Z 404 1.50 -\nhello\n")
+    answer = json.loads(CliRunner().invoke(app, ["propose", "shop", "logs", "--json"]).stdout)
+
+    assert {name: column["type"] for name, column in answer["columns"].items()} == {
+        "host": "string", "at": "timestamp", "status": "bigint", "took": "decimal(7,2)", "size": "string",
+    }  # fmt: skip
+    assert (answer["records"], answer["unreadable"]) == (2, 1)

@@ -85,7 +85,7 @@ def test_take_refuses_with_what_to_do(weir: Weir, arguments: tuple[str, ...], hi
     assert (plain.exit_code, plain.stdout) == (2, "")
     assert hint in plain.stderr
     said = json.loads(as_json.stdout)
-    assert (as_json.exit_code, said["status"], said["exit_code"], hint in said["message"]) == (2, "config_error", 2, True)
+    assert (as_json.exit_code, said["status"], said["exit_code"], hint in said["message"]) == (2, "usage_error", 2, True)
 
 
 def test_close_marks_every_source_of_which_something_has_arrived(weir: Weir, shop: Workshop) -> None:

@@ -13,6 +13,47 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # old text, new text, text of the line that is named, the value, part of the message, part of the hint
 STRUCTURE: dict[str, Case] = {
+    "a key without a value": (
+        "    key: order_id\n",
+        "    key:\n",
+        "key:",
+        None,
+        "nothing stands behind 'key'",
+        "give it a value, or remove it",
+    ),
+    "an address as a folder": (
+        "path: shop/orders",
+        "path: s3a://bucket/orders",
+        "s3a:",
+        "s3a://bucket/orders",
+        "a place of its own",
+        "WEIR_LANDING",
+    ),
+    "a folder of somebody's own": ("path: shop/orders", "path: ~/orders", "~/orders", "~/orders", "a place of its own", "below the root"),
+    "a pattern as a folder": (
+        "path: shop/orders",
+        "path: shop/*.json",
+        "orders:",
+        "shop/*.json",
+        "'path' names a folder",
+        "pattern: '*.json'",
+    ),
+    "a column of bronze from a header": (
+        "      city: string\n      changed_at",
+        "      city: {type: string, from: _file}\n      changed_at",
+        "from: _file",
+        "_file",
+        "'_file' is no column of a csv file",
+        "the table has _file",
+    ),
+    "a place of a message from a header": (
+        "      city: string\n      changed_at",
+        "      city: {type: string, from: _offset}\n      changed_at",
+        "from: _offset",
+        "_offset",
+        "'_offset' is no column of a csv file",
+        "messages alone have _key",
+    ),
     "an unknown source": (
         "from: orders\n    columns:",
         "from: order\n    columns:",
@@ -200,7 +241,7 @@ LOOKUPS: dict[str, Case] = {
         "on: country",
         "on: country",
         ["country"],
-        "names 1 columns",
+        "names 1 column,",
         "one column of this table for each",
     ),
     "a missing column of this table": ("on: customer_id", "on: customer", "{on: customer,", "customer", "no column", "'customer_id'"),
@@ -693,6 +734,20 @@ def test_a_ring_of_gold_tables_is_printed(workspace: Workspace) -> None:
     assert problem.line in (70, 73)
 
 
+@pytest.mark.parametrize(
+    ("name", "message", "hint"),
+    [
+        ("BILLING TOKEN", "is not the name of a variable", "BILLING_*"),
+        ('"*"', "is not the name of a variable", "BILLING_*"),
+        ("AIRFLOW__CORE__FERNET_KEY", "is a setting of Airflow", "write another name"),
+    ],
+)
+def test_only_names_of_variables_are_handed_on_and_never_airflows_keys(workspace: Workspace, name: str, message: str, hint: str) -> None:
+    workspace.replace("profile: local", f"profile: local\nhand_on: [{name}]", "conf/lakehouse.yml")
+
+    workspace.assert_refused("hand_on:", name.strip('"'), message, hint, "conf/lakehouse.yml")
+
+
 def test_a_profile_that_is_not_there_is_refused(workspace: Workspace) -> None:
     workspace.replace("profile: local", "profile: locl", "conf/lakehouse.yml")
 
@@ -771,3 +826,29 @@ def test_the_correct_project_has_no_problems(workspace: Workspace) -> None:
 
 def test_the_shipped_project_has_no_problems() -> None:
     assert check_folder(ROOT, {}) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["late", "parked", "deleted", "quarantine", "bronze", "silver", "gold", "dimension", "sink", "weir_maintenance"]
+)
+def test_a_pipeline_that_is_called_like_a_part_of_a_lake_is_refused(workspace: Workspace, name: str) -> None:
+    workspace.write(f"conf/pipelines/{name}.yml", f"pipeline: {name}\nsources: {{orders: {{format: json, path: others}}}}\n")
+
+    problem = workspace.problem()
+
+    assert (problem.file, problem.line, problem.value) == (f"conf/pipelines/{name}.yml", 1, name)
+    assert f"a pipeline may not be called {name!r}" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("written", "here"),
+    [
+        ("primary_key", "key"), ("unique_key", "key"), ("merge_keys", "key"), ("filter", "where"), ("schema", "columns"),
+        ("updated_at", "sequence_by"), ("order_by", "sequence_by"), ("timestamp", "event_time"), ("source", "from"), ("join", "lookup"),
+        ("unnest", "explode"),
+    ],
+)  # fmt: skip
+def test_a_key_of_another_tool_is_known_again(workspace: Workspace, written: str, here: str) -> None:
+    workspace.replace("    key: order_id\n", f"    key: order_id\n    {written}: order_id\n")
+
+    assert workspace.problem().hint.startswith(f"did you mean {here!r}?")

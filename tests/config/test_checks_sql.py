@@ -178,6 +178,8 @@ def test_sql_that_cannot_be_a_table_is_refused(workspace: Workspace, case: tuple
         "SELECT city, max_by(amount, order_id) AS amount FROM silver.orders GROUP BY city",
         "SELECT window.start AS started_at, count(*) AS n FROM silver.orders GROUP BY window(ordered_at, '1 hour')",
         "SELECT session_window.start AS s, session_window.end AS e FROM silver.orders GROUP BY session_window(ordered_at, '5 minutes')",
+        "SELECT window.start AS s, city, count(*) AS n FROM silver.orders GROUP BY ROLLUP (window(ordered_at, '1 hour'), city)",
+        "SELECT window.start AS s, count(*) AS n FROM silver.orders GROUP BY GROUPING SETS ((window(ordered_at, '1 hour'), city), (city))",
         "SELECT session_window.end AS e FROM (SELECT session_window(ordered_at, '1 hour'), city FROM silver.orders GROUP BY ALL)",
         "SELECT city FROM silver.orders WHERE city = 'now' AND ordered_at > '2026-01-01'",
         "SELECT id FROM range(10) JOIN silver.orders ON id = order_id",

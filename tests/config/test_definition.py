@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.config.definition import definition_parts
+from spark_jobs.config.definition import definition_parts, harmful_changes
 from spark_jobs.config.pipeline import Pipeline
 
 
@@ -24,3 +24,23 @@ def pipeline(event_time: Any) -> Pipeline:
 )
 def test_a_bound_in_the_past_is_part_of_a_definition_only_where_it_is_given(event_time: Any, parts: dict[str, str], tmp_path: Path) -> None:
     assert definition_parts(pipeline(event_time), "silver.clicks", tmp_path)["event_time"] == parts
+
+
+@pytest.mark.parametrize(
+    ("changed", "harmful"),
+    [
+        ({"servers": "new:9092"}, ["servers"]),
+        ({"servers": "OLD:9092,new:9092"}, []),
+        ({"topic": "other"}, ["topic"]),
+        ({"offsets_per_batch": 5}, []),
+    ],
+)
+def test_brokers_with_none_of_the_old_ones_among_them_are_another_source(
+    changed: dict[str, Any], harmful: list[str], tmp_path: Path
+) -> None:
+    def parts(more: dict[str, Any]) -> dict[str, Any]:
+        source = {"format": "kafka", "servers": "old:9092", "topic": "clicks"} | more
+        web = {"pipeline": "web", "sources": {"clicks": source}, "silver": {"clicks": {"from": "clicks", "columns": {"at": "timestamp"}}}}
+        return definition_parts(Pipeline.model_validate(web), "bronze.clicks", tmp_path)
+
+    assert harmful_changes("bronze.clicks", parts({}), parts(changed)) == harmful

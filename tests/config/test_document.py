@@ -29,9 +29,9 @@ def test_words_and_dates_stay_text(tmp_path: Path) -> None:
 
 
 def test_numbers_booleans_and_nothing_are_values(tmp_path: Path) -> None:
-    document = read(tmp_path, "a: 12\nb: -1.5\nc: true\nd: False\ne:\nf: null\ng: ~\nh: []\n")
+    document = read(tmp_path, "a: 12\nb: -1.5\nc: true\nd: False\nf: null\ng: ~\nh: []\n")
 
-    assert document.data == {"a": 12, "b": -1.5, "c": True, "d": False, "e": None, "f": None, "g": None, "h": []}
+    assert document.data == {"a": 12, "b": -1.5, "c": True, "d": False, "f": None, "g": None, "h": []}
 
 
 def test_every_key_and_item_has_its_line(tmp_path: Path) -> None:
@@ -53,6 +53,10 @@ def test_an_alias_stands_for_its_whole_value(tmp_path: Path) -> None:
     [
         ("a: 1\nb: 2\na: 3\n", 3, "a", "'a' stands here twice, first in line 1", "keep one"),
         ("a:\n  x: 1\n  x: 2\n", 3, "x", "'x' stands here twice", "keep one"),
+        ("a: 1\nkey:\nb: 2\n", 2, None, "nothing stands behind 'key'", "give it a value, or remove it"),
+        ("a: 1\nb: {key: , c: 2}\n", 2, None, "nothing stands behind 'key'", "write null where none is meant"),
+        ("a: 1\nb: {key}\n", 2, None, "nothing stands behind 'key'", "give it a value"),
+        ("a:\n- x\n-\n", 3, None, "an item of the list is empty", "give it a value"),
         ("a: 1\n12: 2\n", 2, "12", "'12' is not a word", "quotes"),
         ("a: 1\ntrue: 2\n", 2, "true", "'true' is not a word", "quotes"),
         ("a: 1\n\tb: 2\n", 2, "b: 2", "a tab", "spaces"),

@@ -3,11 +3,14 @@
 import os
 import posix
 import threading
+import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from spark_jobs.config.hooks import HookEnded, calling, leave, replace, replace_with
+from spark_jobs.config.hooks import HookEnded, HookRaised, calling, leave, replace, replace_with
 
 NO = "/bin/false"
 
@@ -18,6 +21,33 @@ def own_ways_out() -> Iterator[None]:
     yield
     for module in (os, posix):
         vars(module).update(_exit=leave, execv=replace, execve=replace_with)
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "said"),
+    [
+        ("    raise ValueError('order 4711 of Ada')", 3, "ValueError"),
+        ("    int('4711')\n    int('Ada')", 4, "ValueError"),
+        ("    return totl", 3, "NameError"),
+        ("    return [1, 2", 3, "SyntaxError"),
+    ],
+)
+def test_an_error_of_a_function_is_told_by_the_line_of_its_file_without_values(tmp_path: Path, body: str, line: int, said: str) -> None:
+    file = tmp_path / "hooks" / "shop.py"
+    file.parent.mkdir()
+    file.write_text(f"# of the shop\ndef build():\n{body}\n", encoding="utf-8")
+
+    def call() -> None:
+        names: dict[str, Any] = {}
+        exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
+        names["build"]()
+
+    with pytest.raises(HookRaised) as raised, calling("hooks/shop.py:build"):
+        call()
+
+    told = "".join(traceback.format_exception(raised.value))
+    assert str(raised.value).startswith(f"hooks/shop.py:build raised {said} at hooks/shop.py line {line}")
+    assert ("of Ada" in str(raised.value), "order 4711 of Ada\n" in told) == (False, False)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 """Files become frozen models, or problems with file, line, value, what is allowed and the nearest word."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from spark_jobs.config import ConfigError, load_pipeline, load_project
+from spark_jobs.config.errors import UsageError
 from spark_jobs.config.loading import find_root
 from tests.config.conftest import Workspace
 
@@ -183,11 +186,19 @@ def test_a_broken_file_leaves_the_others_alone(workspace: Workspace) -> None:
 
 
 def test_a_pipeline_that_is_not_there_is_refused(workspace: Workspace) -> None:
-    with pytest.raises(ConfigError, match="there is no pipeline 'shp'\n    did you mean 'shop'"):
+    with pytest.raises(UsageError, match="PIPELINE: there is no pipeline 'shp'\n    did you mean 'shop'"):
         load_project(workspace.root, {}, only="shp")
 
 
-@pytest.mark.parametrize(("name", "message"), [("extra.yaml", "does not end in .yml"), ("Extra.yml", "'Extra' is not a legal name")])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("extra.yaml", "extra.yaml does not end in .yml, and is not read"),
+        ("GOOD.YML", "GOOD.YML does not end in .yml, and is not read"),
+        ("team/extra.yml", "does not stand in conf/pipelines itself, and is not read"),
+        ("Extra.yml", "'Extra' is not a legal name"),
+    ],
+)
 def test_a_file_that_would_be_overlooked_is_refused(workspace: Workspace, name: str, message: str) -> None:
     workspace.write(f"conf/pipelines/{name}", "pipeline: extra\n")
 
@@ -211,6 +222,17 @@ def test_the_root_is_found_from_the_environment_or_the_folders_above(workspace: 
     assert find_root({}, below) == workspace.root
     assert find_root({"WEIR_HOME": str(tmp_path)}, ROOT) == tmp_path
     assert find_root({}, Path("/")) == ROOT
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path), lambda path: os.symlink("gone", path)])
+def test_a_project_whose_lakehouse_file_cannot_be_read_is_not_passed_over_for_another(
+    workspace: Workspace, put: Callable[[Path], None]
+) -> None:
+    (workspace.root / "conf/lakehouse.yml").unlink()
+    put(workspace.root / "conf/lakehouse.yml")
+
+    assert find_root({}, workspace.root / "conf") == workspace.root
+    assert {problem.file for problem in workspace.problems()} == {"conf/lakehouse.yml"}
 
 
 def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
@@ -240,6 +262,10 @@ def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
         ("spark.ssl.keyStorePassword: hush", "it looks like a credential"),
         ("spark.executorEnv.DB_PASSWORD: hush", "it looks like a credential"),
         ("spark.kubernetes.authenticate.submission.oauthToken: hush", "it looks like a credential"),
+        ("spark.yarn.appMasterEnv.PGPASSWORD: hush", "it looks like a credential"),
+        ("spark.executorEnv.APIKEY: hush", "it looks like a credential"),
+        ("spark.hadoop.fs.azure.sas.files.shop.blob.core.windows.net: hush", "it looks like a credential"),
+        ("spark.driver.extraJavaOptions: -Xss4m -Dstore.password=hush", "-D'store.password' may not be set: it looks like a credential"),
         ("spark.hadoop.fs.defaultFS: hdfs:///", "paths are those of this machine"),
         ("executor.memory: 1g", "is not a Spark setting"),
         ("spark.x: [1]", "is not a value of a setting"),
@@ -252,6 +278,17 @@ def test_settings_that_would_break_a_guarantee_are_refused(workspace: Workspace,
 
     assert (problem.file, problem.line) == ("conf/profiles/local.yml", 4)
     assert reason in problem.message
+
+
+def test_settings_that_say_how_a_secret_is_handled_may_be_set(workspace: Workspace) -> None:
+    handled = [
+        "spark.hadoop.fs.s3a.aws.credentials.provider: x.Provider", "spark.io.encryption.enabled: true",
+        "spark.shuffle.sort.bypassMergeThreshold: 9", "spark.hadoop.fs.azure.sas.token.provider.type: x.Provider",
+        "spark.driver.extraJavaOptions: -Dlog.path=/var/log -Djavax.net.ssl.trustStore=/etc/store",
+    ]  # fmt: skip
+    workspace.write("conf/profiles/local.yml", "\n  ".join(["master: local[2]\nspark:", *handled]) + "\n")
+
+    assert workspace.problems() == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from spark_jobs.config.checks import check_folder
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.errors import UsageError
 from spark_jobs.run.trigger import check_trigger, parse_trigger
 from tests.conftest import Workshop
 
@@ -58,6 +58,6 @@ def test_relays_run_by_the_continuous_trigger_alone(idle_workshop: Workshop, tri
     check_trigger(pipeline, parse_trigger("continuous 1 second"))
 
     with pytest.raises(
-        ConfigError, match=r"only Spark's continuous processing runs(.|\n)*weir stream words --trigger 'continuous 1 second'"
+        UsageError, match=r"only Spark's continuous processing runs(.|\n)*weir stream words --trigger 'continuous 1 second'"
     ):
         check_trigger(pipeline, parse_trigger(trigger))

@@ -51,6 +51,12 @@ def test_dates_stay_text_so_that_rules_can_be_kept_as_json(workspace: Workspace)
     ("file", "value", "message", "hint"),
     [
         ("expectations/shop/silver.orders.yaml", "silver.orders.yaml", "does not end in .yml", "rename it to silver.orders.yml"),
+        (
+            "expectations/shop/SILVER.ORDERS.YML",
+            "SILVER.ORDERS.YML",
+            "does not end in .yml, and is not read",
+            "rename it to silver.orders.yml",
+        ),
         ("expectations/shp/silver.orders.yml", "shp", "no pipeline 'shp'", "did you mean 'shop'?"),
         ("expectations/shop/silver.order.yml", "silver.order", "no table 'silver.order'", "did you mean 'silver.orders'?"),
         ("expectations/shop/orders.yml", "orders", "no table 'orders'", "did you mean 'silver.orders'?"),

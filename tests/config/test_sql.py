@@ -65,9 +65,16 @@ def test_columns_of_an_expression_are_named_once() -> None:
     assert columns_in("a + B * a > payment.amount AND exists(tags, t -> t = c)") == ["a", "B", "payment", "tags", "c"]
 
 
-@pytest.mark.parametrize("text", ["", "a b", "a, b", "select 1", "a;", "*", "a >", "(a, b)", ":p", "a in (select 1)"])
+@pytest.mark.parametrize(
+    "text", ["", "a b", "a, b", "select 1", "a;", "*", "a >", "(a, b)", ":p", "a in (select 1)", "map(a)", "date_diff(a)", "max_by(a,)"]
+)
 def test_what_is_not_one_expression_is_refused(text: str) -> None:
     with pytest.raises(SqlError) as caught:
         columns_in(text)
 
     assert caught.value.hint
+
+
+def test_a_table_without_a_part_of_its_name_is_refused() -> None:
+    with pytest.raises(SqlError, match="a name is missing"):
+        referenced_tables("SELECT a FROM silver..orders")

@@ -10,8 +10,8 @@ FUNCTIONS = [
     "a RLIKE '{}'",
     "regexp(a, '{}')",
     "regexp_like(a, r'{}')",
-    "regexp_extract(a, '{}', 1)",
-    "regexp_extract_all(a, '{}')",
+    "regexp_extract(a, '{}', 0)",
+    "regexp_extract_all(a, '{}', 0)",
     "regexp_replace(a, '{}', '')",
     "regexp_count(a, '{}')",
     "regexp_instr(a, '{}')",
@@ -43,3 +43,43 @@ def test_the_patterns_of_a_query_are_judged_one_by_one() -> None:
     tree = parse_query("SELECT a FROM silver.x WHERE a RLIKE ANY ('(x|y)+', '[xy]+') AND a LIKE '%(x)*%'")
 
     assert [message.partition(" cannot")[0] for message, _ in judge_patterns(tree)] == ["the pattern '(x|y)+'"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("regexp_replace(a, '(', 'b')", "the pattern '(' cannot be used: it is not a regular expression"),
+        ("regexp_replace(a, '(x)', '$2')", "the group 2 is asked for, and the pattern '(x)' has 1"),
+        ("regexp_replace(a, 'x', '$1')", "the group 1 is asked for, and the pattern 'x' has none"),
+        ("regexp_replace(a, 'x', '5 $')", "ends with a mark, or has a $ without a group"),
+        ("regexp_extract(a, 'x')", "the group 1 is asked for, and the pattern 'x' has none"),
+        ("regexp_extract(a, '(x)(y)', 3)", "the group 3 is asked for"),
+        ("regexp_extract_all(a, '(x)', 2)", "the group 2 is asked for"),
+        (r"regexp_replace(a, r'\p{Word}', '')", "Java has no class"),
+        ("a RLIKE '(?<n>x)(?<n>y)'", "the group 'n' is there twice"),
+        (r"a LIKE r'x\y'", "in LIKE a backslash stands before"),
+        (r"a ILIKE ANY ('x', r'y\')", "in LIKE a backslash stands before"),
+    ],
+)
+def test_what_the_engine_would_refuse_in_mid_batch_is_refused_before(call: str, message: str) -> None:
+    [(said, _)] = judge_row_expression(call, ["a"])
+
+    assert message in said
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "regexp_replace(a, '(x)', '$1')",
+        "regexp_replace(a, '(?<n>x)', '${n}')",
+        r"regexp_replace(a, 'x', r'\$1')",
+        "regexp_extract(a, 'x', 0)",
+        "regexp_extract(a, '(?:x)(y)')",
+        "regexp_replace(a, '(?<=x|yy)z', '$1')",
+        r"regexp_replace(a, r'\p{Lu}\p{IsGreek}\pL\P{Alpha}', '')",
+        r"a LIKE r'x\%\\'",
+        "a LIKE 'x!%' ESCAPE '!'",
+    ],
+)
+def test_what_the_engine_takes_is_taken(call: str) -> None:
+    assert judge_row_expression(call, ["a"]) == []

@@ -76,6 +76,20 @@ def test_a_feed_of_changes_whose_updates_take_no_key_away_is_warned_of(workspace
         assert warnings_of(workspace.root) == [], new
 
 
+def test_a_feed_of_changes_in_another_order_than_its_commits_is_warned_of(workspace: Workspace) -> None:
+    """The old image of a row has the row's own times: where its owner sets them back, it would win over the new one."""
+    feed = FEED.replace("= 'delete'", "IN ('delete', 'update_preimage')").replace("columns: {", "columns: {at: timestamp, ")
+    by_time = feed.replace("sequence_by: version", "sequence_by: at")
+    by_event = feed.replace("sequence_by: version", "event_time: at")
+    for text, place in ((by_time, "9: silver.orders.sequence_by"), (by_event, "9: silver.orders.event_time")):
+        workspace.write("conf/pipelines/shop.yml", text)
+        [warning] = warnings_of(workspace.root)
+        assert warning.startswith(f"conf/pipelines/shop.yml:{place}: changes are ordered by 'at' before their commits"), warning
+    for text in (feed, by_time[: by_time.index("    delete_when")], by_time.replace(", changes: true", "")):
+        workspace.write("conf/pipelines/shop.yml", text)
+        assert warnings_of(workspace.root) == [], text
+
+
 def test_ties_without_a_key_are_refused(workspace: Workspace) -> None:
     text = PIPELINE.replace("    key: id\n", "    ties: newest_arrival\n")
     workspace.write("conf/pipelines/shop.yml", text)
@@ -83,3 +97,25 @@ def test_ties_without_a_key_are_refused(workspace: Workspace) -> None:
     [problem] = check_folder(workspace.root, {})
 
     assert "'ties' is incompatible with a table without key" in str(problem)
+
+
+def test_a_file_that_nobody_reads_is_warned_of(workspace: Workspace) -> None:
+    for name in ("shop.yml.bak", "old.json", "README.md", ".shop.yml.swp"):
+        workspace.write(f"conf/pipelines/{name}", "")
+    workspace.write("expectations/shop/silver.orders.yml~", "")
+
+    assert [warning.partition("\n")[0] for warning in warnings_of(workspace.root)] == [
+        "conf/pipelines/old.json:1: the file old.json is not read",
+        "conf/pipelines/shop.yml.bak:1: the file shop.yml.bak is not read",
+        "expectations/shop/silver.orders.yml~:1: the file silver.orders.yml~ is not read",
+    ]
+
+
+def test_a_column_from_a_name_of_bronze_is_warned_of(workspace: Workspace) -> None:
+    """A record may have such a field: one that was exported from a table has."""
+    workspace.replace("      version: int\n", "      version: int\n      file: {type: string, from: _file}\n")
+
+    [warning] = warnings_of(workspace.root)
+
+    assert "silver.orders.columns.file.from: 'from: _file' takes a field of the record of that name" in warning
+    assert check_folder(workspace.root, {}) == []

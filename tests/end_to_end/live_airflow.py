@@ -44,7 +44,7 @@ class LiveAirflow:
         request = urllib.request.Request(f"{self.url}{path}", data, headers, method=method)
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
-            with opener.open(request, timeout=30) as answer:
+            with opener.open(request, timeout=120) as answer:
                 read = answer.read()
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {path}: {error.code} {error.read().decode(errors='replace')}") from error

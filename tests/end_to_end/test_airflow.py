@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import urllib.request
 from decimal import Decimal
 from pathlib import Path
 from subprocess import DEVNULL
@@ -73,21 +74,23 @@ def test_a_person_triggers_a_dag_reads_its_quality_and_decides_about_what_is_hel
     wait_for(lambda: bool(live.runs("meters")), "the form started no run")
     first = live.runs("meters")[0]["dag_run_id"]
     assert live.wait_for_run("meters", first) == "success"
-    assert live.states("meters", first) == {
-        "has_work": "success", "rebuild_or_replay": "skipped", "run": "success", "decide": "skipped", "carry_out": "skipped",
-        "report": "success",
-    }  # fmt: skip
+    assert live.states("meters", first) == dict.fromkeys(("prepare", "run", "decide", "finish"), "success")
     assert live.runs("meters")[0]["conf"]["files_per_batch"] == 1
     said = live.log("meters", first, "run")
     assert "silver.readings              done       3 rows: 2 inserted, 1 quarantined" in said
     assert "INFO" not in said
     assert live.call("GET", "/pools/weir_meters")["slots"] == 1
 
+    # A key that the form does not have would load for real.
+    with pytest.raises(AssertionError, match=r"400 .*the form has no key 'dryrun': did you mean 'dry_run'"):
+        live.trigger("meters", dryrun=True)
+    assert len(live.runs("meters")) == 1
+
     # The tab of the run has its numbers.
     page.goto(f"{live.url}/dags/meters/runs/{quote(first)}/plugin/data-quality-dag-run")
     shown = report_on(page)
     assert "Good, with warnings" in shown
-    assert "silver.readings: 1 row was set aside in quarantine." in shown
+    assert "silver.readings: 1 of 3 rows quarantined." in shown
     page.screenshot(path=tmp_path / "tab.png")
 
     # A bad delivery is held, and nobody reads a row of it.
@@ -96,18 +99,18 @@ def test_a_person_triggers_a_dag_reads_its_quality_and_decides_about_what_is_hel
     assert published(project, "meters") == [(1, 0.5), (2, 0.7)]
     wait_for(lambda: bool(alarm.posted), "nobody was told that a batch is held")
     held = alarm.posted.pop()
-    assert (held["what"], held["task"], held["rules"]) == ("a batch is held and waits for a decision", "decide", ["mean_in_kwh"])
+    assert (held["what"], held["task"], held["rules"]) == ("a batch is blocked and waits for a decision", "decide", ["mean_in_kwh"])
 
     # A person stops. The batch stays held, and those on call are told by whom, which table, rule and rows, and where to look.
     answer(live, page, second, "Stop", "the grid looks into it", tmp_path / "decide.png")
     assert live.wait_for_run("meters", second) == "failed"
-    assert live.states("meters", second)["carry_out"] == "failed"
+    assert live.states("meters", second)["finish"] == "failed"
     assert published(project, "meters") == [(1, 0.5), (2, 0.7)]
     wait_for(lambda: bool(alarm.posted), "nobody was told that the run has failed")
     [notice] = alarm.posted
     alarm.posted.clear()
     assert {name: notice[name] for name in ("pipeline", "what", "task", "run", "tables", "rules", "rows_held")} == {
-        "pipeline": "meters", "what": "a task failed", "task": "carry_out", "run": second,
+        "pipeline": "meters", "what": "a task failed", "task": "finish", "run": second,
         "tables": ["silver.readings"], "rules": ["mean_in_kwh"], "rows_held": 2,
     }  # fmt: skip
     assert "stopped by admin: the grid looks into it" in notice["message"]
@@ -187,6 +190,7 @@ def answer(live: LiveAirflow, page: Page, run: str, choice: str, reason: str, pi
     """What a person does where the UI asks about a batch of `meters`."""
     page.goto(f"{live.url}/dags/meters/runs/{quote(run)}/tasks/decide/required_actions")
     page.get_by_text("mean_in_kwh").wait_for()
+    page.get_by_text("A mean of more than 100 kWh is in another unit.").wait_for()
     if picture:
         page.screenshot(path=picture)
     assert page.get_by_role("button", name=choice).is_disabled(), "a decision needs a reason"
@@ -205,6 +209,10 @@ def test_a_task_that_is_marked_or_takes_too_long_ends_its_jvm_and_the_next_run_i
     for state in ("failed", "success"):
         run = live.trigger("marked")
         processes = stalled(live, "marked", run)
+        given = [name for pid in processes for name in environ_of(pid)]
+        assert given, "none of its processes is there any more"
+        assert [name for name in given if name.startswith("AIRFLOW__")] == [], "Airflow's keys are its own"
+        assert "run is running. A report is written when a run of its tables ends." in tab_of(live, "marked", run)
         live.mark("marked", run, "run", state)
         wait_for(lambda gone=processes: not any(map(command_of, gone)), f"the JVM of a task that is marked {state} is still there")  # type: ignore[misc]
         wait_for(lambda: is_free(project, "marked"), "nothing runs, and the pipeline is still held")
@@ -240,6 +248,22 @@ def test_a_task_that_is_marked_or_takes_too_long_ends_its_jvm_and_the_next_run_i
         hours = polars.read_delta(str(project / "lake" / pipeline / "gold" / STALLED)).select("reading_count", "kwh").rows()
         assert hours == [(2, Decimal("1.200"))]
         assert missing(project, pipeline) == {}
+
+
+def environ_of(pid: int) -> dict[str, str]:
+    """What a process was started with; nothing of one that has ended, as Spark's launcher does."""
+    try:
+        lines = Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace").split("\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def tab_of(live: LiveAirflow, dag: str, run: str) -> str:
+    """The page in the tab of a DAG run, as its user gets it."""
+    asked = urllib.request.Request(f"{live.url}/weir/dags/{dag}?run={quote(run)}", headers={"Cookie": f"_token={live.token()}"})
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked, timeout=30) as answer:
+        return str(answer.read().decode())
 
 
 def stalled(live: LiveAirflow, pipeline: str, run: str) -> list[int]:
@@ -286,6 +310,12 @@ def test_what_is_killed_or_cleared_loses_and_doubles_nothing_and_its_state_is_cl
     assert live.states("killed", by_hand)["run"] == "skipped", "nothing was left to do"
     assert published(project, "killed") == [(number, 0.5) for number in range(6)]
     assert missing(project, "killed") == {}
+
+    # A rebuild by the form is announced with its own run, page and figures.
+    assert live.wait_for_run("killed", live.trigger("killed", rebuild="silver.readings")) == "success"
+    told = [event["extra"] for event in live.events() if event["name"] == "killed.silver.readings"][-1]
+    assert (told["rows_in"], told["inserted"], told["report"]) == (6, 6, f"killed/{told['run_id']}.html")
+    assert (project / "reports" / told["report"]).is_file()
 
 
 def test_a_scheduler_that_is_killed_goes_on_where_it_was(live: LiveAirflow, project: Path) -> None:

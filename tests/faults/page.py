@@ -63,7 +63,8 @@ EXPECTED = {
     ("ledger: drift", "between"): "what is new in the files is noted once",
     ("ledger: expectations", "between"): "the batch is judged again",
     ("ledger: decisions", "between"): "what was decided holds; what was not written down is decided again",
-    ("ledger: definitions", "between"): "readers see the old tables, or all of the new ones",
+    ("ledger: definitions", "swapping"): "readers see the old tables, or in the end all of the new ones",
+    ("ledger: definitions", "live"): "readers see all of the new tables",
 }
 """By kind of table and step. *Between* stands for the points that belong to no batch."""
 

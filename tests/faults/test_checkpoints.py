@@ -139,7 +139,7 @@ def test_only_damaged_tables_fail_and_a_rebuild_brings_them_back(damaged_shop: W
     failed = damaged_shop.run("shop")
 
     assert failed.status is Status.FAILED
-    assert "silver.orders failed (and 1 more tables): CheckpointDamaged: silver.orders: " in failed.message
+    assert "silver.orders failed (and 1 more table): CheckpointDamaged: silver.orders: " in failed.message
     states = {run.table: run.state for run in failed.tables}
     assert {table for table, state in states.items() if state is State.FAILED} == {"silver.orders", "gold.closed"}
     assert {table for table, state in states.items() if state is State.NOT_REACHED} == {"gold.per_hour"}

@@ -29,8 +29,12 @@ KILLS: dict[str, Command] = {
     ),
     "third": (RUN, ("ledger.after:ledger.expectations", "gate.after:silver.sales")),
     "decision": (SET_ASIDE, ("ledger.before:ledger.decisions", "ledger.after:ledger.decisions")),
-    "rebuild": (REBUILD, ("ledger.before:ledger.definitions", "ledger.after:ledger.definitions")),
-    "swap": (RUN, ("swap.before:silver.sales", "write.after:gold.per_hour", "swap.after:gold.per_hour")),
+    "rebuild": (REBUILD, ("ledger.before:ledger.definitions@swapping", "ledger.after:ledger.definitions@swapping")),
+    "swap": (
+        RUN,
+        ("swap.before:silver.sales", "write.after:gold.per_hour", "swap.after:gold.per_hour",
+         "ledger.before:ledger.definitions@live", "ledger.after:ledger.definitions@live"),
+    ),
     "upkeep": (UPKEEP, ("upkeep.before:silver.sales", "upkeep.after:silver.sales")),
 }  # fmt: skip
 """What is done in turn, and the points at which the processes that do it are killed, one after the other."""

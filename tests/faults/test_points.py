@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable
 
 from spark_jobs.lake.failpoints import POINTS
-from spark_jobs.lake.ledger import POINTLESS
+from spark_jobs.lake.ledger import LIVE, POINTLESS, SWAPPING
 from tests.conftest import Workshop
 from tests.faults import kiosk, shop
 from tests.faults.deaths import Deaths, Point
@@ -15,9 +15,9 @@ OF_BATCHES = ("intent", "gate", "write", "marker")
 
 
 def once(point: Point) -> Hashable:
-    """Once for each point, and for each of the ledger's tables."""
-    name, table, _ = point
-    return (name, table) if name.startswith("ledger.") else name
+    """Once for each point, and for each of the ledger's tables; of definitions for those that are swapping, and those that are live."""
+    name, table, step = point
+    return (name, table, step) if name.startswith("ledger.") else name
 
 
 def of_other_tables(point: Point) -> bool:
@@ -38,4 +38,5 @@ def test_a_death_at_every_point_is_made_good_by_the_next_command(new_workshop: C
     assert set(POINTS) - deaths.names == ELSEWHERE
     tables = {table for name, table, _ in deaths.points if name.startswith("ledger.")}
     assert tables >= {f"ledger.{name}" for name in POINTLESS}
+    assert {step for _, table, step in deaths.points if table == "ledger.definitions"} == {SWAPPING, LIVE}
     shop.assert_converged(torn, expected_sales, "kiosk")

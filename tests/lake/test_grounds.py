@@ -26,6 +26,15 @@ def test_a_decision_holds_for_fewer_failed_rules_but_for_no_other_content_findin
         assert other.id != SEEN.id
 
 
+def test_a_whole_number_is_compared_to_its_last_digit() -> None:
+    total = replace(SEEN, findings=(Finding("total", observed="98765432101"),))
+    other = replace(SEEN, findings=(Finding("total", observed="98765432102"),))
+
+    assert total.covers(total)
+    assert not total.covers(other)
+    assert total.id != other.id
+
+
 def test_what_changed_is_said_in_words() -> None:
     findings = (Finding("usual_mean", observed="1.5"), Finding("row_count", observed="0"))
     now = Grounds("decaf", 9, findings, {"silver.orders": 4, "rules": "a"})

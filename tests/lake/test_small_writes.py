@@ -14,7 +14,7 @@ from spark_jobs.lake import delta_log, small_writes, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, hold_lease
-from spark_jobs.lake.small_writes import Upsert, overwrite, replace, upsert
+from spark_jobs.lake.small_writes import Upsert, append, overwrite, replace, upsert
 from spark_jobs.lake.tables import Batch
 from spark_jobs.silver.versions import is_newer
 from tests.lake.questions import counting
@@ -161,6 +161,43 @@ def test_few_rows_that_are_long_are_left_to_spark(
         assert (asked.executions == 1) == is_by_driver
 
     assert delta_log.table_version(Lake(str(tmp_path / "lake"), "shop").table(NAME)) == 2
+
+
+def test_new_rows_are_appended_as_spark_does_it_to_a_table_of_any_size(
+    session: SparkSession, tmp_path: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_writes, "MOST_BYTES", 0)
+    rows = sales(session, (1, 1, "2024-01-01", 5, None, False), (1, 2, "0101-01-01", 5, "ü\u0000'`", False)).drop("_is_delete")
+    counted, changes = {}, {}
+    for place in ("driver", "spark"):
+        session.conf.set(CUTS_PLANS, str(place == "driver").lower())
+        for number in range(2):
+            with counting(session) as counted[place]:
+                append(rows, 2, NAME, new_batch(tmp_path, lease, place, number), Counts(inserted=2))
+        append(rows, 2, NAME, new_batch(tmp_path, lease, place, 1), Counts())  # as after a crash
+        path = new_batch(tmp_path, lease, place).lake.table(NAME)
+        assert delta_log.table_version(path) == 2
+        assert delta_log.noted_counts(path, "stream", 1) == Counts(inserted=2)
+        changes[place] = tables.read_changes(session, path, 0, 2).drop("_commit_timestamp")
+
+    assertDataFrameEqual(changes["driver"], changes["spark"])
+    assert (counted["driver"].executions, counted["driver"].jobs) == (1, 1)
+    assert counted["spark"].executions > 1
+
+
+@pytest.mark.parametrize(
+    "ddl", ["id bigint, tags map<string, string>", "id bigint, tags string, note string"], ids=["maps", "a column more"]
+)
+def test_rows_are_appended_by_spark_where_it_does_more(session: SparkSession, tmp_path: Path, lease: Lease, ddl: str) -> None:
+    value = "map('a', 'b')" if "map" in ddl else "'a'"
+    rows = session.sql(f"SELECT 1L AS id, {value} AS tags").localCheckpoint()
+    batch = new_batch(tmp_path, lease, "lake", ddl=ddl)
+
+    with counting(session) as asked:
+        append(rows, 1, NAME, batch, Counts())
+
+    assert asked.executions > 1
+    assert session.read.format("delta").load(batch.lake.table(NAME)).count() == 1
 
 
 def test_two_rows_for_one_are_refused(session: SparkSession, tmp_path: Path, lease: Lease) -> None:

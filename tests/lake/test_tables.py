@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.testing import assertDataFrameEqual
 
-from spark_jobs.lake import delta_log, tables
+from spark_jobs.lake import delta_log, tables, upkeep
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, hold_lease
@@ -233,17 +233,34 @@ def test_a_few_rows_take_one_job_and_many_are_left_to_spark(
     assert sorted(row["id"] for row in tables.read(spark, batch.lake.table(NAME)).collect()) == [1, 1, 1, 2, 2, 2]
 
 
-def test_a_batch_that_puts_small_files_together_is_written_by_spark(spark: SparkSession, tmp_path: Path, lease: Lease) -> None:
+def test_small_files_are_put_together_without_a_question_and_those_of_a_load_stay(
+    spark: SparkSession, tmp_path: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "FEW_BYTES", 20_000)
     session = spark.newSession()
     held = [sales(spark, number).toArrow() for number in range(4)]
+    load = sales(spark, *range(100, 2_000)).withColumn("tags", F.expr("array(named_struct('name', uuid(), 'weight', rand()))"))
+    tables.append(load.coalesce(1), NAME, new_batch(tmp_path, lease), Counts())
+    path = new_batch(tmp_path, lease).lake.table(NAME)
+    of_load = delta_log.plain_files(path)
     for number in range(3):
-        tables.append_held(held[number], session, NAME, new_batch(tmp_path, lease, number), Counts())
+        tables.append_held(held[number], session, NAME, new_batch(tmp_path, lease, number + 1), Counts())
     session.conf.set(tables.COMPACT, "true")
-    batch = new_batch(tmp_path, lease, 3)
+    before = delta_log.table_version(path)
 
-    tables.append_held(held[3], session, NAME, batch, Counts())
+    with counting(spark) as asked:
+        for _ in range(2):  # the second time as after a crash: nothing is left to do
+            tables.append_held(held[3], session, NAME, new_batch(tmp_path, lease, 4), Counts())
 
-    plain = delta_log.plain_files(batch.lake.table(NAME))
+    assert before is not None
+    assert delta_log.table_version(path) == before + 2
+    assert (asked.executions, asked.jobs) == (0, 0)
+    plain = delta_log.plain_files(path)
     assert plain is not None
-    assert len(plain.files) == 1
-    assert sorted(row["id"] for row in tables.read(spark, batch.lake.table(NAME)).collect()) == [0, 1, 2, 3]
+    assert of_load is not None
+    assert of_load.size > upkeep.FEW_BYTES
+    assert len(plain.files) == 2
+    assert set(of_load.files) < set(plain.files)
+    assert sorted(row["id"] for row in tables.read(spark, path).where("id < 100").collect()) == [0, 1, 2, 3]
+    changes = tables.read_changes(spark, path, before, before + 2).select("id", "_change_type").collect()
+    assert [tuple(row) for row in changes] == [(3, "insert")]

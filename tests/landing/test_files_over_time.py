@@ -96,7 +96,13 @@ def test_every_file_is_read_once_or_named_with_its_reason(workshop: Workshop, mo
         "silver.notes": (2, 2, 0, 0),
     }
     assert [kind for path in ("events/_hidden.json", "notes/b.txt") for kind in said(first.warnings, path)] == ["refused", "repeated"]
-    assert "events: 3 more files refused" in first.warnings
+    assert "events: 3 more files refused (6 in all): `weir quarantine list odd bronze.events` lists them" in first.warnings
+    assert {path: said(first.warnings, path) for path in ("events/cut.json.gz", "events/utf16.json", "sheets/twice.csv")} == {
+        "events/cut.json.gz": ["unreadable"],
+        "events/utf16.json": ["unreadable"],
+        "sheets/twice.csv": ["unreadable"],
+    }
+    assert [said(first.warnings, path) for path in ("events/empty.json", "sheets/empty.csv", "sheets/header.csv")] == [["empty"]] * 3
     assert said_of_fields(first.warnings) == []  # the field `n` stands in a record that is not UTF-8
 
     # Half a file is completed, a cut one sent again, sheets are rewritten; a file vanishes before it is read, and others change.
@@ -130,7 +136,7 @@ def test_every_file_is_read_once_or_named_with_its_reason(workshop: Workshop, mo
         ("vanishes.json", 0, "FileNotFoundError"),
     ]
     assert silver(workshop, "events", "id") == [0, 1, 2, 3, 4, 10, 11, 12, 21, 40, 50, 70, 71, 99]
-    assert said(second.warnings, "events/vanishes.json") == ["unread"]
+    assert said(second.warnings, "events/vanishes.json") == ["unread", "unreadable"]
     assert said(second.warnings, "sheets/good.csv") == said(second.warnings, "sheets/twice.csv") == ["refused"]
     assert silver(workshop, "notes", "line") == ["one", "one", "two", "two"]
     assert said_of_fields(second.warnings) == [str(Drift("events", "tip", "added", "events/half.json"))]

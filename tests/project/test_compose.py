@@ -2,14 +2,19 @@
 
 import json
 import re
+import socket
+import sqlite3
 import stat
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from spark_jobs.service.container import COMMAND
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
@@ -98,11 +103,10 @@ def test_every_variable_is_in_the_example_and_no_secret_has_a_default() -> None:
 
 
 def test_no_password_or_key_stands_in_a_file() -> None:
+    elsewhere = ("/run/secrets/", "/run/weir/", "cat /run/secrets/", "./secrets", "$$(cat /run/secrets/")
     for text in (TEXT, EXAMPLE):
         named = re.findall(r"^\s*(\w*(?:PASSWORD|SECRET|KEY|TOKEN)\w*)\s*[:=]\s*(.+)$", text, re.MULTILINE)
-        assert [
-            (name, value) for name, value in named if not value.startswith(("/run/secrets/", "./secrets", "$$(cat /run/secrets/"))
-        ] == []
+        assert [(name, value) for name, value in named if not value.startswith(elsewhere)] == []
 
 
 def test_defaults_are_those_of_the_example() -> None:
@@ -185,6 +189,7 @@ def test_commands_are_in_the_locked_environments_or_in_the_image(name: str) -> N
 @pytest.mark.system
 def test_every_command_of_airflow_is_one_that_airflow_has() -> None:
     asked = {tuple(service["command"][1:]) for service in SERVICES.values() if service.get("command", [""])[0] == "airflow"}
+    asked |= {COMMAND for service in SERVICES.values() if service.get("command", [])[1:] == ["-m", "spark_jobs.service", "scheduler"]}
     source = "import sys; from airflow.cli.cli_parser import get_parser\nfor line in sys.stdin: get_parser().parse_args(line.split())"
     command = [str(ROOT / ".envs" / "airflow" / "bin" / "python"), "-c", source]
     parsed = subprocess.run(command, input="\n".join(map(" ".join, asked)), capture_output=True, text=True, check=False)
@@ -201,7 +206,10 @@ def test_the_cluster_profile_is_the_cluster_of_the_file() -> None:
     assert profile["master"] == f"spark://{master[master.index('--host') + 1]}:{master[master.index('--port') + 1]}"
     assert SERVICES["spark-worker-1"]["command"][-1] == SERVICES["spark-worker-2"]["command"][-1] == profile["master"]
     assert profile["spark"]["spark.authenticate"] == profile["spark"]["spark.network.crypto.enabled"] == "true"
-    assert profile["spark"]["spark.cores.max"] <= cores
+    parallel = int(default_of(SERVICES["airflow-scheduler"]["environment"]["AIRFLOW__CORE__PARALLELISM"]))
+    memory = gigabytes(default_of(SERVICES["airflow-scheduler"]["deploy"]["resources"]["limits"]["memory"]))
+    assert parallel * profile["spark"]["spark.cores.max"] <= cores, "a run would wait for the cores of another"
+    assert parallel * (gigabytes(profile["driver_memory"]) + 1) + 1 <= memory, "drivers would end one another for memory"
     assert SERVICES["airflow-scheduler"]["environment"]["WEIR_PROFILE"] == "cluster"
 
 
@@ -223,10 +231,9 @@ def test_secrets_are_made_once_and_only_their_owner_reaches_them(tmp_path: Path)
 
 @pytest.mark.system
 @pytest.mark.parametrize("command", ["airflow", "spark-class"])
-def test_the_entrypoint_needs_every_secret_and_hands_it_on_in_files_and_variables(command: str, tmp_path: Path) -> None:
+def test_the_entrypoint_needs_every_secret_and_hands_it_on_in_files_alone(command: str, tmp_path: Path) -> None:
     subprocess.run(["sh", str(ROOT / "docker" / "new-secrets.sh"), str(tmp_path)], check=True, capture_output=True)
-    script = (ROOT / "docker" / "entrypoint.sh").read_text(encoding="utf-8")
-    script = script.replace("/run/secrets", str(tmp_path / "secrets")).replace("/run/weir", str(tmp_path / "memory"))
+    script = in_folder(tmp_path, (ROOT / "docker" / "entrypoint.sh").read_text(encoding="utf-8"))
     fake = tmp_path / command
     fake.write_text("#!/bin/sh\nenv\n", encoding="utf-8")
     fake.chmod(0o755)
@@ -239,11 +246,152 @@ def test_the_entrypoint_needs_every_secret_and_hands_it_on_in_files_and_variable
     defaults = tmp_path / "memory" / "spark" / "spark-defaults.conf"
     assert "spark.authenticate.secret " in defaults.read_text(encoding="utf-8")
     assert stat.S_IMODE(defaults.stat().st_mode) == 0o600
-    handed_on = re.findall(r"^AIRFLOW__\w+=.", started.stdout, re.MULTILINE)
-    assert len(handed_on) == (5 if command == "airflow" else 0)
-    assert (tmp_path / "memory" / "passwords.json").exists() == (command == "airflow")
+    secrets = [path.read_text(encoding="utf-8") for path in (tmp_path / "secrets").iterdir()]
+    assert [secret for secret in secrets if secret in started.stdout] == [], "in the environment of a process"
+    is_airflow = command == "airflow"
+    assert (tmp_path / "memory" / "passwords.json").exists() == (tmp_path / "memory" / "database_url").exists() == is_airflow
+    assert ("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS=admin:admin\n" in started.stdout) == is_airflow
     assert "spark_secret is missing or empty; docker/new-secrets.sh" in refused.stderr
     assert refused.returncode == 1
+
+
+@pytest.mark.system
+def test_further_users_keep_the_passwords_that_were_made_for_them_and_none_begins_without_one(tmp_path: Path) -> None:
+    make = ["sh", str(ROOT / "docker" / "new-secrets.sh"), str(tmp_path)]
+    passwords = tmp_path / "secrets" / "airflow_passwords"
+    subprocess.run(make, check=True, capture_output=True)
+    before = json.loads(passwords.read_text(encoding="utf-8"))
+    settings = (tmp_path / ".env").read_text(encoding="utf-8")
+    (tmp_path / ".env").write_text(settings.replace("WEIR_USERS=", "WEIR_USERS=ada:op,bo:viewer"), encoding="utf-8")
+    script = in_folder(tmp_path, (ROOT / "docker" / "entrypoint.sh").read_text(encoding="utf-8"))
+    start = ["sh", "-c", script.replace('exec "$@"', "env"), "entrypoint", "airflow", "api-server"]
+    environ = {"PATH": "/usr/bin:/bin", "WEIR_USERS": "ada:op,bo:viewer"}
+
+    refused = subprocess.run(start, env=environ, capture_output=True, text=True, check=False)
+    for _ in range(2):
+        subprocess.run(make, check=True, capture_output=True)
+        made = json.loads(passwords.read_text(encoding="utf-8"))
+        before.update({user: made[user] for user in ("ada", "bo") if user not in before})
+        assert made == before
+    started = subprocess.run(start, env=environ, capture_output=True, text=True, check=True)
+
+    assert (refused.returncode, "the user ada has no password; docker/new-secrets.sh" in refused.stderr) == (1, True)
+    assert "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS=admin:admin,ada:op,bo:viewer" in started.stdout
+    assert json.loads((tmp_path / "memory" / "passwords.json").read_text(encoding="utf-8")) == made
+    assert stat.S_IMODE((tmp_path / "secrets").stat().st_mode) == 0o700
+
+
+@pytest.mark.system
+def test_a_command_by_exec_reads_the_same_database_and_keys_as_the_services(tmp_path: Path) -> None:
+    """It does not come by the entrypoint: all that it needs is in the environment of its service, and in files."""
+    subprocess.run(["sh", str(ROOT / "docker" / "new-secrets.sh"), str(tmp_path)], check=True, capture_output=True)
+    script = in_folder(tmp_path, (ROOT / "docker" / "entrypoint.sh").read_text(encoding="utf-8"))
+    subprocess.run(["sh", "-c", script, "entrypoint", "airflow"], env={"PATH": f"{fake_airflow(tmp_path)}:/usr/bin:/bin"}, check=True)
+    given = {name: in_folder(tmp_path, default_of(value)) for name, value in SERVICES["airflow-scheduler"]["environment"].items()}
+    source = "from airflow.configuration import conf\n" + "".join(
+        f"print(conf.get({section!r}, {key!r}))\n"
+        for section, key in (("database", "sql_alchemy_conn"), ("core", "fernet_key"), ("api", "secret_key"), ("api_auth", "jwt_secret"))
+    )
+    python = str(ROOT / ".envs" / "airflow" / "bin" / "python")
+    environ = {**given, "PATH": "/usr/bin:/bin", "AIRFLOW_HOME": str(tmp_path / "home")}
+    asked = subprocess.run([python, "-c", source], env=environ, capture_output=True, text=True, check=True)
+
+    secrets = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "secrets").iterdir()}
+    url = f"postgresql+psycopg2://airflow:{secrets['postgres_password']}@postgres/airflow"
+    keys = [secrets[name] for name in ("airflow_fernet_key", "airflow_secret_key", "airflow_jwt_secret")]
+    assert asked.stdout.splitlines()[-4:] == [url, *keys]
+    for service in SERVICES.values():
+        if "build" in service:
+            assert service["environment"]["SPARK_CONF_DIR"] == "/run/weir/spark"
+
+
+@pytest.mark.system
+@pytest.mark.parametrize(("age", "host", "code"), [(5, "here", 0), (600, "here", 1), (5, "elsewhere", 1)])
+def test_a_part_of_airflow_is_healthy_by_its_own_heartbeat(age: int, host: str, code: int, tmp_path: Path) -> None:
+    beat = (datetime.now(UTC) - timedelta(seconds=age)).replace(tzinfo=None).isoformat(" ")
+    with sqlite3.connect(tmp_path / "airflow.db") as database:
+        database.execute("CREATE TABLE job (job_type TEXT, hostname TEXT, state TEXT, latest_heartbeat TEXT)")
+        name = socket.gethostname() if host == "here" else host
+        database.execute("INSERT INTO job VALUES ('TriggererJob', ?, 'running', ?)", (name, beat))
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "database_url").write_text(f"sqlite:///{tmp_path / 'airflow.db'}", encoding="utf-8")
+    script = tmp_path / "health.py"
+    script.write_text(in_folder(tmp_path, (ROOT / "docker" / "health.py").read_text(encoding="utf-8")), encoding="utf-8")
+
+    asked = subprocess.run([ROOT / ".envs/airflow/bin/python", script, "heartbeat", "TriggererJob"], capture_output=True, check=False)
+
+    assert asked.returncode == code, asked.stderr
+
+
+def test_each_part_is_asked_for_its_own_health() -> None:
+    built = {name: service for name, service in SERVICES.items() if "build" in service and "healthcheck" in service}
+    asked = {name: service["healthcheck"]["test"][3:] for name, service in built.items()}
+
+    assert asked == {
+        "airflow-api-server": ["api"],
+        "airflow-scheduler": ["heartbeat", "SchedulerJob"],
+        "airflow-dag-processor": ["heartbeat", "DagProcessorJob"],
+        "airflow-triggerer": ["heartbeat", "TriggererJob"],
+        "spark-master": ["port", "7077"],
+        "spark-worker-1": ["port", "7078"],
+        "spark-worker-2": ["port", "7078"],
+    }
+
+
+def test_packages_are_installed_before_the_code_is_copied() -> None:
+    """Else each change of the code would install them again."""
+    stages = dict(re.findall(r"^FROM \S+ AS (\S+)$(.*?)(?=^FROM |\Z)", DOCKERFILE, re.MULTILINE | re.DOTALL))
+
+    assert "COPY spark_jobs/" not in stages["packages"]
+    assert "make " not in stages["spark"]
+    assert stages["airflow"].index("make .envs/airflow/.ready") < stages["airflow"].index("COPY spark_jobs/")
+
+
+def test_what_spark_spills_is_on_a_volume_and_a_killed_service_finds_its_part_empty() -> None:
+    folders = {name: service.get("environment", {}).get("SPARK_LOCAL_DIRS") for name, service in SERVICES.items()}
+
+    assert {name: folder for name, folder in folders.items() if folder} == {
+        name: f"/data/scratch/{name}" for name in ("airflow-scheduler", "spark-worker-1", "spark-worker-2")
+    }
+    for name in ("spark-worker-1", "spark-worker-2"):
+        assert SERVICES[name]["environment"]["SPARK_WORKER_DIR"] == f"/data/scratch/{name}/work"
+        assert SERVICES[name]["hostname"] == name
+
+
+@pytest.mark.system
+def test_a_file_is_landed_under_a_name_that_runs_pass_over_until_it_is_whole(tmp_path: Path) -> None:
+    fake = tmp_path / "docker"
+    fake.write_text('#!/bin/sh\necho "$@" >> "$CALLS"\n', encoding="utf-8")
+    fake.chmod(0o755)
+    environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "CALLS": str(tmp_path / "calls")}
+
+    subprocess.run(["sh", str(ROOT / "docker" / "land.sh"), "retail/orders", "day/orders 1.json"], env=environ, check=True)
+
+    assert (tmp_path / "calls").read_text(encoding="utf-8").splitlines() == [
+        "compose exec -T airflow-scheduler mkdir -p /data/landing/retail/orders",
+        "compose cp day/orders 1.json airflow-scheduler:/data/landing/retail/orders/.orders 1.json.part",
+        "compose exec -T airflow-scheduler mv /data/landing/retail/orders/.orders 1.json.part /data/landing/retail/orders/orders 1.json",
+    ]
+
+
+def in_folder(folder: Path, text: str) -> str:
+    """A text of the containers, for a folder here."""
+    return text.replace("/run/secrets", str(folder / "secrets")).replace("/run/weir", str(folder / "memory"))
+
+
+def fake_airflow(folder: Path) -> Path:
+    command = folder / "airflow"
+    command.write_text("#!/bin/sh\n", encoding="utf-8")
+    command.chmod(0o755)
+    return folder
+
+
+def default_of(value: str) -> str:
+    return VARIABLE.sub(r"\3", str(value))
+
+
+def gigabytes(memory: str) -> int:
+    return int(memory.removesuffix("g"))
 
 
 def last_user(target: str) -> str:

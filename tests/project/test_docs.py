@@ -21,7 +21,9 @@ from spark_jobs.config.checks import check_folder
 from spark_jobs.config.document import read_document
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.model import Model
+from spark_jobs.config.names import READABLE
 from spark_jobs.gold.late import LATE_DDL
+from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.ledger_schemas import SCHEMAS
 from spark_jobs.landing.arrivals_schema import ARRIVALS
 from spark_jobs.run.result import EXIT_CODES
@@ -73,8 +75,19 @@ RULE_SECTIONS: dict[str, type[BaseModel]] = {
 }
 SECTIONS_OF = [(REFERENCE, title, model) for title, model in SECTIONS.items()]
 SECTIONS_OF += [(RULES_PAGE, title, model) for title, model in RULE_SECTIONS.items()]
-# Errors of the sample's answers and of plain decoding, and those that reach nobody: they become problems of a ConfigError.
-UNSEEN_ERRORS = {"_TooLong", "NotInsertable", "ConflictError", "MisfitError", "SqlError", "RunsElsewhere", "NotPlain", "SetAside"}
+# Errors of the sample's answers and of plain decoding, and those that reach nobody: they become problems of a ConfigError, or are its base.
+UNSEEN_ERRORS = {
+    "_TooLong",
+    "Hinted",
+    "NotInsertable",
+    "Refused",
+    "ConflictError",
+    "MisfitError",
+    "SqlError",
+    "RunsElsewhere",
+    "NotPlain",
+    "SetAside",
+}
 UNSEEN_ERRORS |= {"BrokenRecordError", "UnsureRecordError"}
 
 
@@ -102,6 +115,29 @@ def test_the_reference_gives_each_key_its_default_and_an_example_that_is_accepte
         written = read_yaml(example, tmp_path)
         assert list(written) == [key], f"{title}: the example of {key} is {example}"
         assert problems_of(model, written, key) == []
+
+
+def test_the_tables_page_names_every_place_of_a_lake() -> None:
+    tree = TABLES_PAGE.read_text(encoding="utf-8").partition("<lake>/<pipeline>/\n")[2].partition("```")[0]
+    lake = Lake("<lake>", "<pipeline>")
+    places = [lake.arrivals("<source>"), lake.ledgers, lake.lease(), lake.stream_lease(), lake.stage, lake.submitted, lake.checkpoints]
+    layers = [lake.table(f"{layer}.<") for layer in ("bronze", *READABLE)] + [f"<lake>/<pipeline>/{side}/" for side in SIDES]
+    ledger = re.search(r"^  _weir/ledger/ +(.+)$", tree, re.MULTILINE)
+
+    assert [place for place in (*places, *layers) if f"\n  {place.removeprefix('<lake>/<pipeline>/')}" not in f"\n{tree}"] == []
+    assert len(re.findall(r"^  \w", tree, re.MULTILINE)) == len(places) + len(layers), "and no others"
+    assert ledger
+    assert sorted(ledger[1].split(", ")) == sorted(SCHEMAS)
+
+
+def test_only_the_layout_says_where_things_of_a_lake_are() -> None:
+    """Else the page and its test would not know of them."""
+    sources = {file: ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "spark_jobs").rglob("*.py")}
+    texts = [(file.name, node.value) for file, tree in sources.items() for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+
+    assert {name for name, text in texts if isinstance(text, str) and re.search(r"/_weir\b(?!.*\n)", text) and " " not in text} == {
+        "layout.py"
+    }
 
 
 def test_a_key_without_a_line_in_the_reference_is_found() -> None:

@@ -79,10 +79,13 @@ RULES = [
         but=(
             "spark_jobs.__version__",
             "spark_jobs.config",
+            *("spark_jobs.lake.actions", "spark_jobs.lake.alarms", "spark_jobs.lake.states", "spark_jobs.lake.totals"),
             "spark_jobs.lake.counts",
             "spark_jobs.lake.delta_log",
             "spark_jobs.lake.grounds",
             "spark_jobs.lake.layout",
+            "spark_jobs.lake.lease.holder_of",
+            "spark_jobs.lake.ledger.Ledger",
             "spark_jobs.lake.reasons",
             "spark_jobs.lake.scan",
             "spark_jobs.lake.sequence",

@@ -15,10 +15,13 @@ from deltalake import write_deltalake
 
 from spark_jobs.config import Project, load_project
 from spark_jobs.config.expectations import Rule, rules_version
+from spark_jobs.lake.actions import allowed_actions
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.grounds import Grounds
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.ledger_schemas import SCHEMAS
+from spark_jobs.lake.states import TableEnd, write_states
 from spark_jobs.landing.arrivals_schema import ARRIVALS
 from tests.conftest import ROOT, unguarded
 
@@ -81,6 +84,10 @@ RULES = {
 }  # fmt: skip
 
 
+OWN = ("silver.orders", "gold.revenue_per_hour")
+GROUNDS = Grounds("c0ffee", 312, (), {})
+
+
 def run_id_of(number: int) -> str:
     return f"{START + timedelta(hours=number):%Y%m%dT%H%M%S}-{number:08x}"
 
@@ -107,6 +114,15 @@ class Day:
     verdict: str = "passed"
     judged: dict[str, Judged] = field(default_factory=dict)
     origin: str | None = None
+    failed: dict[str, str] = field(default_factory=dict)
+    """Tables that failed, each with its error: no batch of them was done."""
+    silver: Counts | None = None
+    gold: Counts | None = None
+    late_kept: int = 0
+    alarms: tuple[str, ...] = ()
+    """Of the silver table."""
+    is_old: bool = False
+    """Written by an earlier version, which kept no states."""
 
     @property
     def run_id(self) -> str:
@@ -151,13 +167,33 @@ class LakeOfRuns:
         gold = Counts(rows_in=980, inserted=120, grown=40, late=3)
         members = Counts(rows_in=60, inserted=58, duplicate=2, grown=58)
         done = {"bronze.customers": Counts(rows_in=60, inserted=60, grown=60), "bronze.orders": bronze, "dimension.customers": members}
-        for table, counts in (done if held else {**done, "silver.orders": silver, "gold.revenue_per_hour": gold}).items():
+        done |= {} if held else {"silver.orders": day.silver or silver, "gold.revenue_per_hour": day.gold or gold}
+        done = {table: counts for table, counts in done.items() if table not in day.failed}
+        for table, counts in done.items():
             self.batch(day, table, counts)
         for table, rules in RULES.items():
             self._judge(day, table, rules)
-        if not held:
+        if day.status is not None and not day.is_old:
+            self._end_tables(day, done)
+        if not held and day.silver is None:
             self.set_aside("quarantine.silver.orders", [("amount_in_range", "amount", "-3.50")] * day.quarantined, day)
             self.set_aside("parked.silver.orders", [("member of customers", "customer_id", "88")] * 5, day)
+
+    def _end_tables(self, day: Day, done: dict[str, Counts]) -> None:
+        """As a run does when it ends."""
+        ends = [TableEnd(day.run_id, table, 1, "failed", error) for table, error in day.failed.items()]
+        ends += [TableEnd(day.run_id, table, 1, "done", seconds=7.4, late_kept=0) for table in done if table not in OWN]
+        if day.verdict == "blocked":
+            actions = allowed_actions("silver.orders", "stream")
+            ends.append(TableEnd(day.run_id, "silver.orders", 1, "blocked", "batch blocked", 7.4, actions, GROUNDS.id, 0))
+            ends.append(TableEnd(day.run_id, "gold.revenue_per_hour", 1, "not_reached"))
+        late, alarms = {"gold.revenue_per_hour": day.late_kept}, {"silver.orders": day.alarms}
+        ends += [
+            TableEnd(day.run_id, table, 1, "done", seconds=7.4, late_kept=late.get(table, 0), alarms=alarms.get(table, ()))
+            for table in OWN
+            if table in done
+        ]
+        write_states(Ledger(self.lake, unguarded), ends, day.at + timedelta(seconds=47))
 
     def batch(self, day: Day, table: str, counts: Counts) -> None:
         begun, ended = day.at + timedelta(seconds=5), day.at + timedelta(seconds=12)
@@ -172,7 +208,11 @@ class LakeOfRuns:
         times = pa.array([ended - timedelta(minutes=30)] * counts.grown, TIME)
         column = {"bronze": "_arrived_at", "dimension": "_arrived_at", "silver": "_event_at"}.get(table.partition(".")[0], "window_start")
         lines = pa.array(range(1, counts.grown + 1), pa.int64())
-        write_deltalake(self.lake.table(table), pa.table({column: times, "_line": lines}), mode="append")
+        of_file: dict[str, pa.Array] = {}
+        if table.startswith("bronze."):
+            of_file = {"_file_id": pa.array(["a file"] * counts.grown), "_problem": pa.nulls(counts.grown, pa.string())}
+            of_file |= {"_chunk": pa.array([day.number + 1] * counts.grown, pa.int64())}
+        write_deltalake(self.lake.table(table), pa.table({column: times, "_line": lines, **of_file}), mode="append")
         if table.startswith("bronze."):
             self.arrive(table.partition(".")[2], day, "taken", f"shop/{day.number}.json")
 
@@ -216,7 +256,9 @@ class LakeOfRuns:
         self._append("expectations", [_expectation(common, rule, found[rule.name]) for rule in rules])
         failed = [rule.name for rule in rules if rule.on_fail == "block" and not found[rule.name].is_met]
         verdict = day.verdict if table == "silver.orders" else "passed"
-        self._append("gates", [{**common, "verdict": verdict, "rows": 312 if failed else 980, "failed": json.dumps(failed)}])
+        grounds = GROUNDS.as_json() if verdict == "blocked" and not day.is_old else None
+        row = {"verdict": verdict, "rows": 312 if failed else 980, "failed": json.dumps(failed), "grounds": grounds}
+        self._append("gates", [{**common, **row}])
 
     def _run_row(self, day: Day, event: str, status: str | None, message: str | None) -> dict[str, Any]:
         at = day.at if event == "started" else day.at + timedelta(seconds=48)

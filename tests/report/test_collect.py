@@ -15,7 +15,7 @@ from spark_jobs.report.collect import UnknownRun, collect_report
 from spark_jobs.report.facts import Outcome, Report, RuleState, TableState
 from spark_jobs.report.render import as_json
 from spark_jobs.report.verdict import judge_table
-from tests.report.lake_of_runs import PIPELINE, QUARANTINE, REASON, START, Day, Judged, LakeOfRuns, run_id_of
+from tests.report.lake_of_runs import GROUNDS, PIPELINE, QUARANTINE, REASON, START, Day, Judged, LakeOfRuns, run_id_of
 
 MADE = START + timedelta(days=3)
 
@@ -40,9 +40,7 @@ def test_a_clean_run_is_good_and_says_how_much_it_published(run_days: Callable[.
     report = run_days(Day(0, quarantined=0))
 
     assert report.verdict.outcome is Outcome.GOOD
-    assert report.verdict.why == (
-        "1,038 rows published in silver and dimensions, none quarantined, 5 rows wait for a member, and all 5 expectations hold."
-    )
+    assert report.verdict.why == ("980 silver rows published, 58 in dimensions, 5 parked, none quarantined; all 5 expectations are met.")
     assert (report.verdict.notes, report.verdict.steps) == ((), ())
 
 
@@ -53,8 +51,8 @@ def test_rows_set_aside_and_a_rule_that_warns_are_named_in_the_verdict(run_days:
 
     assert report.verdict.outcome is Outcome.WARNINGS
     assert report.verdict.notes == (
-        "silver.orders: known_status is not met by 71 rows.",
-        "silver.orders: 24 rows were set aside in quarantine.",
+        "silver.orders: known_status is not met by 71 of 1,000 rows.",
+        "silver.orders: 24 of 1,040 rows quarantined.",
         "1 field of the feeds came or went: orders.coupon.",
     )
 
@@ -73,25 +71,25 @@ def test_a_blocked_run_names_rule_rows_and_the_ways_on(run_days: Callable[..., R
     day = Day(1, "blocked", "held back", verdict="blocked", judged={"enough_orders": Judged(None, is_met=False, rows=None, observed="312")})
     report = run_days(Day(0), day)
 
-    assert report.verdict.outcome is Outcome.HELD_BACK
-    assert report.verdict.why.startswith("312 rows of silver.orders are held back, because enough_orders is not met.")
+    assert report.verdict.outcome is Outcome.BLOCKED
+    assert report.verdict.why.startswith("silver.orders: batch blocked, 312 rows not published; failed rule: enough_orders.")
     assert [step.command for step in report.verdict.steps] == [
         "weir run shop",
-        'weir release shop silver.orders --reason "…"',
-        'weir set-aside shop silver.orders --reason "…"',
+        f'weir release shop silver.orders --seen {GROUNDS.id} --reason "..."',
+        f'weir set-aside shop silver.orders --seen {GROUNDS.id} --reason "..."',
     ]
     states = {table.name: table.state for table in report.tables}
-    assert (states["silver.orders"], states["gold.revenue_per_hour"]) == (TableState.HELD_BACK, TableState.NOT_REACHED)
+    assert (states["silver.orders"], states["gold.revenue_per_hour"]) == (TableState.BLOCKED, TableState.NOT_REACHED)
     own = {table.name: judge_table(table, report.gates, report.balance) for table in report.tables}
     assert (own["bronze.orders"], own["silver.orders"], own["gold.revenue_per_hour"]) == (
         Outcome.GOOD,
-        Outcome.HELD_BACK,
-        Outcome.UNFINISHED,
+        Outcome.BLOCKED,
+        Outcome.STOPPED,
     ), "each table by what concerns it alone"
 
     shop.decide(day, "hold", "bo@host", "I look into it.")
     left = report_of(shop, day)
-    assert left.verdict.steps[0].what == "silver.orders was left held since, by bo@host: I look into it."
+    assert left.verdict.steps[0].what == "silver.orders was left blocked since, by bo@host: I look into it."
     assert len(left.verdict.steps) == 4, "and the ways on are as they were"
 
     shop.decide(day, "release", "ana@host", "Easter: two shops are closed.", hours=2)
@@ -108,7 +106,7 @@ def test_a_failed_run_gives_its_cause_and_its_log(run_days: Callable[..., Report
 
 
 def test_a_run_without_an_end_is_not_called_good(run_days: Callable[..., Report]) -> None:
-    assert run_days(Day(0, None)).verdict.outcome is Outcome.UNFINISHED
+    assert run_days(Day(0, None)).verdict.outcome is Outcome.KILLED
 
 
 def test_rows_that_do_not_add_up_make_the_verdict_bad(run_days: Callable[..., Report], shop: LakeOfRuns) -> None:
@@ -120,12 +118,12 @@ def test_rows_that_do_not_add_up_make_the_verdict_bad(run_days: Callable[..., Re
     assert [entry.table for entry in report.balance if entry.missing] == ["silver.orders"]
 
 
-def test_while_a_run_is_at_work_no_row_is_called_missing(run_days: Callable[..., Report], shop: LakeOfRuns) -> None:
+def test_of_a_run_that_was_cut_no_row_is_called_missing(run_days: Callable[..., Report], shop: LakeOfRuns) -> None:
     run_days(Day(0, quarantined=0), Day(1, None))
     shop.set_aside("quarantine.silver.orders", [("required", "amount", None)], Day(1))  # written, and its batch not noted yet
 
     earlier, at_work = report_of(shop, Day(0, quarantined=0)), report_of(shop, Day(1))
-    assert (earlier.verdict.outcome, at_work.verdict.outcome) == (Outcome.GOOD, Outcome.UNFINISHED)
+    assert (earlier.verdict.outcome, at_work.verdict.outcome) == (Outcome.GOOD, Outcome.KILLED)
     assert {entry.missing for report in (earlier, at_work) for entry in report.balance} == {None}
 
 
@@ -231,9 +229,9 @@ def test_a_run_that_is_not_there_is_refused_with_those_that_are(shop: LakeOfRuns
     assert refused.value.known == [run_id_of(0)]
 
 
-def test_a_run_that_was_stopped_is_not_ended_and_says_what_to_do(run_days: Callable[..., Report]) -> None:
+def test_a_run_that_was_stopped_is_called_so_and_says_what_to_do(run_days: Callable[..., Report]) -> None:
     report = run_days(Day(0, "stopped", "stopped by SIGTERM: 2 tables brought up to date, others wait; run again to go on"))
 
-    assert report.verdict.outcome is Outcome.UNFINISHED
+    assert report.verdict.outcome is Outcome.STOPPED
     assert report.verdict.why.startswith("The run was stopped by SIGTERM: 2 tables brought up to date")
     assert [step.command for step in report.verdict.steps] == ["weir run shop"]

@@ -13,7 +13,7 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def table(name: str, *inputs: str, state: TableState = TableState.DONE, **counts: int) -> TableFact:
-    return TableFact(name, state, inputs, Counts(**counts), 0, 1, 1.0, 1, 0, None, "", None, 0, 0, 0)
+    return TableFact(name, state, Counts(**counts), batches=1, seconds=1.0, late_kept=counts.get("late", 0), inputs=inputs, version=1)
 
 
 def source(name: str, files: int | None = 1) -> SourceFact:
@@ -71,7 +71,7 @@ def test_every_input_is_a_line_and_those_at_rest_are_drawn_so() -> None:
 def test_what_left_the_flow_branches_off_and_is_told_in_words() -> None:
     branches = {box.node.name: [(branch.text, branch.is_alarming) for branch in box.node.branches] for box in draw_wide(SHOP).boxes}
 
-    assert (branches["silver.orders"], branches["gold.revenue"]) == ([("10 quarantined", True)], [("2 late", True)])
+    assert (branches["silver.orders"], branches["gold.revenue"]) == ([("10 quarantined", True)], [("2 late, not counted", True)])
     assert "silver.orders: 100 in, 90 published, 10 quarantined" in draw_tall(SHOP).description
     assert "silver.lines" not in draw_tall(SHOP).description
 

@@ -12,13 +12,13 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 def table(ties: int) -> TableFact:
     counts = Counts(rows_in=10, updated=10, ties=ties)
-    return TableFact("silver.orders", TableState.DONE, (), counts, 0, 1, 1.0, 1, 0, None, "", None, 0, 0, 0)
+    return TableFact("silver.orders", TableState.DONE, counts, batches=1, seconds=1.0, version=1)
 
 
 def test_a_run_with_ties_is_good_with_warnings_and_names_the_table_and_the_keys() -> None:
     run = Run("r1", "run", "ok", "1 table brought up to date", "host", 1, AT, AT)
 
-    tied, clear = (judge_run("shop", run, [table(ties)], [], [], [], []) for ties in (3, 0))
+    tied, clear = (judge_run("shop", run, [table(ties)], [], [], []) for ties in (3, 0))
 
     assert (tied.outcome, clear.outcome) == (Outcome.WARNINGS, Outcome.GOOD)
     assert tied.notes == ("silver.orders: 3 keys have versions with the same sequence and different content.",)

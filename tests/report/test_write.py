@@ -137,7 +137,7 @@ def test_runs_json_has_the_runs_that_have_a_page_and_what_stands_in_the_tables_n
     written = json.loads(text)
 
     assert [(run["run_id"], run["outcome"]) for run in written["runs"]] == [
-        (run_id_of(3), "held_back"),
+        (run_id_of(3), "blocked"),
         (run_id_of(2), "failed"),
         (run_id_of(1), "good"),
     ]
@@ -147,14 +147,15 @@ def test_runs_json_has_the_runs_that_have_a_page_and_what_stands_in_the_tables_n
         "started_at": "2026-11-01T07:00:00+00:00",
         "seconds": 48.0,
         "outcome": "good",
-        "why": "1,038 rows published, 5 rows wait for a member.",
+        "why": "980 silver rows published, 58 in dimensions, 5 parked, none quarantined; all 5 expectations are met.",
         "origin": None,
         "records": 1_100,
-        "published": 1_038,
+        "published": 980,
         "set_aside": 5,
+        "late": 0,
         "not_met": 0,
     }
-    assert written["runs"][0]["why"].startswith("312 rows of silver.orders are held back, because enough_orders is not met.")
+    assert written["runs"][0]["why"].startswith("silver.orders: batch blocked, 312 rows not published; failed rule: enough_orders.")
     assert written["runs"][1]["why"] == "silver.orders failed: the disk is full"
     assert (written["pipeline"], written["open_quarantine"], written["parked"], written["late"]) == ("shop", 4, 15, 0)
     assert {table["table"]: table["rows"] for table in written["tables"]}["silver.orders"] == 2_700

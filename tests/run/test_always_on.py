@@ -106,9 +106,25 @@ def test_a_stream_that_finds_nothing_looks_again_in_a_second(
 ) -> None:
     result, pulse = play(idle_workshop, Script(Status.NOTHING_TO_DO, Status.OK, Status.FAILED), monkeypatch)
 
-    assert pauses == [1.0, 0.2]
+    assert pauses == [*[0.1] * 10, 0.2]
     assert (result.status, result.message) == (Status.FAILED, "as the script says")
     assert (pulse.now.increments, pulse.now.failures, pulse.now.mood) == (1, 1, Mood.ENDED)
+
+
+def test_a_stream_that_waits_looks_at_once_when_a_file_lands(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            land(idle_workshop, 1)
+            os.utime(idle_workshop.landing / "page_views" / "1.json", (0, 0))  # whole for a while
+
+    monkeypatch.setattr(stopping, "pause", pause)
+
+    play(idle_workshop, Script(Status.NOTHING_TO_DO, Status.FAILED), monkeypatch)
+
+    assert pauses == [0.1] * 3
 
 
 def test_a_pause_is_measured_from_start_to_start(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch, pauses: list[float]) -> None:

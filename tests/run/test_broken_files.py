@@ -12,7 +12,8 @@ import pytest
 from spark_jobs.lake.layout import Lake
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.set_aside import files_set_aside
-from spark_jobs.operations.account import sum_up
+from spark_jobs.operations.account import account_of, sum_up
+from spark_jobs.report.feeds import collect_files_not_taken
 from tests.conftest import Workshop, unguarded
 
 pytestmark = pytest.mark.spark
@@ -59,6 +60,7 @@ def test_a_broken_file_is_named_and_the_others_come_through(workshop: Workshop) 
     workshop.land("lines/4.json", avro())
     workshop.land("elements/1.xml", '<?xml version="1.0" encoding="GB2312"?><r><order id="1"/></r>')
     workshop.land("elements/2.xml", '<r><order id="2"/></r>')
+    workshop.land("sheets/5.csv", "id,name\n")
     small = workshop.land("columns/1.parquet", parquet())
     assert small.stat().st_size < 10_000
 
@@ -103,3 +105,13 @@ def test_a_broken_file_is_named_and_the_others_come_through(workshop: Workshop) 
     assert unreadable["lines/4.json"].startswith("not UTF-8 text: it seems to be an Avro file")
     assert unreadable["elements/1.xml"].startswith("XML in the encoding 'GB2312', which cannot be read")
     assert json.loads(json.dumps(result.as_dict()))["status"] == "ok"
+
+    # The run, `weir account` and the report name them as well, and say which files have no record.
+    for path, why in unreadable.items():
+        assert any(line.startswith(f"{path.partition('/')[0]}: {path!r} unreadable: ") and why in line for line in result.warnings), path
+    assert [line for line in result.warnings if " empty: " in line] == ["sheets: 'sheets/5.csv' empty: it has no record"]
+    account = account_of(workshop.project, "feeds")
+    assert {file["path"]: file["verdict"] for file in account["files_not_taken"]} == dict.fromkeys(unreadable, "unreadable")
+    files, total = collect_files_not_taken(pipeline, lake)
+    assert ({file.path for file in files}, total) == ({*unreadable}, len(unreadable))
+    assert all(file.reason.startswith("it cannot be read: ") for file in files)

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.config.hooks import HookRaised, calling
 from spark_jobs.run.failure import first_line, keep_trace
 
 
@@ -21,6 +22,52 @@ def test_an_error_of_the_jvm_is_told_with_what_it_came_from() -> None:
         "JavaError: org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows; "
         "Caused by: java.io.IOException: No space left on device"
     )
+
+
+class PythonException(Exception):
+    """What comes through from Spark's own Python process."""
+
+
+def test_an_error_of_a_function_in_sparks_own_python_is_told_with_its_place_and_without_its_words() -> None:
+    said = (
+        "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+        '  File "/envs/site-packages/pyspark/python/lib/pyspark.zip/pyspark/worker.py", line 3622, in main\n    process()\n'
+        '  File "/srv/shop/conf/hooks/visits.py", line 6, in handleInputRows\n    raise ValueError(row)\n    ^^^^^^\n'
+        "ValueError: s3cret\nCity: Bonn\n"
+    )
+
+    assert first_line(PythonException(said)) == "PythonException: ValueError at hooks/visits.py line 6"
+    assert first_line(PythonException(said.replace("ValueError: s3cret\nCity: Bonn", "SystemExit"))).endswith(
+        "SystemExit at hooks/visits.py line 6"
+    )
+    assert first_line(PythonException("An exception was thrown from the Python worker: it is gone")).endswith("worker: it is gone")
+
+
+def test_an_error_in_a_python_worker_is_told_by_the_line_of_the_users_file_without_its_words(tmp_path: Path) -> None:
+    error = JavaError(
+        "[STREAM_FAILED] Query terminated with exception: Job aborted\nTraceback (most recent call last):\n"
+        '  File "/opt/spark/worker.py", line 1901, in main\n    process()\n'
+        '  File "/srv/shop/conf/hooks/shop.py", line 12, in total\n    return int(text)\n'
+        '  File "/envs/site-packages/decimals.py", line 3, in parse\n    raise ValueError(value)\n'
+        "ValueError: order 4711\nof Ada\n\nJVM stacktrace:\norg.apache.spark.SparkException\n"
+    )
+
+    assert first_line(error) == "JavaError: ValueError at hooks/shop.py line 12"
+    keep_trace(tmp_path / "run.log", "gold.totals", error)
+    kept = (tmp_path / "run.log").read_text()
+    assert ("4711" in kept or "Ada" in kept, "line 12, in total" in kept, "ValueError: " in kept) == (False, True, True)
+
+
+def test_an_error_of_spark_in_a_function_is_told_with_its_place_and_its_words() -> None:
+    class AnalysisException(Exception):
+        __module__ = "pyspark.errors"
+
+    with pytest.raises(HookRaised) as raised, calling("hooks/shop.py:build"):
+        raise AnalysisException("[UNRESOLVED_COLUMN] `citi` cannot be resolved")
+
+    said = first_line(raised.value)
+    assert said.startswith("HookRaised: hooks/shop.py:build raised AnalysisException at hooks/shop.py")
+    assert said.endswith("AnalysisException: [UNRESOLVED_COLUMN] `citi` cannot be resolved")
 
 
 def test_other_errors_are_told_by_their_first_line() -> None:

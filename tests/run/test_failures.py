@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.errors import UsageError
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import BatchId, Ledger
 from spark_jobs.operations.account import sum_up
@@ -180,13 +180,13 @@ def test_a_failing_table_takes_only_those_behind_it_along(workshop: Workshop) ->
     assert [run.table for run in workshop.run("shop", layer="bronze").tables] == ["bronze.orders"]
     assert [(run.table, run.state) for run in workshop.run("shop", "silver.copies").tables] == [("silver.copies", "done")]
     assert Workshop(workshop.root, None).run("shop", "silver.copies").status == "nothing_to_do"
-    with pytest.raises(ConfigError, match=r"(?s)there is no table 'silver.order'.*did you mean 'silver\.orders'"):
+    with pytest.raises(UsageError, match=r"(?s)--select: there is no table 'silver.order'.*did you mean 'silver\.orders'"):
         workshop.run("shop", "silver.order")
 
     failed = workshop.run("shop")
 
     assert (failed.status, failed.exit_code) == ("failed", 1)
-    assert "gold.bad failed: KeyError: 'no such thing'" in failed.message
+    assert "gold.bad failed: HookRaised: hooks/shop.py:build raised KeyError at hooks/shop.py line 2" in failed.message
     assert {run.table: run.state for run in failed.tables} == {
         "bronze.orders": "up_to_date",
         "silver.orders": "done",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.errors import UsageError
 from spark_jobs.lake import failpoints
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
@@ -132,17 +132,23 @@ def test_a_held_batch_publishes_nothing_and_a_mended_rule_lets_all_of_it_pass_on
 
     with looking(workshop) as seen:
         held = workshop.run("shop")
+    stopped = decided(workshop, "hold")
     again = workshop.run("shop")
 
+    assert stopped.exit_code == 0, stopped.message
     assert len(seen) > 5
     assert set(seen) == {(1,)}, "a reader saw something else than the last good version"
     assert (held.status, again.status) == (Status.BLOCKED, Status.BLOCKED)
     assert held.exit_code == 4
     assert "usual_mean" in held.message
     assert "weir release shop silver.orders" in held.message
-    said = "silver.orders: 1 rows are held and none is published, because of usual_mean (found 50000.0)"
+    said = "silver.orders: batch blocked, 1 row not published; failed rule: usual_mean (found 50000.0)"
     [blocked] = held.as_dict()["held"]
-    assert blocked == {"table": "silver.orders", "rules": ["usual_mean"], "rows": 1, "message": said, "seen": again.held[0].seen}
+    finding = {"rule": "usual_mean", "found": "found 50000.0", "severity": "warning", "reason": "A mean above this is another unit."}
+    known = {"table": "silver.orders", "rules": ["usual_mean"], "rows": 1, "message": said, "seen": again.held[0].seen}
+    known |= {"actions": ["release", "set_aside", "hold"]}
+    assert blocked == {**known, "findings": [finding], "stopped": None}
+    assert again.held[0].stopped == {"by": "ada@here", "reason": "it is right"}, "whom nobody has to ask the same again"
     after = workshop.versions()
     assert {name: after[name] for name in before if "/_weir/" not in name and "bronze" not in name} == {
         name: version for name, version in before.items() if "/_weir/" not in name and "bronze" not in name
@@ -219,7 +225,7 @@ def test_a_gold_table_is_held_while_its_silver_table_is_published_and_can_only_b
     workshop.land("orders/2.json", order(11))
 
     held = workshop.run("shop")
-    with pytest.raises(ConfigError, match="there are none of its own to set aside"):
+    with pytest.raises(UsageError, match=r"TABLE: (.|\n)*there are none of its own to set aside"):
         decided(workshop, "set_aside", "gold.per_hour")
     shown = [row[0] for row in workshop.rows("shop.gold.per_hour", "order_count")]
     rebuilt = rebuild_tables(workshop.project, "shop", PROFILE, ["gold.per_hour"], start=workshop._start)
@@ -311,7 +317,7 @@ def test_a_batch_that_only_removes_rows_is_judged_in_every_layer(workshop: Works
 
     assert (rebuilt.status, "has_rows (found 0)" in rebuilt.message) == (Status.BLOCKED, True), rebuilt.message
     assert held.status is Status.BLOCKED
-    assert "silver.items: a batch that only removes rows is blocked, because of has_rows (found 0)" in held.message
+    assert "silver.items: batch blocked, which only removes rows; failed rule: has_rows (found 0)" in held.message
     assert while_held == [1, 2]
     assert workshop.rows("shop.silver.items", "id") == []
     assert sorted(blocked.table for blocked in released.held) == ["gold.per_hour", "gold.per_kind"], released.message
@@ -412,7 +418,7 @@ def test_a_table_comes_after_those_that_its_rules_read_and_one_that_is_not_there
     held = workshop.run("shop")
 
     assert first.exit_code == 0, first.message
-    assert first.warnings == ("silver.lines: was_refunded is not met (1 of 1 rows, 100.0%): Most are.",)
+    assert first.warnings == ("silver.lines: was_refunded is not met (1 of 1 row, 100.0%): Most are.",)
     assert workshop.rows("shop.silver.lines", "invoice") == [(1,)]
     states = {run.table: run.state.value for run in held.tables}
     assert (states["silver.invoices"], states["silver.lines"]) == ("blocked", "not_reached"), held.message

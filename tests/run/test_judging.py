@@ -63,7 +63,7 @@ class SameContent:
 def seen(folder: Path, observed: str) -> Grounds:
     verdicts = Verdicts(Ledger(Lake(str(folder), "shop")))
     batch_id = ("silver.orders", "stream", 1, 0)
-    gate = BatchGate("run", batch_id, datetime.now(UTC), {}, (), verdicts, None, lambda *_: [], lambda line: None)
+    gate = BatchGate("run", batch_id, datetime.now(UTC), {}, (), verdicts, None, lambda *_: [], lambda line: None, lambda result: None)
     found = masked(RuleResult(rule("expect_column_sum_to_be_between", column="Tip"), False, observed=observed))
     return gate._grounds(cast(Candidate, SameContent()), [found])
 

@@ -65,7 +65,7 @@ def test_a_native_table_begins_anew_from_all_that_silver_holds(workshop: Worksho
     assert '"w"' not in json.dumps(held.as_dict(), default=str), "the user is sensitive"
     once = read_state(spark, workshop.project.pipelines["feed"], "once", checkpoint(workshop, "once", 1), {"id": "b"}, 10)
     assert [store.rows for store in once.stores] == [1]
-    with pytest.raises(UnknownKey, match="no store is keyed by page; there are id"):
+    with pytest.raises(UnknownKey, match="--key: no store is keyed by page\n    allowed: id"):
         read_state(spark, workshop.project.pipelines["feed"], "once", checkpoint(workshop, "once", 1), {"page": "/"}, 10)
 
     def start(order: RunOrder, consumed: Any) -> Any:

@@ -117,7 +117,7 @@ def test_the_tables_are_the_same_in_any_grouping_of_both_pipelines_runs(workshop
 
     report = collect_report(workshop.project, "board", run_ids(Lake(workshop.project.lake, "board"))[-1], datetime(2026, 1, 1, tzinfo=UTC))
     nodes = {node.name: node for node in make_nodes(report.sources, report.tables, report.gates)}
-    assert (nodes["shop.silver.orders"].title, nodes["shop.silver.orders"].lines) == ("silver.orders", ("of shop",))
+    assert (nodes["shop.silver.orders"].titles, nodes["shop.silver.orders"].lines) == (("silver.orders",), ("of shop",))
     assert nodes["gold.hourly"].inputs == ("shop.silver.orders",)
 
 

@@ -3,19 +3,21 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
 from spark_jobs.config.errors import ConfigError
+from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.ledger import SWAPPING, Definition
 from spark_jobs.lake.verdicts import BLOCKED, Verdict, Verdicts
 from spark_jobs.landing.registrar import close_marks, read_arrivals
 from spark_jobs.run import pipeline as run_module
 from spark_jobs.run.outlook import Expected
-from spark_jobs.run.result import Status
+from spark_jobs.run.result import State, Status, TableRun
 from tests.conftest import Workshop, _empty_workshop
 from tests.run.standing_lake import AN_ORDER, PIPELINE, StandingLake, build, copy_of
 
@@ -159,11 +161,15 @@ def test_an_idle_feed_is_work_exactly_where_a_run_closes_windows(standing: Stand
 
 def test_a_run_that_only_finishes_a_rebuild_has_done_something(standing: StandingLake, monkeypatch: pytest.MonkeyPatch) -> None:
     cut_a_swap(standing)
-    monkeypatch.setattr(run_module, "finish_swap", lambda *_: True)
+    rebuilt = TableRun("silver.orders", State.DONE, counts=Counts(rows_in=2, inserted=2), version=7)
+    monkeypatch.setattr(run_module, "finish_swap", lambda *_: SimpleNamespace(order=SimpleNamespace(run_id="r1"), tables=(rebuilt,)))
+    monkeypatch.setattr(run_module, "write_page", lambda *_: ("shop/r1.html", "good", []))
 
     result = standing.workshop.run("shop")
 
     assert (result.status, result.message) == (Status.OK, "a rebuild that was cut is finished; nothing else is new")
+    assert (result.run_id, result.report) == ("r1", "shop/r1.html"), "what is announced of it has its own figures"
+    assert [run for run in result.tables if run.state is State.DONE] == [rebuilt]
 
 
 def test_files_that_wait_are_counted_and_are_no_work(standing: StandingLake) -> None:

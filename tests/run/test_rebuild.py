@@ -9,10 +9,11 @@ import pytest
 
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake import failpoints
+from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.operations.account import sum_up
-from spark_jobs.run.rebuild import Rebuild, rebuild_tables, standing_tables
+from spark_jobs.run.rebuild import Rebuild, describe_difference, rebuild_tables, standing_tables
 from tests.conftest import PROFILE, Workshop
 
 pytestmark = pytest.mark.spark
@@ -82,10 +83,18 @@ def test_a_changed_definition_is_refused_and_a_rebuild_brings_the_rows_to_it(wor
     assert "run `weir rebuild shop silver.orders`" in str(refused.value)
     assert "gold.per_hour has changed" in str(refused.value)
     assert "window.size" in str(refused.value)
+    lines = {problem.where: changed.splitlines()[problem.line - 1] for problem in refused.value.problems}
+    assert "tip: int}" in lines["silver.orders"]
+    assert "per_hour: {" in lines["gold.per_hour"]
 
     before = workshop.versions()
     dry = rebuild(workshop, is_dry=True)
     assert (dry.exit_code, [check.table for check in dry.differences]) == (0, ["silver.orders", "gold.per_hour", "gold.total"])
+    same = "silver.orders: 2 rows, the same as far as both have their columns; the column 'tip' is new"
+    assert [describe_difference(check) for check in dry.differences if check.table != "gold.per_hour"] == [
+        same,
+        "gold.total: nothing changes, 1 row",
+    ]
     readable = {table: version for table, version in workshop.versions().items() if "/_weir/" not in table}
     assert readable == {table: version for table, version in before.items() if "/_weir/" not in table}
     assert not (workshop.root / "lake/shop/_weir/rebuild").exists()
@@ -164,3 +173,33 @@ def test_a_rebuild_that_is_cut_leaves_the_old_tables_or_is_rolled_forward(first_
     assert workshop.rows("shop.late.gold.closed", "window_start") == [(hour(7),)]
     assert len(closed) == 1
     assert set(missing(workshop)) == {0}
+
+
+def test_a_rebuild_says_what_it_published_and_so_does_the_run_that_finishes_a_cut_one(first_log: Workshop, tmp_path: Path) -> None:
+    workshop = first_log.copied(tmp_path / "home")
+    workshop.write("conf/lakehouse.yml", "landing: landing\nlake: lake\nprofile: local\nkeep_reports: 9\n")
+    lake = Lake(workshop.project.lake, "shop")
+
+    done = rebuild(workshop, "silver.log").as_dict()
+
+    assert {table["table"]: (table["state"], table["version"], table["rows_in"], table["inserted"]) for table in done["tables"]} == {
+        "silver.log": ("done", table_version(lake.table("silver.log")), 3, 3),
+        "gold.closed": ("done", table_version(lake.table("gold.closed")), 0, 1),
+    }
+    assert (workshop.root / "reports" / done["report"]).name == f"{done['run_id']}.html"
+    assert (workshop.root / "reports" / done["report"]).is_file()
+
+    with failpoints.arm("swap.after:silver.log=raise"):
+        assert rebuild(workshop, "silver.log").exit_code == 1
+    finished = workshop.run("shop")
+
+    assert finished.message == "a rebuild that was cut is finished; nothing else is new"
+    assert {run.table: (run.state.value, run.version, run.counts.inserted) for run in finished.tables if run.state == "done"} == {
+        "silver.log": ("done", table_version(lake.table("silver.log")), 3),
+        "gold.closed": ("done", table_version(lake.table("gold.closed")), 1),
+    }
+    assert (workshop.root / "reports" / str(finished.report)).name == f"{finished.run_id}.html"
+    again = workshop.run("shop")
+    assert again.run_id is None, "and that is told once"
+    last = {run.table: run.last and (run.last["rows_in"], run.last["report"] is not None) for run in again.tables}
+    assert last == {"bronze.orders": (3, False), "silver.log": None, "gold.closed": None}, "of a table that a run has published its figures"

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.errors import UsageError
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.run.bronze import start_bronze
 from spark_jobs.run.context import RunContext
+from spark_jobs.run.notices import Notices
 from spark_jobs.run.order import new_order
 from spark_jobs.run.plan import make_plan, note_definitions
 from spark_jobs.session.settings import PER_BATCH
@@ -186,7 +187,7 @@ def run_context(workshop: Workshop, pipeline: str) -> Iterator[RunContext]:
         plan, _ = note_definitions(plan, order.run_id)
         settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
         nobody: Any = lambda *_: None  # noqa: E731
-        yield RunContext(replace(order, plan=plan), spark, settings, nobody, nobody, nobody, Verdicts(order.ledger))
+        yield RunContext(replace(order, plan=plan), spark, settings, nobody, nobody, nobody, Verdicts(order.ledger), Notices(pipeline))
 
 
 def read_live(workshop: Workshop, pipeline: str, *lines: str) -> None:
@@ -225,5 +226,5 @@ def test_weir_run_refuses_a_socket_and_names_the_stream(idle_workshop: Workshop)
 
     idle_workshop.write("conf/pipelines/talk.yml", "pipeline: talk\nsources:\n  lines: {format: socket, port: 9999}\n" + TALK)
 
-    with pytest.raises(ConfigError, match="weir stream talk"):
+    with pytest.raises(UsageError, match="weir stream talk"):
         check_trigger(idle_workshop.project.pipelines["talk"], Trigger(AVAILABLE_NOW))

@@ -31,7 +31,7 @@ told["conf"] = os.environ.get("SPARK_CONF_DIR")
 Path(os.environ["TOLD"]).write_text(json.dumps(told))
 print("Submitted application application_1_0001", file=sys.stderr)
 """
-ANSWER = {"exit_code": 4, "stdout": '{"status": "blocked"}\n', "stderr": "error: 160 rows are held\n", "runs": []}
+ANSWER = {"exit_code": 4, "stdout": '{"status": "blocked"}\n', "stderr": "error: batch blocked, 160 rows not published\n", "runs": []}
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_what_the_driver_printed_is_printed_and_its_exit_code_given(
 
     said, told = capsys.readouterr(), json.loads((tmp_path / "told").read_text(encoding="utf-8"))
     assert (exit_code, said.out) == (4, ANSWER["stdout"])
-    assert said.err.endswith("error: 160 rows are held\n")
+    assert said.err.endswith("error: batch blocked, 160 rows not published\n")
     assert told["arguments"][-3:] == ["run", "retail", "--json"]
     assert stat.S_IMODE(told["mode"]) == 0o600
     assert re.search(r"Env\.WEIR_PROFILE (yarn|kubernetes)\n", told["settings"])

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.errors import UsageError
 from spark_jobs.run.trigger import Trigger, UnknownTrigger, check_trigger, parse_trigger
 from tests.conftest import Workshop
 
@@ -35,5 +35,5 @@ def test_the_continuous_trigger_is_refused_with_its_reason_and_what_to_take_inst
         "pipeline: log\nsources: {lines: {format: json, path: log}}\nsilver: {lines: {from: lines, columns: {id: bigint}}}\n",
     )
 
-    with pytest.raises(ConfigError, match=r"neither foreachBatch nor Delta as a target(.|\n)*use --trigger as-fast-as-possible"):
+    with pytest.raises(UsageError, match=r"neither foreachBatch nor Delta as a target(.|\n)*use --trigger as-fast-as-possible"):
         check_trigger(idle_workshop.project.pipelines["log"], parse_trigger("continuous 1 second"))

@@ -8,15 +8,16 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.sample import SampleSummary, write_sample
 from spark_jobs.sample.answers import true_answers
 from spark_jobs.sample.clicks import KINDS as CLICK_KINDS
 from spark_jobs.sample.clicks import MISTAKES as CLICK_MISTAKES
 from spark_jobs.sample.csv_text import DEFECTS
+from spark_jobs.sample.delivery import SampleSummary
 from spark_jobs.sample.draws import BASE_MS
 from spark_jobs.sample.order_dirt import ODD_STATUSES
 from spark_jobs.sample.orders import KINDS as ORDER_KINDS
 from spark_jobs.sample.orders import ROLES
+from spark_jobs.sample.write import write_sample
 
 
 def contents(landing: Path) -> dict[str, bytes]:

@@ -3,16 +3,19 @@
 import json
 import os
 import socket
+import stat
 from pathlib import Path
 
 import pytest
 
+from spark_jobs.demo.airflow import Airflow, prepare_database
 from spark_jobs.service.__main__ import main
+from spark_jobs.service.dags import say_paused
 from spark_jobs.service.environ import MARKER, Settings, service_environ
 from spark_jobs.service.health import ServiceFailed, unhealthy_parts
-from spark_jobs.service.keys import ensure_keys, ensure_password
+from spark_jobs.service.keys import ensure_keys, ensure_passwords
 from spark_jobs.service.processes import all_processes
-from spark_jobs.service.start import CannotStart, start_service
+from spark_jobs.service.start import CannotStart, start_service, users_of
 from spark_jobs.service.state import read_state
 
 
@@ -23,9 +26,9 @@ def test_a_part_that_ends_at_once_is_told_with_the_last_lines_of_its_log(fake_pr
     with pytest.raises(ServiceFailed) as raised:
         start_service(fake_project, {**os.environ, "MARK_OF_THE_TEST": mark}, port=0, say=lambda line: None)
 
-    assert raised.value.part == "scheduler"
-    assert "no such executor" in str(raised.value)
-    assert str(fake_project / "airflow_home" / "service" / "scheduler.log") in str(raised.value)
+    assert raised.value.part == "dag-processor"
+    assert "no such bundle" in str(raised.value)
+    assert str(fake_project / "airflow_home" / "service" / "dag-processor.log") in str(raised.value)
     assert [found for found in all_processes() if mark.encode() in environ_of(found.process.pid)] == []
     assert read_state(fake_project) is None
     assert not (fake_project / "airflow_home" / "passwords.json").exists()
@@ -63,11 +66,13 @@ def test_status_and_down_are_at_ease_where_nothing_runs(fake_project: Path, caps
 
 
 def test_keys_and_password_are_made_once_for_their_owner_alone(tmp_path: Path) -> None:
-    keys, password = ensure_keys(tmp_path), ensure_password(ensure_keys(tmp_path))
+    keys, passwords = ensure_keys(tmp_path), ensure_passwords(ensure_keys(tmp_path), ["admin"])
 
     assert ensure_keys(tmp_path) == keys
-    assert ensure_password(keys) is None
-    assert json.loads(keys.password_file.read_text(encoding="utf-8")) == {"admin": password}
+    assert ensure_passwords(keys, ["admin"]) == {}
+    more = ensure_passwords(keys, ["admin", "ada"])
+    assert (list(passwords), list(more)) == (["admin"], ["ada"])
+    assert json.loads(keys.password_file.read_text(encoding="utf-8")) == passwords | more
     assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}
     assert keys.secret_key not in f"{keys}"
 
@@ -84,6 +89,21 @@ def test_airflow_gets_its_own_settings_and_none_of_the_callers_airflow(tmp_path:
     assert (made["AIRFLOW__CORE__PARALLELISM"], made["no_proxy"], made[MARKER]) == ("3", "example,127.0.0.1", "mark")
 
 
+@pytest.mark.parametrize("users", ["ada", "ada:boss", "ada:op,,", "a b:op"])
+def test_a_user_without_a_name_or_a_role_of_airflow_is_refused(users: str) -> None:
+    with pytest.raises(CannotStart, match="write name:role, as in ada:op,bo:viewer; the roles are viewer, user, op, admin"):
+        users_of(f"admin:admin,{users}")
+
+
+@pytest.mark.system
+def test_the_demo_alone_makes_a_home_for_its_owner_alone(fake_project: Path) -> None:
+    (fake_project / "airflow_home").mkdir(mode=0o755)
+
+    prepare_database(Airflow(fake_project, {"PATH": os.environ["PATH"]}))
+
+    assert stat.S_IMODE((fake_project / "airflow_home").stat().st_mode) == 0o700
+
+
 def test_a_heartbeat_from_before_the_start_does_not_count() -> None:
     since = "2026-11-17T02:00:00+00:00"
     beats = {"scheduler": "2026-11-17T02:00:01Z", "dag_processor": "2026-11-17T01:59:59+00:00", "triggerer": None}
@@ -91,6 +111,18 @@ def test_a_heartbeat_from_before_the_start_does_not_count() -> None:
 
     assert unhealthy_parts(health, since) == ["dag_processor", "triggerer"]
     assert unhealthy_parts({}, since)[0] == "api_server"
+
+
+def test_what_is_said_of_paused_dags_is_so() -> None:
+    on = {f"dag_{number}": False for number in range(7)}
+
+    assert say_paused({"shop": True, "board": True}, {}) == "2 DAGs are paused until you switch them on: nothing is loaded before."
+    assert say_paused({"shop": False}, {}) == "1 DAG is switched on, and loads by schedule: shop."
+    assert say_paused({"shop": False, "board": True}, {}) == "1 DAG is switched on, and loads by schedule: shop; 1 DAG is paused."
+    assert say_paused(on, {}).endswith("and load by schedule: dag_0, dag_1, dag_2, dag_3, dag_4 and 2 more.")
+    assert "paused until you switch them on" in say_paused({}, {})
+    assert "switched on at once" in say_paused({}, {"WEIR_AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False"})
+    assert "paused" not in say_paused(None, {})
 
 
 def environ_of(pid: int) -> bytes:

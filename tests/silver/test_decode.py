@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 
 Decode = Callable[..., list[tuple[dict[str, Any], list[tuple[str, str | None, str | None]], bool]]]
 
-NOT_AN_OBJECT = ("decodable", None, "not one JSON object")
+CUT = ("decodable", None, "not one JSON object: a bracket is opened and never closed: the line may be cut")
 OTHER_SHAPE = ("decodable", None, "the record has another shape than its columns expect")
 
 
@@ -55,6 +55,11 @@ def test_a_value_is_cast_to_its_type_or_named_in_a_reason(decode_records: Decode
         ("string", "-1e400", None),
         ("string", "1e-400", None),
         ("string", '"1e400"', "1e400"),
+        ("string", '{"a":[1.10]}', '{"a":[1.1]}'),
+        ("string", '{"a":{"b":1e400}}', None),
+        ("string", '[1e400,"x"]', None),
+        ("string", '[{"a":1234567890123456789012345678901234567.891}]', None),
+        ("array<string>", '[{"a":1e-400}]', None),
         ("string", '"Infinity"', "Infinity"),
         ("double", "1e-400", None),
         ("double", "NaN", None),
@@ -229,8 +234,9 @@ def test_a_record_that_is_not_one_object_is_refused_as_a_whole(decode_records: D
     decoded = decode_records([*broken, *misshaped, *fine], columns, required=("id",))
 
     reasons = dict(zip([*broken, *misshaped, *fine], (found for _, found, _ in decoded), strict=True))
+    assert all(str(reasons[text][0][2]).startswith("not one JSON object") for text in broken)
     assert reasons == {
-        **{text: [NOT_AN_OBJECT] for text in broken},
+        **{text: [("decodable", None, reasons[text][0][2])] for text in broken},
         **{text: [OTHER_SHAPE] for text in misshaped},
         **{text: [] for text in fine},
     }
@@ -304,6 +310,24 @@ def test_an_event_time_may_be_behind_its_arrival_by_the_bound_and_no_more(decode
     decoded = decode_records(records, {"at": "timestamp"}, required=("at",), event_time="at", future="1 day", past="1 week")
 
     assert [reasons for _, reasons, _ in decoded] == [[], [("at most 1 week before arrival", "at", "2024-04-24 11:59:59.999999")]]
+
+
+def test_a_computed_date_or_time_outside_of_the_years_1_to_9999_does_not_fit(decode_records: Decode) -> None:
+    columns = {
+        "n": "bigint",
+        "day": {"type": "date", "sql": "date_add(DATE '9999-12-31', CAST(n AS int))"},
+        "at": {"type": "timestamp", "sql": "timestamp_seconds(n * 299999999999)"},
+        "days": {"type": "array<date>", "sql": "array(NULL, date_add(DATE '0001-01-01', CAST(n AS int)))"},
+        "span": {"type": "struct<until:date>", "sql": "named_struct('until', date_add(DATE '9999-12-31', CAST(n AS int)))"},
+    }
+
+    decoded = decode_records(['{"n":0}', '{"n":1}', '{"n":-1}'], columns)
+
+    assert [[(rule, column) for rule, column, _ in reasons] for _, reasons, _ in decoded] == [
+        [],
+        [("type date", "day"), ("type timestamp", "at"), ("type struct<until:date>", "span")],
+        [("type timestamp", "at"), ("type array<date>", "days")],
+    ]
 
 
 def test_a_failing_expression_quarantines_its_row_with_what_it_was_computed_from(decode_records: Decode) -> None:
@@ -392,6 +416,15 @@ def test_sql_that_would_put_the_day_of_the_run_into_a_time_is_refused(decode_rec
         decode_records(['{"t":"12:30"}'], {"t": "string", "at": {"type": "string", "sql": sql}})
 
 
+def test_a_variable_in_sql_is_text_and_not_what_the_environment_has(decode_records: Decode) -> None:
+    """Spark's own way would put another value there on another machine, or a secret."""
+    columns = {"id": "int", "home": {"type": "string", "sql": "'${env:HOME} ${spark.app.name}'"}}
+
+    [(row, reasons, _)] = decode_records(['{"id":1}'], columns)
+
+    assert (row["home"], reasons) == ("${env:HOME} ${spark.app.name}", [])
+
+
 def test_a_condition_that_fails_on_a_row_quarantines_it(decode_records: Decode) -> None:
     columns = {"id": "bigint", "a": "int", "op": "string"}
     records = ['{"id":1,"a":0,"op":"1"}', '{"id":2,"a":1,"op":"x"}', '{"id":3,"a":1,"op":"0"}', '{"id":4,"a":-1,"op":"0"}']
@@ -455,7 +488,7 @@ def test_an_array_gives_a_row_per_element_and_an_empty_one_is_filtered(decode_re
         ({"id": 4, "line": None, "sku": None}, [], True),
         ({"id": 5, "line": None, "sku": None}, [("required", "line", None)], False),
         ({"id": 5, "line": 1, "sku": None}, [], False),
-        *[(decoded[8][0], [OTHER_SHAPE], False), (decoded[9][0], [OTHER_SHAPE], False), (decoded[10][0], [NOT_AN_OBJECT], False)],
+        *[(decoded[8][0], [OTHER_SHAPE], False), (decoded[9][0], [OTHER_SHAPE], False), (decoded[10][0], [CUT], False)],
         ({"id": None, "line": None, "sku": None}, [], True),
     ]
 

@@ -108,7 +108,7 @@ def test_a_file_that_is_as_it_was_and_is_not_read_to_its_end_does_not_pass_for_a
 
     assert found.status == Outcome.DIFFERENT
     assert check.problems == (
-        "'orders/a.json' is as it was, and cannot be read to its end: UnreadableFile: 1 records were read, but it holds 2 by its lines",
+        "'orders/a.json' is as it was, and cannot be read to its end: UnreadableFile: 1 record was read, but it holds 2 by its lines",
     )
 
 
@@ -132,7 +132,7 @@ def test_records_that_bronze_lacks_has_too_many_or_has_otherwise_are_named_by_fi
         ("only_here", "3", "'orders/a.json'"),
         ("only_here", None, "a file that never arrived"),
     ]
-    assert found.message == "1 of 1 bronze tables differ from the landed files: bronze.orders"
+    assert found.message == "1 of 1 bronze table differs from the landed files: bronze.orders"
 
 
 def test_a_file_of_which_bronze_has_nothing_is_missed(shop: Shop) -> None:

@@ -5,13 +5,23 @@ import os
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import patch
 
+from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException
 from weir_operator import WeirFailedForGood
-from weir_tasks import ASKED, REASON, RELEASE, SET_ASIDE, STOP, CarryOut, Decide
+from weir_tasks import ASKED, REASON, RELEASE, SET_ASIDE, STOP, Decide, Finish, body
 
-HELD = {"table": "silver.readings", "rules": ["usual_volume"], "rows": 3, "message": "silver.readings: 3 rows are held", "seen": "0a1b2c"}
+HELD = {
+    "table": "silver.readings",
+    "rules": ["usual_volume"],
+    "rows": 3,
+    "message": "silver.readings: batch blocked, 3 rows not published",
+    "seen": "0a1b2c",
+}
+FINDING = {"rule": "usual_volume", "found": "3 of 9 rows, 33.3%", "reason": "A day has *many* readings <b>each</b>."}
+STOPPED = {**HELD, "findings": [FINDING], "stopped": {"by": "ada", "reason": "the grid looks into it"}}
 LATER = {**HELD, "seen": "ffffff"}
 UNSEEN = {name: value for name, value in HELD.items() if name != "seen"}
 
@@ -26,7 +36,10 @@ def main() -> None:
     }
     carried_out = {choice: carry_out(told[choice]["result"]) for choice in (SET_ASIDE, STOP)}
     carried_out["not seen"] = carry_out({**told[RELEASE]["result"], "held": [HELD, UNSEEN]})
-    print(json.dumps(told | {"carried out": carried_out}))
+    carried_out["nothing"] = carry_out(None)
+    asked = {kind: begin(held, kind) for kind in ("scheduled", "manual") for held in ([STOPPED],)}
+    asked |= {"nothing": begin([], "scheduled"), "another": begin([STOPPED, HELD], "scheduled")}
+    print(json.dumps(told | {"carried out": carried_out, "asked": asked, "body": body("shop", [STOPPED])}))
 
 
 def answer(choice: str, form: dict[str, str], asked: Any = (HELD,)) -> dict[str, Any]:
@@ -42,10 +55,21 @@ def ask(event: dict[str, Any], asked: Any = (HELD,)) -> dict[str, Any]:
         return {"is_final": isinstance(error, WeirFailedForGood), "text": str(error)}
 
 
+def begin(held: list[dict[str, Any]], kind: str) -> str:
+    """What becomes of the question in a run of this kind."""
+    task = Decide(task_id="decide", pipeline="shop", run_tasks=["run"], params={"reason": REASON}, response_timeout=timedelta(days=1))
+    known = {**context({"held": held}), "dag_run": SimpleNamespace(run_type=kind)}
+    with patch.object(HITLOperator, "execute", lambda self, context: f"asked: {self.subject}"):
+        try:
+            return str(task.execute(cast("Context", known)))
+        except WeirFailedForGood as error:
+            return str(error)
+
+
 def carry_out(decision: Any) -> Any:
-    task = CarryOut(task_id="carry_out", pipeline="shop", root=os.environ["WEIR_HOME"], tables=["silver.readings"], decide_task="decide")
+    task = Finish(task_id="finish", pipeline="shop", root=os.environ["WEIR_HOME"], tables=["silver.readings"], decide_task="decide")
     try:
-        return [result["arguments"] for result in task.execute(context(decision))]
+        return [result["arguments"] for result in task.execute(context(decision))["results"]]
     except WeirFailedForGood as error:
         return {"text": str(error), "held": (error.result or {}).get("held")}
 
@@ -56,7 +80,7 @@ def context(value: Any, asked: Any = None) -> Context:
     def pull(task_ids: str, key: str = "return_value") -> Any:
         return asked if key == ASKED else value
 
-    told = SimpleNamespace(xcom_pull=pull, dag_id="shop", run_id="r", task_id="t", try_number=1)
+    told = SimpleNamespace(xcom_pull=pull, xcom_push=lambda key, value: None, dag_id="shop", run_id="r", task_id="t", try_number=1)
     return cast("Context", {"ti": told, "params": {}})
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from datetime import UTC, datetime
 from itertools import product
 from typing import Any
 from urllib.parse import urljoin
@@ -19,13 +20,19 @@ from airflow.api_fastapi.app import create_app, get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.models.dag import DagModel
+from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
+from airflow.utils.state import DagRunState
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 PREFIX = "/air/weir"
 USERS = {"viewer": "viewer", "outsider": "viewer", "admin": "admin"}
+BROKEN = "broken"
+"""A user whose token was not made by this Airflow."""
+RUNS = {"manual__7": "queued", "manual__8": "running", "manual__9": "success"}
+"""DAG runs of the shop without a report, and their states."""
 
 
 def main() -> None:
@@ -34,15 +41,17 @@ def main() -> None:
     plugins_manager.ensure_plugins_loaded()
     loaded_early = sorted(name for name in sys.modules if name.partition(".")[0] in ("weir_pages", "access", "render", "files", "runs"))
     app = create_app()
-    tokens = {name: get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=name, role=role)) for name, role in USERS.items()}
+    tokens = {BROKEN: "eyJhbGciOiJIUzI1NiJ9.e30.forged"}
+    tokens |= {name: get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=name, role=role)) for name, role in USERS.items()}
     with TestClient(app, follow_redirects=False) as client:
         routes = plugin_routes()
         told = {
             "routes": routes,
-            "walk": [ask(client, tokens, user, path) for path in fill(routes, fills) for user in ("anonymous", *USERS)],
+            "walk": [ask(client, tokens, user, path) for path in fill(routes, fills) for user in ("anonymous", BROKEN, *USERS)],
             "asked": {path: ask(client, tokens, "admin", f"{PREFIX}/{path}") for path in paths},
             "crawl": crawl(client, tokens, PREFIX),
             "crawl_without_prefix": crawl(TestClient(without_prefix()), tokens, "/weir"),
+            "states": say_states(),
             "views": [view for plugin in plugins_manager.get_plugin_info() for view in plugin["external_views"]],
             "import_errors": plugins_manager.get_import_errors(),
             "loaded_early": loaded_early,
@@ -56,6 +65,23 @@ def store_dags(names: list[str]) -> None:
     with create_session() as session:
         for name in names:
             session.add(DagModel(dag_id=name, bundle_name="dags-folder", fileloc="pipelines.py"))  # type: ignore[no-untyped-call]
+        for run, state in RUNS.items():
+            began = None if state == "queued" else datetime(2026, 3, 1, 8, 5, tzinfo=UTC)
+            session.add(DagRun(dag_id="shop", run_id=run, run_type="manual", state=DagRunState(state), start_date=began))
+
+
+def say_states() -> dict[str, str]:
+    """What a tab says of runs and tasks without a report, for states that are hard to come by."""
+    from weir_pages.states import say_run, say_task
+
+    at = datetime(2026, 3, 1, 8, 5, tzinfo=UTC)
+    told = {state: say_task(state, at) for state in ("running", "failed", "skipped", "awaiting_input", "removed")}
+    return told | {
+        "run running": say_run("running", at, {"run": "running", "prepare": "success"}),
+        "run waiting": say_run("running", at, {"decide": "awaiting_input", "run": "success"}),
+        "run failed": say_run("failed", at, {"run": "failed", "finish": "upstream_failed"}),
+        "run idle": say_run("success", at, {"prepare": "success", "run": "skipped"}),
+    }
 
 
 def plugin_routes() -> list[str]:

@@ -7,13 +7,51 @@ from typing import Any
 
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
-from weir_operator import HELD, WeirOperator
+from weir_operator import HELD, WeirOperator, by_level
+
+LINES = [
+    "silver.orders                running", "warning: silver.orders: 2 rows look odd", "silver.orders                blocked    0 rows",
+    "silver.lines                 failed     0 rows", "silver.visits                done       3 rows: 3 inserted",
+    "error: silver.orders: 3 rows are held", "readers keep what they had",
+]  # fmt: skip
 
 
 def main() -> None:
-    told = {name: run(name) for name in sys.argv[1:]} | {"held": run("exit_4", HELD)}
+    told = {name: run(name) for name in sys.argv[1:]} | {"held": run("exit_4", HELD), "levels": levels(), "killed": killed()}
+    home = os.environ["AIRFLOW_HOME"]
+    with open(f"{home}/going_down.json", "w"):
+        told["going down"] = run("exit_0")
+    os.unlink(f"{home}/going_down.json")
     os.environ["WEIR_COMMAND"] = "/there/is/no/weir"
     print(json.dumps(told | {"no command": run("exit_0")}))
+
+
+class Log:
+    """Writes down the level of every line."""
+
+    def __init__(self) -> None:
+        self.levels: list[str] = []
+
+    def __getattr__(self, level: str) -> Any:
+        return lambda pattern, *values: self.levels.append(level)
+
+
+def levels() -> list[str]:
+    log = Log()
+    say = by_level(log)
+    for line in LINES:
+        say(line)
+    return log.levels
+
+
+def killed() -> dict[str, Any]:
+    """What is said beside the exception when the command is killed."""
+    lines: list[str] = []
+    module: Any = sys.modules[WeirOperator.__module__]  # plugins can be imported once Airflow was, and not before
+    module.by_level = lambda log: lines.append
+    ended = run("killed")
+    module.by_level = by_level
+    return ended | {"lines": lines}
 
 
 def run(name: str, *also: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from weir_notices import WeirNotifier, make_notice
 from weir_operator import WeirFailedForGood
 
 CHANNELS: dict[str, Any] = {"webhook": "alarm", "email": ["team@example.com"]}
-HELD = {"table": "silver.orders", "rules": ["mean_amount"], "rows": 160, "message": "silver.orders: 160 rows are held"}
+HELD = {"table": "silver.orders", "rules": ["mean_amount"], "rows": 160, "message": "silver.orders: batch blocked, 160 rows not published"}
 
 
 def main() -> None:

@@ -1,0 +1,46 @@
+"""The group of all commands: what it refuses, the parser's findings too, is one JSON object where --json asks for that."""
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from spark_jobs.cli.ending import USAGE, refuse
+from spark_jobs.config.errors import Refused, UsageError
+
+JSON = "--json"
+
+
+class WeirGroup(TyperGroup):
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command that the arguments name, and leave with its exit code."""
+        given = list(sys.argv[1:] if args is None else args)
+        try:
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        except typer.TyperException as error:
+            _show(error)
+            code = error.exit_code
+            if JSON in given:
+                print(json.dumps({"status": UsageError.status, "exit_code": code, "message": error.format_message()}))
+        except Refused as error:
+            code = refuse(error, as_json=JSON in given)
+        except typer.Abort:
+            code = USAGE
+        sys.exit(code or 0)
+
+
+def _show(error: typer.TyperException) -> None:
+    from typer.rich_utils import rich_format_error  # takes a tenth of a second
+
+    rich_format_error(error)  # type: ignore[arg-type]

@@ -1,0 +1,150 @@
+"""`down` and the loads: each is asked once, finishes its batch, and is killed only when the time is over. Processes stand for Airflow's."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.service.environ import MARKER
+from spark_jobs.service.processes import boot_id, find_process, is_running
+from spark_jobs.service.state import Component, State, going_down_file, read_state, write_state
+from spark_jobs.service.stop import PARENT, stop_service
+
+pytestmark = pytest.mark.system
+SCHEDULER = "import signal; print(flush=True); signal.pause()"
+# It says which signals it heard, and works on for a second after the first one.
+LOAD = """
+import signal, sys, time
+heard = []
+signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
+print("begun", flush=True)
+while not heard:
+    time.sleep(0.05)
+time.sleep(float(sys.argv[1]))
+print("batch", *heard, flush=True)
+"""
+
+
+def spawn(source: str, *arguments: str, **environ: str) -> subprocess.Popen[str]:
+    child = subprocess.Popen(
+        [sys.executable, "-c", source, *arguments],
+        env={**os.environ, MARKER: "a-marker", **environ},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert child.stdout is not None
+    child.stdout.readline()
+    return child
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    (tmp_path / "airflow_home").mkdir()
+    with spawn(SCHEDULER) as child:
+        found = find_process(child.pid)
+        assert found is not None
+        since = "2026-11-17T02:00:00+00:00"
+        write_state(
+            tmp_path,
+            State("a-marker", boot_id(), "http://127.0.0.1:1", since, (Component("scheduler", found.process, Path("/dev/null")),)),
+        )
+        yield child
+        child.kill()
+
+
+def test_a_load_is_asked_once_and_finishes_its_batch(scheduler: subprocess.Popen[str], tmp_path: Path) -> None:
+    said: list[str] = []
+    with spawn(LOAD, "1", **{PARENT: "1"}) as load:
+        stop_service(tmp_path, said.append, grace_seconds=30)
+
+        assert load.stdout is not None
+        assert load.stdout.read() == "batch 15\n"
+    assert said[0].startswith("waiting for the batch at work now, 30 seconds more at most")
+    assert scheduler.wait() == -15
+    assert read_state(tmp_path) is None
+    assert not going_down_file(tmp_path).exists()
+
+
+def test_after_a_killed_scheduler_a_load_finishes_as_well(scheduler: subprocess.Popen[str], tmp_path: Path) -> None:
+    scheduler.kill()
+    scheduler.wait()
+    with spawn(LOAD, "0.5", **{PARENT: "1"}) as load:
+        stop_service(tmp_path, print, grace_seconds=30)
+
+        assert load.stdout is not None
+        assert load.stdout.read() == "batch 15\n"
+
+
+def test_a_load_that_needs_too_long_is_killed_and_that_is_said(scheduler: subprocess.Popen[str], tmp_path: Path) -> None:
+    said: list[str] = []
+    with spawn(LOAD, "60", **{PARENT: "1"}) as load:
+        stop_service(tmp_path, said.append, grace_seconds=0.5)
+
+        assert load.wait() == -9
+    assert said[-1].startswith("killed, as the time is over: ")
+    assert "what is published stays" in said[-1]
+
+
+def test_a_second_down_waits_and_does_not_ask_again(
+    scheduler: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with spawn(LOAD, "2", **{PARENT: "1"}) as load:
+        with monkeypatch.context() as patched:
+            patched.setattr(time, "sleep", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                stop_service(tmp_path, print, grace_seconds=30)
+        assert going_down_file(tmp_path).stat().st_mode & 0o777 == 0o600
+
+        stop_service(tmp_path, print, grace_seconds=30)
+
+        assert load.stdout is not None
+        assert load.stdout.read() == "batch 15\n"
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_with_nothing_at_work_down_is_quick_and_says_nothing(scheduler: subprocess.Popen[str], tmp_path: Path) -> None:
+    said: list[str] = []
+    state = read_state(tmp_path)
+    assert state is not None
+    began = time.monotonic()
+
+    stop_service(tmp_path, said.append)
+
+    assert time.monotonic() - began < 5
+    assert said == []
+    assert not is_running(state.components[0].process)
+    assert replace(state, components=()).processes() == []
+
+
+def test_the_scheduler_of_a_container_lets_a_load_finish_its_batch(tmp_path: Path) -> None:
+    """Its `airflow` starts a load, and waits."""
+    command = tmp_path / ".envs" / "airflow" / "bin" / "airflow"
+    command.parent.mkdir(parents=True)
+    (tmp_path / "airflow_home").mkdir()
+    load = f'{PARENT}=1 setsid "{sys.executable}" "{Path(__file__).with_name("fake_load.py")}" run shop'
+    command.write_text(f"#!/bin/sh\n{load} &\ntrap 'exit 0' TERM\nwhile :; do sleep 0.1; done\n", encoding="utf-8")
+    command.chmod(0o755)
+    environ = {**os.environ, "WEIR_HOME": str(tmp_path), "WEIR_FAKE_BATCH_SECONDS": "1"}
+
+    with subprocess.Popen(
+        [sys.executable, "-m", "spark_jobs.service", "scheduler"], env=environ, stdout=subprocess.PIPE, text=True
+    ) as main:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "load").exists():
+            assert time.monotonic() < deadline, "the load does not begin"
+            time.sleep(0.1)
+        main.terminate()
+        said, _ = main.communicate(timeout=60)
+
+    assert main.returncode == 0
+    assert (tmp_path / "load").read_text(encoding="utf-8") == "begun 15 batch "
+    assert "waiting for the batch at work" in said
