@@ -23,8 +23,8 @@ def _say(line: str) -> None:
 def hand_on(elsewhere: RunsElsewhere, arguments: list[str]) -> int:
     """Print what the driver has printed, make the reports that it could not leave here, and end as it did."""
     from spark_jobs.cli.whoami import whoami
+    from spark_jobs.failure import first_line
     from spark_jobs.report.write import write_report
-    from spark_jobs.run.failure import first_line
     from spark_jobs.run.submit import DriverLost, submit
     from spark_jobs.session.install import NotInstalled
     from spark_jobs.session.java import JavaMissing

@@ -12,10 +12,10 @@ from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.text import count, plain
+from spark_jobs.failure import first_line, keep_trace
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.run.failure import first_line, keep_trace
 
 if TYPE_CHECKING:
     from spark_jobs.run.state import StateOfTable

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 ABOUT_CODE = {"NameError", "ImportError", "SyntaxError", "AttributeError"}
 """Errors whose words are about names in the code, never about a row."""
 OF_SPARK = ("pyspark.", "py4j.")
-"""Errors that stay the cause of what is said: run/failure.py tells Spark's words without the values in them."""
+"""Errors that stay the cause of what is said: failure.py tells Spark's words without the values in them."""
 ENDINGS = (SystemExit, KeyboardInterrupt, GeneratorExit)
 """What is no Exception, and so passes by all that catch those: a run must not end by it as if all were well."""
 leave, replace, replace_with = os._exit, os.execv, os.execve

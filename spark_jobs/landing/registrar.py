@@ -5,35 +5,9 @@ Needs no JVM. Whoever calls holds the pipeline's lease.
 
 from datetime import datetime
 
-from spark_jobs.landing.arrivals import (
-    REFUSED,
-    TAKEN,
-    append_chunk,
-    append_chunks,
-    bytes_after,
-    close_marks,
-    compact_arrivals,
-    files_not_taken,
-    last_taken_chunk,
-    newest_arrival,
-    read_arrivals,
-)
+from spark_jobs.landing.arrivals import append_chunk, append_chunks, compact_arrivals
 from spark_jobs.landing.feed import Feed
-from spark_jobs.landing.look import GROWING, Arrivals, look_at
-
-__all__ = [
-    "GROWING",
-    "REFUSED",
-    "TAKEN",
-    "Arrivals",
-    "bytes_after",
-    "close_marks",
-    "files_not_taken",
-    "last_taken_chunk",
-    "newest_arrival",
-    "read_arrivals",
-    "register_arrivals",
-]
+from spark_jobs.landing.look import Arrivals, look_at
 
 
 def register_arrivals(feed: Feed, arrived_at: datetime, consumed: int | None = None) -> Arrivals:

@@ -8,7 +8,7 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.scan import read_where
 from spark_jobs.lake.states import KILLED
-from spark_jobs.operations.account import sum_up
+from spark_jobs.report.account import sum_up
 from spark_jobs.report.aside import top_reasons
 from spark_jobs.report.current import collect_current
 from spark_jobs.report.facts import Balance, Report

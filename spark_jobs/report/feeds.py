@@ -7,10 +7,9 @@ from typing import Any
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.sequence import SEQUENCE, read_ordered
-from spark_jobs.landing.registrar import TAKEN, read_arrivals
+from spark_jobs.landing.arrivals import TAKEN, read_arrivals
 from spark_jobs.landing.set_aside import UNREADABLE
-from spark_jobs.operations.account import count_files
-from spark_jobs.operations.files import FileNotRead, files_not_read
+from spark_jobs.report.account import FileNotRead, count_files, files_not_read
 from spark_jobs.report.facts import DriftFact, FileFact, SourceFact
 from spark_jobs.report.figures import cut
 

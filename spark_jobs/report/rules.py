@@ -10,7 +10,7 @@ from spark_jobs.config.sensitive import MASK, sensitive_columns
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.scan import read_where
 from spark_jobs.lake.sequence import MARKER, read_ordered
-from spark_jobs.operations.account import REENRICH
+from spark_jobs.report.account import REENRICH
 from spark_jobs.report.facts import Point, RuleFact, RuleFound, RuleState, Run
 from spark_jobs.report.figures import cut
 from spark_jobs.report.words import say_expectation

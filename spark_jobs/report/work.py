@@ -16,7 +16,7 @@ from spark_jobs.lake.scan import read_where
 from spark_jobs.lake.sequence import MARKER, read_markers, read_ordered
 from spark_jobs.lake.states import TableEnd, derive_states, read_states
 from spark_jobs.lake.totals import Totals, add_up
-from spark_jobs.operations.account import REENRICH
+from spark_jobs.report.account import REENRICH
 from spark_jobs.report.facts import GateFact, Run, TableState, TableWork
 from spark_jobs.report.figures import cut
 from spark_jobs.report.gates import GATE, PASSED, gate_of

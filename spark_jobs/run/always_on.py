@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Protocol
 from spark_jobs.config import Project
 from spark_jobs.config.errors import Refused
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.failure import first_line, keep_trace_outside
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import STREAM, Lease, LeaseHeld, open_lease
 from spark_jobs.landing.stirring import Stirring
 from spark_jobs.run import stopping
-from spark_jobs.run.failure import first_line, keep_trace_outside
 from spark_jobs.run.health import Mood, Pulse
 from spark_jobs.run.killed import close_killed_runs
 from spark_jobs.run.pipeline import run_increment, run_pipeline

@@ -11,11 +11,11 @@ from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.rule_order import is_blocking, rule_edges
+from spark_jobs.failure import first_line, keep_trace_outside
 from spark_jobs.lake.actions import allowed_actions
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
 from spark_jobs.lake.verdicts import HOLD, Decision, Verdict, Verdicts
-from spark_jobs.run.failure import first_line, keep_trace_outside
 from spark_jobs.run.pipeline import run_pipeline
 from spark_jobs.run.plan import Plan, make_plan, with_below
 from spark_jobs.run.result import RunResult, Start, Status

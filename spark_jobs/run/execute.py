@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.config.graph import keeps_late
 from spark_jobs.config.rule_order import is_blocking, rule_edges
+from spark_jobs.failure import first_line, keep_trace
 from spark_jobs.lake.actions import allowed_actions
 from spark_jobs.lake.alarms import find_alarms
 from spark_jobs.lake.counts import Counts
@@ -22,7 +23,6 @@ from spark_jobs.lake.tables import Batch
 from spark_jobs.lake.verdicts import CORRECTION, Verdicts
 from spark_jobs.run import stopping
 from spark_jobs.run.context import RunContext
-from spark_jobs.run.failure import first_line, keep_trace
 from spark_jobs.run.gate import Blocked, say_finding
 from spark_jobs.run.notices import Notices
 from spark_jobs.run.order import RunOrder

@@ -6,13 +6,13 @@ from typing import Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.graph import keeps_late, node_names
+from spark_jobs.failure import keep_trace_outside
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, is_this_process
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.sequence import MARKER, read_markers, read_ordered
 from spark_jobs.lake.states import KILLED, TableEnd, derive_states, write_states
-from spark_jobs.run.failure import keep_trace_outside
 
 PAGES = 3
 """Pages of so many killed runs are made at once; `weir report PIPELINE --run ID` makes those of others."""

@@ -12,12 +12,12 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.config import Project
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.failure import first_line
 from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.streams import Running
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.run.bronze import start_bronze
 from spark_jobs.run.context import RunContext
-from spark_jobs.run.failure import first_line
 from spark_jobs.run.notices import Notices
 from spark_jobs.run.order import new_order, note_run
 from spark_jobs.run.plan import Plan, check_definitions, note_definitions

@@ -14,6 +14,7 @@ from typing import Any
 from spark_jobs.config import Project
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.text import count
+from spark_jobs.failure import first_line, keep_trace_outside
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.failpoints import reach
@@ -35,7 +36,6 @@ from spark_jobs.lake.upkeep import (
     shorten_log,
 )
 from spark_jobs.run import housekeeping
-from spark_jobs.run.failure import first_line, keep_trace_outside
 from spark_jobs.run.plan import Plan, make_plan
 from spark_jobs.run.result import EXIT_CODES, Status
 

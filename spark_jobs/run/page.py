@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from spark_jobs.run.failure import first_line, keep_trace
+from spark_jobs.failure import first_line, keep_trace
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.result import TableRun
 

@@ -13,6 +13,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.sensitive import hidden_windows
 from spark_jobs.config.sources import FileSource
 from spark_jobs.config.text import count
+from spark_jobs.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.lake.actions import ways_on
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
@@ -20,11 +21,11 @@ from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.storage import StorageFailed
 from spark_jobs.landing.arrivals import Row
 from spark_jobs.landing.feed import make_feed
-from spark_jobs.landing.registrar import Arrivals, register_arrivals
+from spark_jobs.landing.look import Arrivals
+from spark_jobs.landing.registrar import register_arrivals
 from spark_jobs.landing.set_aside import LISTED, say_more
 from spark_jobs.landing.streams import broker_settings, register_stream
 from spark_jobs.run import stopping
-from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.killed import close_killed_runs
 from spark_jobs.run.order import Errand, RunOrder, new_order, note_run
 from spark_jobs.run.page import write_page

@@ -17,13 +17,13 @@ from spark_jobs.config.definition import definition_parts
 from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.text import count
+from spark_jobs.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import ANEW, SWAPPING, Definition
 from spark_jobs.lake.storage import remove
 from spark_jobs.run import stopping
-from spark_jobs.run.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.run.order import RunOrder, new_order, note_run
 from spark_jobs.run.page import write_page
 from spark_jobs.run.plan import Plan, check_definitions_above, make_plan, redefined_tables, with_below

@@ -19,12 +19,12 @@ from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.config.text import count
+from spark_jobs.failure import first_line, keep_trace
 from spark_jobs.lake.delta_log import count_rows, table_bytes, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.landing.packing import TIMES_COLUMNAR
-from spark_jobs.run.failure import first_line, keep_trace
 from spark_jobs.session.jvm_end import note_done, note_work
 from spark_jobs.verify.result import Outcome, TableCheck, Verification
 

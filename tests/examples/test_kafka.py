@@ -9,7 +9,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from spark_jobs.operations.account import account_of
+from spark_jobs.report.account import account_of
 from tests.conftest import ROOT, Workshop
 from tests.kafka.broker import Broker
 

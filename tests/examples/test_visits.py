@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.operations.account import account_of
+from spark_jobs.report.account import account_of
 from spark_jobs.verify.pipeline import verify_pipeline
 from tests.conftest import PROFILE, Workshop
 

@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.storage import names_in
-from spark_jobs.operations.account import sum_up
+from spark_jobs.report.account import sum_up
 from spark_jobs.run.pipeline import run_pipeline
 from spark_jobs.run.result import RunResult, Status
 from tests.conftest import PROFILE, ROOT, Workshop, weir_environ

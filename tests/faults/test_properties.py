@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from spark_jobs.lake import failpoints
 from spark_jobs.lake.failpoints import POINTS
 from spark_jobs.lake.layout import Lake
-from spark_jobs.operations.account import sum_up
+from spark_jobs.report.account import sum_up
 from spark_jobs.run.result import RunResult
 from spark_jobs.verify.pipeline import verify_pipeline
 from tests.conftest import PROFILE, Workshop

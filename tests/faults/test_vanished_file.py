@@ -4,7 +4,7 @@ import pytest
 
 from spark_jobs.lake import failpoints
 from spark_jobs.lake.layout import Lake
-from spark_jobs.operations.account import sum_up
+from spark_jobs.report.account import sum_up
 from spark_jobs.run.result import Status
 from tests.conftest import Workshop
 from tests.faults import shop

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from spark_jobs.landing.registrar import Arrivals
+from spark_jobs.landing.look import Arrivals
 from spark_jobs.landing.verdicts import APPENDED, DOUBT, REWRITTEN, UNREAD
 from tests.landing.landing_zone import LandingZone, named
 

@@ -11,9 +11,10 @@ import pytest
 from spark_jobs.bronze.drift import Drift
 from spark_jobs.cli.take import take_command
 from spark_jobs.lake.layout import Lake
+from spark_jobs.landing.arrivals import read_arrivals
 from spark_jobs.landing.feed import make_feed
-from spark_jobs.landing.registrar import read_arrivals, register_arrivals
-from spark_jobs.operations.account import sum_up
+from spark_jobs.landing.registrar import register_arrivals
+from spark_jobs.report.account import sum_up
 from tests.conftest import Workshop, unguarded
 
 pytestmark = pytest.mark.spark

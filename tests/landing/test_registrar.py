@@ -9,10 +9,11 @@ from deltalake import DeltaTable
 
 from spark_jobs.lake.failpoints import Failpoint, arm
 from spark_jobs.landing import arrivals, look
+from spark_jobs.landing.arrivals import bytes_after, files_not_taken, last_taken_chunk
 from spark_jobs.landing.content import Content, read_content
 from spark_jobs.landing.folder import LINK, NOT_UTF8, LandedFile
+from spark_jobs.landing.look import GROWING, Arrivals
 from spark_jobs.landing.packing import TIMES_PACKED
-from spark_jobs.landing.registrar import GROWING, Arrivals, bytes_after, files_not_taken, last_taken_chunk
 from spark_jobs.landing.verdicts import HIDDEN, REWRITTEN
 from tests.landing.landing_zone import AT, LandingZone, named
 

@@ -4,7 +4,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from spark_jobs.landing.registrar import Arrivals, files_not_taken
+from spark_jobs.landing.arrivals import files_not_taken
+from spark_jobs.landing.look import Arrivals
 from spark_jobs.landing.set_aside import NotDiscardable, discard_files, files_set_aside
 from tests.landing.landing_zone import AT, LandingZone, named
 

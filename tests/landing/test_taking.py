@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.landing.registrar import Arrivals, files_not_taken
+from spark_jobs.landing.arrivals import files_not_taken
+from spark_jobs.landing.look import Arrivals
 from spark_jobs.landing.taking import NotTakeable, take_file
 from tests.landing.landing_zone import AT, LandingZone
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.config.hooks import HookRaised, calling
-from spark_jobs.run.failure import first_line, keep_trace
+from spark_jobs.failure import first_line, keep_trace
 
 
 class JavaError(Exception):

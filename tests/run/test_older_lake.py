@@ -7,7 +7,7 @@ from spark_jobs.lake import failpoints, ledger
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger_schemas import SCHEMAS
 from spark_jobs.landing import arrivals, arrivals_schema
-from spark_jobs.operations.account import sum_up
+from spark_jobs.report.account import sum_up
 from spark_jobs.run.result import Status
 from tests.conftest import Workshop
 

@@ -14,7 +14,7 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.ledger import SWAPPING, Definition
 from spark_jobs.lake.verdicts import BLOCKED, Verdict, Verdicts
-from spark_jobs.landing.registrar import close_marks, read_arrivals
+from spark_jobs.landing.arrivals import close_marks, read_arrivals
 from spark_jobs.run import pipeline as run_module
 from spark_jobs.run.outlook import Expected
 from spark_jobs.run.result import State, Status, TableRun

@@ -14,7 +14,7 @@ import pytest
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.operations.account import sum_up
+from spark_jobs.report.account import sum_up
 from spark_jobs.run.pipeline import run_pipeline
 from tests.conftest import PROFILE, Workshop
 

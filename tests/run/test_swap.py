@@ -11,7 +11,7 @@ from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake import failpoints
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import LIVE, SWAPPING, Ledger
-from spark_jobs.operations.account import sum_up
+from spark_jobs.report.account import sum_up
 from spark_jobs.run.rebuild import Rebuild, rebuild_tables
 from spark_jobs.run.result import Status
 from tests.conftest import PROFILE, Workshop

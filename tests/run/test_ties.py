@@ -6,7 +6,7 @@ import pytest
 
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.operations.account import sum_up
+from spark_jobs.report.account import sum_up
 from spark_jobs.run.rebuild import rebuild_tables, standing_tables
 from tests.conftest import PROFILE, Workshop
 from tests.verify.conftest import verified

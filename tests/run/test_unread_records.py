@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from spark_jobs.lake import failpoints, streams, tables
-from spark_jobs.operations.account import account_of
+from spark_jobs.report.account import account_of
 from spark_jobs.run import execute
 from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import Status

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.lake.layout import Lake
-from spark_jobs.operations.account import sum_up
+from spark_jobs.report.account import sum_up
 from tests.conftest import ROOT, Workshop
 
 pytestmark = pytest.mark.spark

@@ -8,7 +8,7 @@ import pytest
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
 from spark_jobs.config.lakehouse import Profile
-from spark_jobs.run.failure import first_line
+from spark_jobs.failure import first_line
 from spark_jobs.session import jvm_end
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings

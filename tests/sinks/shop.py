@@ -9,7 +9,7 @@ from typing import Any
 from pyarrow import dataset
 
 from spark_jobs.lake.layout import Lake
-from spark_jobs.operations.account import sum_up
+from spark_jobs.report.account import sum_up
 from spark_jobs.run.result import RunResult
 from tests.airflow.postgres import find_binaries
 from tests.conftest import Workshop
