@@ -18,7 +18,7 @@ from spark_jobs.lake.lease import STREAM, open_lease
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.pipeline import run_increment
 from spark_jobs.run.result import Status
-from spark_jobs.run.standing import StandingSession
+from spark_jobs.stream.session import StandingSession
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.run import pipeline as run_module
 from spark_jobs.run.order import RunOrder
-from spark_jobs.run.outlook import Outlook, look_ahead
 from spark_jobs.run.pipeline import run_pipeline
+from spark_jobs.run.preview import Outlook, look_ahead
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings

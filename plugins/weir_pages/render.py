@@ -12,10 +12,10 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from spark_jobs.report import figures, titles
+from spark_jobs.report import text
 
 TEMPLATES = Path(__file__).parent / "templates"
-REPORT_STYLE = Path(titles.__file__).parent / "templates" / "style.css"
+REPORT_STYLE = Path(text.__file__).parent / "templates" / "style.css"
 """The pages look like the reports that they show."""
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -54,13 +54,13 @@ def _environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
-        "age": figures.age,
-        "cut": figures.cut,
-        "duration": figures.duration,
-        "moment": figures.moment,
-        "number": figures.number,
-        "sign": titles.sign_of,
-        "title_of": titles.title_of,
-        "tone": titles.tone_of,
+        "age": text.age,
+        "cut": text.cut,
+        "duration": text.duration,
+        "moment": text.moment,
+        "number": text.number,
+        "sign": text.sign_of,
+        "title_of": text.title_of,
+        "tone": text.tone_of,
     }
     return environment

@@ -8,7 +8,7 @@ from airflow.models.taskinstance import TaskInstance
 from airflow.utils.session import create_session
 from sqlalchemy import select
 
-from spark_jobs.report.figures import cut, moment
+from spark_jobs.report.text import cut, moment
 
 GONE = "it wrote none, or the report was removed since: only so many are kept (keep_reports in conf/lakehouse.yml)"
 WAITING = ("deferred", "awaiting_input")

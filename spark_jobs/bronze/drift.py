@@ -16,8 +16,8 @@ from typing import Any, Literal
 from spark_jobs.config.names import shorten
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
 from spark_jobs.config.text import count
-from spark_jobs.lake.drift import read_first_records
 from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.scan import read_first_records
 
 FIRST_LINES = 50
 RECORDS_PER_LOOK = 20_000

@@ -11,7 +11,7 @@ from spark_jobs.config.errors import Refused
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.text import count, plain
 from spark_jobs.lake.counts import CLASSES
-from spark_jobs.landing.set_aside import UNREADABLE
+from spark_jobs.landing.skipped import UNREADABLE
 from spark_jobs.report.account import account_of
 
 NOT_TAKEN_SHOWN = 5

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-from spark_jobs.config.checks import check_survey
+from spark_jobs.config.checks.project import check_survey
 from spark_jobs.config.errors import Problem
 from spark_jobs.config.loading import Project, survey_project
 from spark_jobs.config.plain_rules import are_plain

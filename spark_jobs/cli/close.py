@@ -12,8 +12,8 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.text import plain_lines
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
-from spark_jobs.landing.closing import close_feed
 from spark_jobs.landing.feed import make_feed
+from spark_jobs.landing.taking import close_feed
 
 
 def close_command(name: str, source: str | None, as_json: bool) -> int:

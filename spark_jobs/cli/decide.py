@@ -4,7 +4,7 @@ from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile, print_result, until_stopped
 from spark_jobs.cli.whoami import known_as, whoami
-from spark_jobs.run.decide import Action, decide
+from spark_jobs.run.decisions import Action, decide
 from spark_jobs.run.result import RunResult
 
 

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from spark_jobs.operations.metrics import CONTENT_TYPE
-from spark_jobs.run.health import Pulse
+from spark_jobs.stream.health import Pulse
 
 Address = tuple[str, int]
 REQUEST_SECONDS = 10

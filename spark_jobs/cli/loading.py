@@ -1,7 +1,6 @@
 """The project that a command works on, with the one pipeline that it names."""
 
-from spark_jobs.config.checks import check_pipeline
-from spark_jobs.config.checks_roots import check_roots
+from spark_jobs.config.checks.project import check_pipeline, check_roots
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.loading import Project, load_project
 

@@ -8,7 +8,7 @@ from spark_jobs.cli.loading import load_checked
 from spark_jobs.config.errors import Refused
 from spark_jobs.config.text import count, plain, plain_lines
 from spark_jobs.failure import first_line
-from spark_jobs.run.outlook import Outlook, look_ahead
+from spark_jobs.run.preview import Outlook, look_ahead
 
 
 def plan_command(name: str, as_json: bool) -> int:

@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.cli.loading import load_checked
-from spark_jobs.config.checks import check_pipeline
+from spark_jobs.config.checks.project import check_pipeline
 from spark_jobs.config.document import name_in_project, read_document
 from spark_jobs.config.errors import ConfigError, Hinted, Problem, Refused, UsageError, did_you_mean
 from spark_jobs.config.files import read_text
-from spark_jobs.config.inserting import NotInsertable, insert_table, spell_table
 from spark_jobs.config.loading import Project
 from spark_jobs.config.names import check_name
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.text import count, plain_lines
 from spark_jobs.config.validation import validate
-from spark_jobs.operations.propose import Proposal, propose_columns
+from spark_jobs.operations.propose import NotInsertable, Proposal, insert_table, propose_columns, spell_table
 
 
 def propose_command(name: str, source: str, table: str | None, dry_run: bool, as_json: bool) -> int:

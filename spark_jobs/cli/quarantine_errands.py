@@ -11,8 +11,8 @@ from spark_jobs.config.loading import Project
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.quarantine import count_rules
 from spark_jobs.lake.selection import OPEN, Selection
+from spark_jobs.run.decisions import do_errand, try_replay
 from spark_jobs.run.order import Errand
-from spark_jobs.run.replaying import do_errand, try_replay
 from spark_jobs.run.result import RunResult, Status
 
 

@@ -20,7 +20,7 @@ from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.selection import OPEN, Selection
 from spark_jobs.landing.feed import Feed, make_feed
-from spark_jobs.landing.set_aside import NotDiscardable, check_discardable, discard_files
+from spark_jobs.landing.skipped import NotDiscardable, check_discardable, discard_files
 from spark_jobs.landing.taking import NotTakeable, prepare_file, take_prepared
 
 Filters = tuple[list[str] | None, list[str] | None, str | None, str | None]

@@ -14,7 +14,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.report.collect import UnknownRun, collect_report
 from spark_jobs.report.render import as_json
 from spark_jobs.report.runs import run_ids
-from spark_jobs.report.titles import title_of
+from spark_jobs.report.text import title_of
 from spark_jobs.report.write import INDEX, write_collected
 
 NEWEST_SHOWN = 5

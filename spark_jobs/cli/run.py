@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from spark_jobs.cli.elsewhere import RunsElsewhere
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.result_alone import result_alone
-from spark_jobs.config.checks_profile import check_profile
+from spark_jobs.config.checks.project import check_profile
 from spark_jobs.config.errors import ConfigError, Problem, Refused, UsageError, did_you_mean
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import LAKEHOUSE, Project
@@ -21,8 +21,8 @@ from spark_jobs.run import stopping
 from spark_jobs.run.pipeline import run_pipeline
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.run.stopping import say_stopped
-from spark_jobs.run.trigger import AVAILABLE_NOW, Trigger, check_trigger
 from spark_jobs.session.hosts import is_driver_in_cluster
+from spark_jobs.stream.trigger import AVAILABLE_NOW, Trigger, check_trigger
 
 
 def run_command(

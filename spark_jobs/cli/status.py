@@ -17,10 +17,10 @@ from spark_jobs.cli.ending import refuse
 from spark_jobs.config.errors import Refused
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.text import count, plain
-from spark_jobs.lake.actions import ways_on
+from spark_jobs.lake.blocked import ways_on
 from spark_jobs.operations.metrics import prometheus_text, samples_of
 from spark_jobs.operations.status import PipelineStatus, TableStatus, status_of
-from spark_jobs.report.figures import age, duration
+from spark_jobs.report.text import age, duration
 
 COLOURS = {"blocked": "bold yellow", "failed": "bold red", "due": "cyan", "empty": "dim"}
 HEADINGS = ("version", "last batch", "rows", "rows/s", "took", "waited", "backlog", "watermark", "state")

@@ -21,10 +21,10 @@ from spark_jobs.config.text import plain
 from spark_jobs.operations.metrics import prometheus_text, samples_of
 from spark_jobs.operations.status import status_of
 from spark_jobs.operations.telemetry import exporter
-from spark_jobs.run.always_on import Orders, stream_pipeline
-from spark_jobs.run.health import Health, Pulse
 from spark_jobs.run.result import RunResult, Status
-from spark_jobs.run.trigger import AVAILABLE_NOW, ONCE, Trigger, UnknownTrigger, check_trigger, parse_trigger
+from spark_jobs.stream.always_on import Orders, stream_pipeline
+from spark_jobs.stream.health import Health, Pulse
+from spark_jobs.stream.trigger import AVAILABLE_NOW, ONCE, Trigger, UnknownTrigger, check_trigger, parse_trigger
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ import time
 
 from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile
-from spark_jobs.config.checks import check_pipeline
+from spark_jobs.config.checks.project import check_pipeline
 from spark_jobs.config.errors import ConfigError, Refused
 from spark_jobs.config.hooks import leave
 from spark_jobs.config.loading import load_project

@@ -6,7 +6,82 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from spark_jobs.config.synonyms import SYNONYMS
+# What people who come from SQL databases, dbt, pandas or other tools would write, and what it is called here. Only for suggestions.
+
+_WORDS = {
+    # types
+    "string": "text str char character varchar varchar2 nvarchar nchar bpchar citext tinytext mediumtext longtext clob nclob json "
+    "jsonb uuid guid enum object category categorical utf8 large_string largeutf8 bytes bytea blob varbinary inet xml hstore super time",
+    "decimal(p,s)": "numeric number bignumeric bigdecimal dec money smallmoney currency decimal128 fixed",
+    "bigint": "int64 uint32 uint64 bigserial serial8 serial longint long_int biginteger number_integer counter epoch",
+    "int": "int32 int4 uint16 mediumint signed unsigned",
+    "smallint": "int16 int2 uint8 smallserial",
+    "double": "float64 float8 double_precision number_float",
+    "float": "float32 float4 float16 half single",
+    "boolean": "bool bit logical flag",
+    "timestamp": "datetime datetime2 datetime64 smalldatetime timestamptz timestamp_tz timestamp_ns timestamp_ms timestamp_us instant",
+    "date": "date32 date64 day",
+    "array<type>": "list sequence vector tuple repeated",
+    "map<type,type>": "dict dictionary hashmap mapping",
+    "struct<name:type>": "record row nested",
+    # keys
+    "key": "primary_key primary_keys unique_key unique pk id ids merge_key merge_keys upsert_key business_key natural_key identity index",
+    "sequence_by": "updated_at version version_column order_by sort_by cursor cursor_field sequence precombine dedup_sort incremental_key",
+    "event_time": "timestamp time_column event_timestamp ts occurred_at time timestamp_column",
+    "from": "source table input ref model base dataset",
+    "columns": "schema fields select cols attributes features",
+    "where": "filter condition predicate having query",
+    "lookup": "join joins enrich lookups dimensions ref_tables",
+    "delete_when": "delete deletes hard_delete soft_delete is_deleted tombstone",
+    "explode": "unnest flatten flatten_list lateral",
+    "history": "scd scd_type strategy versioning snapshot",
+    "group_by": "groupby by group dimensions keys",
+    "measures": "aggregates aggregations metrics agg select facts",
+    "window": "tumbling interval time_window bucket granularity",
+    "size": "length duration width every",
+    "gap": "session timeout session_gap",
+    "slide": "step hop every",
+    "watermark": "lateness allowed_lateness late_after grace",
+    "emit": "output_mode mode outputmode materialized",
+    "sql": "query statement expression expr formula",
+    "required": "not_null notnull nullable mandatory is_required",
+    "sensitive": "pii secret private masked confidential",
+    "type": "data_type dtype datatype kind",
+    "path": "folder directory dir location uri url prefix",
+    "pattern": "glob file_pattern include files filter file_glob",
+    "format": "type kind file_format file_type",
+    "delimiter": "sep separator field_delimiter",
+    "schedule": "cron schedule_interval trigger timetable interval",
+    "pipeline": "name pipeline_name",
+    "sources": "source inputs landing bronze raw",
+    "dimensions": "dimension dims",
+    "silver": "staging facts fact tables cleaned",
+    "gold": "marts mart aggregates reports",
+    "sinks": "sink outputs exports destinations targets",
+    "owner": "maintainer team author",
+    "description": "desc comment summary",
+    "topic": "topics subject queue",
+    "servers": "brokers bootstrap_servers hosts broker",
+    "row_tag": "rowtag tag element row",
+    # values
+    "json": "ndjson jsonl jsonlines json_lines",
+    "csv": "tsv excel delimited",
+    "text": "txt log lines plain",
+    "scd1": "type1 scd_1 overwrite",
+    "scd2": "type2 scd_2 snapshot",
+    "update": "upsert merge",
+    "append": "insert insert_only",
+    "complete": "full overwrite truncate",
+    "quarantine": "reject drop remove row",
+    "block": "fail error stop abort raise",
+    "warn": "warning ignore continue",
+}
+SYNONYMS: dict[str, list[str]] = {}
+"""Each word with what it may be called here; which of them is meant, the place decides where the word stands."""
+for _here, _others in _WORDS.items():
+    for _word in _others.split():
+        SYNONYMS.setdefault(_word, []).append(_here)
+
 
 LISTED = 30
 
@@ -98,3 +173,6 @@ class ConfigError(Refused):
 def set_aside_repeats(problems: Iterable[Problem]) -> list[Problem]:
     """The problems without those that say the same of the same place (values need not be hashable)."""
     return list({(problem.file, problem.line, problem.where, problem.message): problem for problem in problems}.values())
+
+
+# Collects the problems that the checks of one pipeline find, each with the line of its key.

@@ -11,8 +11,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.hooks import calling
 from spark_jobs.config.sql import with_views
-from spark_jobs.lake.clocks import refuse_clocks_in_query
-from spark_jobs.lake.queries import run_query
+from spark_jobs.lake.queries import refuse_clocks_in_query, run_query
 
 
 def compute_sql(spark: SparkSession, sql: str, inputs: dict[str, DataFrame], processed_at: datetime) -> DataFrame:

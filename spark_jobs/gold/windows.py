@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold, Window
 from spark_jobs.config.names import parse_duration
-from spark_jobs.lake.clocks import refuse_clocks
+from spark_jobs.lake.queries import refuse_clocks
 from spark_jobs.lake.seen import Watermark
 
 MOST_WINDOWS_LISTED = 500

@@ -1,8 +1,10 @@
 """What became of the rows that entered a batch. The classes add up to the rows that came."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
+
+from spark_jobs.config.text import count
 
 CLASSES = ("inserted", "updated", "deleted", "superseded", "duplicate", "quarantined", "parked", "filtered")
 
@@ -52,3 +54,84 @@ class Counts:
     def of_row(cls, row: Mapping[str, Any]) -> Self:
         """From a row of the ledger."""
         return cls(**{f.name: row.get(f.name) or 0 for f in fields(cls)})
+
+
+# The few totals of a run, for the terminal, the page and the list of runs: added up here alone, so that they say the same.
+
+
+@dataclass(frozen=True)
+class Totals:
+    """`published` are rows of silver, `members` those of dimensions. `went_on` left quarantine or were parked no longer. `late_kept` came
+    too late for a window and count in none; `late_repaired` came late and count.
+    """
+
+    records: int = 0
+    files_unreadable: int = 0
+    published: int = 0
+    members: int = 0
+    quarantined: int = 0
+    parked: int = 0
+    went_on: int = 0
+    late_kept: int = 0
+    late_repaired: int = 0
+    ties: int = 0
+
+    @property
+    def set_aside(self) -> int:
+        """Rows that readers do not get, or that count nowhere."""
+        return self.quarantined + self.parked + self.late_kept
+
+
+def add_up(tables: Iterable[tuple[str, Counts, int]]) -> Totals:
+    """Of these tables: the name of each, what became of its rows, and how many late ones count nowhere."""
+    known = [(name.partition(".")[0], counts, late_kept) for name, counts, late_kept in tables]
+    middle = [counts for layer, counts, _ in known if layer in ("silver", "dimension")]
+    classes = [value for counts in middle for value in (counts.quarantined, counts.parked)]
+    return Totals(
+        records=sum(counts.inserted for layer, counts, _ in known if layer == "bronze"),
+        files_unreadable=sum(max(0, counts.quarantined) for layer, counts, _ in known if layer == "bronze"),
+        published=sum(counts.published for layer, counts, _ in known if layer == "silver"),
+        members=sum(counts.published for layer, counts, _ in known if layer == "dimension"),
+        quarantined=sum(max(0, counts.quarantined) for counts in middle),
+        parked=sum(max(0, counts.parked) for counts in middle),
+        went_on=-sum(min(0, value) for value in classes),
+        late_kept=sum(late_kept for _, _, late_kept in known),
+        late_repaired=sum(max(0, counts.late - late_kept) for layer, counts, late_kept in known if layer == "gold"),
+        ties=sum(counts.ties for _, counts, _ in known),
+    )
+
+
+# Shares of rows that a person should not miss: all of them set aside, or far more than before. Numbers enter, sentences leave.
+
+LEAST_ROWS = 20
+"""A share of fewer rows says little."""
+LEAST_SHARE = 0.05
+TIMES = 3
+"""A share that is so many times the one before has jumped."""
+WORDS = {"quarantined": "quarantined", "parked": "parked", "late": "too late for a window and not counted"}
+
+
+def is_all_set_aside(table: str, counts: Counts, late_kept: int) -> bool:
+    """Whether rows came and readers get none of them, because all are in quarantine, or too late."""
+    if table.startswith("gold."):
+        return late_kept >= counts.rows_in > 0  # a window that they touch is written again as it was
+    return table.startswith(("silver.", "dimension.")) and 0 < counts.rows_in == counts.quarantined + counts.filtered > counts.filtered
+
+
+def find_alarms(table: str, counts: Counts, late_kept: int, before: Counts, late_kept_before: int) -> Iterator[str]:
+    """Sentences about one table in one run; `before` is what became of its rows until then."""
+    rows, rows_before = counts.rows_in, before.rows_in
+    if is_all_set_aside(table, counts, late_kept):
+        what = "late" if table.startswith("gold.") else "quarantined"
+        kept = late_kept if what == "late" else counts.quarantined
+        came = f"all {count(kept, 'row')} that came are" if kept > 1 else "the one row that came is"
+        yield f"{table}: {came} {WORDS[what]}" + ("" if what == "late" else ": none is published")
+        return
+    pairs = {"quarantined": (counts.quarantined, before.quarantined), "parked": (counts.parked, before.parked)}
+    pairs |= {"late": (late_kept, late_kept_before)}
+    for what, (now, then) in pairs.items():
+        if table.startswith(("bronze.", "sink.")) or rows < LEAST_ROWS or rows_before < LEAST_ROWS:
+            return
+        share, share_before = now / rows, max(0, then) / rows_before
+        if share >= LEAST_SHARE and share >= TIMES * share_before:
+            yield f"{table}: {share:.1%} of the rows are {WORDS[what]} ({now:,} of {rows:,}); before it was {share_before:.1%}"

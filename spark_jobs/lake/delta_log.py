@@ -13,8 +13,7 @@ from deltalake import CommitProperties, PostCommitHookProperties, Schema, Transa
 
 from spark_jobs.lake.checksums import forget_checksum, write_checksum
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delta_table import DeltaTable, newest_entry, options_of
-from spark_jobs.lake.query import count_where, names_of
+from spark_jobs.lake.delta_table import DeltaTable, count_where, names_of, newest_entry, options_of
 from spark_jobs.lake.storage import exists, is_remote, read_text, sizes_below
 
 if TYPE_CHECKING:

@@ -23,11 +23,10 @@ from typing import TYPE_CHECKING, Any
 from deltalake import Schema, write_deltalake
 
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delta_table import DeltaTable, options_of
+from spark_jobs.lake.delta_table import TABLE, DeltaTable, answer, ask, literal, names_of, options_of, quoted, read_rows
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import refuse_writes
-from spark_jobs.lake.query import TABLE, answer, ask, literal, names_of, quoted, read_rows
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.sequence import MARKER, SEQUENCE, first_markers, in_order, newest_per_table, sort_rows, sql_first, sql_order
 

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.drift import DRIFT
+from spark_jobs.lake.scan import DRIFT
 from spark_jobs.lake.sequence import SEQUENCE
 
 _TIME = pa.timestamp("us", "UTC")

@@ -4,10 +4,12 @@ The checks read SQL with a parser of their own. Spark's parser has the last word
 so that no text that the two read differently runs a command or a program.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import ArrayType, DataType, DateType, MapType, StringType, StructType, TimestampType, VarcharType, VariantType
 
 NODES = frozenset(
     (
@@ -53,3 +55,100 @@ def nodes_of(plan: Any) -> Iterator[Any]:
         yield node
         for nested in (node.children(), node.innerChildren(), node.subqueries() if hasattr(node, "subqueries") else None):
             waiting += [nested.apply(at) for at in range(nested.size())] if nested is not None else []
+
+
+# Refuses SQL that takes a time out of text without a format: Spark would take '12:30' for today at 12:30, and 'now' for now.
+# `weir check` refuses what it can tell from the text. Here Spark has resolved all types, also of what stands in arrays, maps and
+# variants.
+
+BEGINS_WITH_A_YEAR = re.compile(r"[+-]?[0-9]{4,6}(-|$)")
+SPECIAL = ("now", "today", "tomorrow", "yesterday")
+
+
+class ReadsTheClock(ValueError):
+    """An expression that takes a time out of text without a format."""
+
+    def __init__(self, sql: str) -> None:
+        hint = "declare the column as timestamp, or give the format: to_timestamp(t, 'yyyy-MM-dd HH:mm:ss')"
+        super().__init__(f"the SQL {sql!r} takes a time out of text, in which Spark puts the day of the run where it has none; {hint}")
+        self.sql = sql
+
+
+def refuse_clocks(frame: DataFrame, sql: str, name: str | None = None) -> None:
+    """Look at the expressions of the frame's last step, or at the one of this name alone."""
+    expressions = _each(frame._jdf.queryExecution().analyzed().expressions())
+    if any(_takes_today(node) for one in expressions if name is None or one.name() == name for node in _walk(one)):
+        raise ReadsTheClock(sql)
+
+
+def refuse_clocks_in_query(found: DataFrame, sql: str) -> None:
+    """Look at all that a query does with its views; not at what these are made of."""
+    for step in _steps(found._jdf.queryExecution().analyzed()):
+        if any(_takes_today(node) for one in _each(step.expressions()) for node in _walk(one)):
+            raise ReadsTheClock(sql)
+
+
+def _steps(plan: Any) -> Iterator[Any]:
+    waiting = [plan]
+    while waiting:
+        step = waiting.pop()
+        if step.nodeName() != "View":
+            yield step
+            waiting += [*_each(step.children()), *_each(step.innerChildren()), *_each(step.subqueries())]
+
+
+def _each(found: Any) -> list[Any]:
+    return [found.apply(index) for index in range(found.size())]
+
+
+def _walk(node: Any) -> Iterator[Any]:
+    yield node
+    for child in _each(node.children()):
+        yield from _walk(child)
+
+
+def _takes_today(node: Any) -> bool:
+    """Casts and functions that parse a time by Spark's own rule."""
+    match node.getClass().getSimpleName():
+        case "Cast":
+            return _is_cast_of_text(node)
+        case "ParseToTimestamp":
+            is_parsed = node.left().dataType().sql() == "STRING" and node.dataType().sql() == "TIMESTAMP"
+            return bool(is_parsed and node.format().isEmpty())
+        case "JsonToStructs" | "CsvToStructs" | "XmlToStructs" | "VariantGet":
+            return "TIMESTAMP" in node.dataType().sql()
+        case _:
+            return False
+
+
+def _is_cast_of_text(cast: Any) -> bool:
+    target = str(cast.dataType().sql())
+    if "TIMESTAMP" not in target and target != "DATE":
+        return False
+    source, wanted = DataType.fromDDL(str(cast.child().dataType().sql())), DataType.fromDDL(target)
+    if isinstance(source, StringType) and cast.child().foldable():
+        return _is_of_today(cast.child().eval(None), wanted)
+    return _has_text_for_a_time(source, wanted)
+
+
+def _is_of_today(constant: Any, wanted: DataType) -> bool:
+    if constant is None:
+        return False
+    text = str(constant).strip().lower()
+    return text.startswith(SPECIAL) if isinstance(wanted, DateType) else not BEGINS_WITH_A_YEAR.match(text)
+
+
+def _has_text_for_a_time(source: DataType, wanted: DataType) -> bool:
+    """Whether a text of the one type becomes a time of the other, at any depth."""
+    if isinstance(wanted, TimestampType):
+        return isinstance(source, StringType | VarcharType | VariantType)
+    if isinstance(source, VariantType):
+        return "timestamp" in wanted.simpleString()
+    if isinstance(source, ArrayType) and isinstance(wanted, ArrayType):
+        return _has_text_for_a_time(source.elementType, wanted.elementType)
+    if isinstance(source, MapType) and isinstance(wanted, MapType):
+        return _has_text_for_a_time(source.keyType, wanted.keyType) or _has_text_for_a_time(source.valueType, wanted.valueType)
+    if isinstance(source, StructType) and isinstance(wanted, StructType):
+        pairs = zip(source.fields, wanted.fields, strict=False)
+        return any(_has_text_for_a_time(old.dataType, new.dataType) for old, new in pairs)
+    return False

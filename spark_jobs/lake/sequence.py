@@ -8,8 +8,8 @@ and among themselves their times decide.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from spark_jobs.lake.delta_table import TABLE, quoted
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.query import TABLE, quoted
 from spark_jobs.lake.scan import Wanted, read_where
 
 if TYPE_CHECKING:

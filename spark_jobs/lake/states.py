@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from spark_jobs.lake.actions import allowed_actions
-from spark_jobs.lake.grounds import Grounds
+from spark_jobs.lake.blocked import Grounds, allowed_actions
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.sequence import read_ordered

@@ -11,14 +11,12 @@ from threading import Lock
 from typing import Any
 
 from spark_jobs.config.expectations import Rule, rules_version
+from spark_jobs.lake.blocked import Grounds
 from spark_jobs.lake.failpoints import reach
-from spark_jobs.lake.grounds import Grounds
 from spark_jobs.lake.ledger import BatchId, Ledger, batch_columns, batch_id_of
 
 PASSED, BLOCKED, RELEASED, SET_ASIDE = "passed", "blocked", "released", "set_aside"
 """Verdicts on a batch: it may be published; it is held; a person let it pass; a person put its rows into quarantine."""
-RELEASE, ASIDE, HOLD, DISCARD = "release", "set_aside", "hold", "discard"
-"""What a person may decide; `hold` leaves a batch as it is."""
 CORRECTION = "reenrich."
 """How the step begins in which facts follow a dimension; its name comes next, and the number of a batch is the dimension's version."""
 

@@ -12,9 +12,8 @@ from typing import Any
 from deltalake import Schema, write_deltalake
 
 from spark_jobs.lake.checksums import write_checksum
-from spark_jobs.lake.delta_table import DeltaTable, options_of
+from spark_jobs.lake.delta_table import DeltaTable, options_of, read_rows
 from spark_jobs.lake.failpoints import reach
-from spark_jobs.lake.query import read_rows
 from spark_jobs.lake.upkeep import checkpoint_log, compact_files, measure_files
 from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.packing import estimate_unpacked

@@ -15,9 +15,9 @@ from spark_jobs.config.sources import AnySource, DeltaSource, KafkaSource
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.landing.arrivals import TAKEN, Row, append_chunk, compact_arrivals, read_arrivals
 from spark_jobs.landing.broker import read_ends
-from spark_jobs.landing.closing import mark_if_idle
 from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.look import Arrivals, Look
+from spark_jobs.landing.taking import mark_if_idle
 
 
 @dataclass(frozen=True)

@@ -20,13 +20,13 @@ from great_expectations.expectations.expectation import Expectation
 from great_expectations.expectations.registry import get_expectation_impl, get_metric_provider, list_registered_expectation_implementations
 from pyspark.sql import types
 
+from spark_jobs.config.document import Report
 from spark_jobs.config.errors import Problem, did_you_mean
 from spark_jobs.config.expectation_types import OWN, REFUSED
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.loading import Project
 from spark_jobs.config.names import shorten
 from spark_jobs.config.regexes import judge_regex
-from spark_jobs.config.report import Report
 from spark_jobs.config.rule_files import rules_file
 from spark_jobs.quality.patterns import explain_pattern
 
@@ -47,7 +47,7 @@ def check_rules(project: Project) -> list[Problem]:
 
 
 def check_pipeline_rules(project: Project, pipeline: str) -> list[Problem]:
-    """The same for one pipeline. Weir's own types are not GX's to judge; config/checks_own_types.py does."""
+    """The same for one pipeline. Weir's own types are not GX's to judge; config/checks/rules.py does."""
     problems: list[Problem] = []
     for table, rules in project.rules[pipeline].items():
         report = Report(rules_file(project.root, pipeline, table), project.root)

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.names import check_column, parse_duration
-from spark_jobs.lake.clocks import refuse_clocks
+from spark_jobs.lake.queries import refuse_clocks
 from spark_jobs.quality.bounds import Bound, read_bound, read_bounds
 from spark_jobs.quality.sql_rules import SQL_TYPE, known_table, matching_rows, rows_of_query, rows_without_a_partner
 from spark_jobs.quality.texts import one_line

@@ -8,21 +8,59 @@ import logging
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
 from typing import Any
 
 from great_expectations.compatibility.pydantic import ValidationError
 from great_expectations.core.expectation_validation_result import ExpectationValidationResult
+from great_expectations.execution_engine.sparkdf_execution_engine import SparkDFExecutionEngine
 from great_expectations.expectations.expectation import ColumnAggregateExpectation, Expectation
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+from great_expectations.expectations.metrics.column_map_metrics.column_values_match_regex import ColumnValuesMatchRegex
+from great_expectations.expectations.metrics.column_map_metrics.column_values_match_regex_list import ColumnValuesMatchRegexList
+from great_expectations.expectations.metrics.column_map_metrics.column_values_not_match_regex import ColumnValuesNotMatchRegex
+from great_expectations.expectations.metrics.column_map_metrics.column_values_not_match_regex_list import ColumnValuesNotMatchRegexList
+from great_expectations.expectations.metrics.map_metric_provider.column_condition_partial import column_condition_partial
 from great_expectations.validator.metric_configuration import MetricConfiguration
 from great_expectations.validator.validator import ValidationDependencies
 from pyspark.logger import PySparkLogger
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 
-from spark_jobs.quality import gx_patterns  # noqa: F401 - GX judges patterns by what is declared there
 from spark_jobs.quality.aggregates import ROW_COUNT, Judged
 from spark_jobs.quality.metrics import COUNTS, UNANSWERABLE, FrameMetrics, resolve
+from spark_jobs.quality.patterns import matches, matches_any
 from spark_jobs.quality.texts import one_line
+
+# Lets Great Expectations judge patterns by the function of Weir's own predicates: its own is Java's engine, which a long value can end.
+# GX takes the metric that was registered last for a name and an engine; to declare one is to register it.
+
+logging.getLogger("great_expectations.expectations.registry").setLevel(logging.ERROR)  # it warns of what is declared again
+
+
+class MatchesRegex(ColumnValuesMatchRegex):
+    @column_condition_partial(engine=SparkDFExecutionEngine)
+    def _spark(cls, column: Column, regex: str, **_: Any) -> Column:  # noqa: N805 - GX makes a class method of it
+        return matches(column, regex)
+
+
+class MatchesNoRegex(ColumnValuesNotMatchRegex):
+    @column_condition_partial(engine=SparkDFExecutionEngine)
+    def _spark(cls, column: Column, regex: str, **_: Any) -> Column:  # noqa: N805 - GX makes a class method of it
+        return ~matches(column, regex)
+
+
+class MatchesRegexList(ColumnValuesMatchRegexList):
+    @column_condition_partial(engine=SparkDFExecutionEngine)
+    def _spark(cls, column: Column, regex_list: list[str], match_on: str, **_: Any) -> Column:  # noqa: N805 - GX makes a class method of it
+        return reduce(and_, [matches(column, regex) for regex in regex_list]) if match_on == "all" else matches_any(column, regex_list)
+
+
+class MatchesNoRegexOfList(ColumnValuesNotMatchRegexList):
+    @column_condition_partial(engine=SparkDFExecutionEngine)
+    def _spark(cls, column: Column, regex_list: list[str], **_: Any) -> Column:  # noqa: N805 - GX makes a class method of it
+        return ~reduce(or_, [matches(column, regex) for regex in regex_list])
+
 
 # GX logs the exceptions that it puts into its results, and with them values of rows.
 logging.getLogger("great_expectations").setLevel(logging.CRITICAL + 1)

@@ -16,7 +16,7 @@ from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.landing.arrivals import DISCARDED, TAKEN, read_arrivals
-from spark_jobs.landing.set_aside import UNREADABLE, files_without_records
+from spark_jobs.landing.skipped import UNREADABLE, files_without_records
 from spark_jobs.landing.streams import read_until
 from spark_jobs.quality.masking import mask_problem
 

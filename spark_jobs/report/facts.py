@@ -5,8 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from spark_jobs.lake import states
-from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.totals import Totals, add_up
+from spark_jobs.lake.counts import Counts, Totals, add_up
 
 
 class Outcome(StrEnum):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from spark_jobs.config.names import name_at_home, other_pipeline
 from spark_jobs.report.facts import GateFact, SourceFact, TableFact, TableState
-from spark_jobs.report.figures import count, number
+from spark_jobs.report.text import count, number
 
 LAYERS = {"landed": "Landed", "bronze": "Bronze", "dimension": "Dimensions", "silver": "Silver", "other": "Other pipelines", "gold": "Gold"}
 LAYERS |= {"sink": "Sinks"}

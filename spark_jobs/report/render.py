@@ -13,12 +13,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from spark_jobs.lake.counts import CLASSES
-from spark_jobs.report import figures
+from spark_jobs.report import text
 from spark_jobs.report.facts import Point, Report, RuleState
 from spark_jobs.report.flow import draw_tall, draw_wide, make_nodes
 from spark_jobs.report.index import RunLine
-from spark_jobs.report.origin import say_origin
-from spark_jobs.report.titles import sign_of, title_of, tone_of
+from spark_jobs.report.text import say_origin, sign_of, title_of, tone_of
 from spark_jobs.report.trend import draw_rule_trend, draw_table_trend
 
 RUNS_DRAWN = 30
@@ -89,14 +88,14 @@ def _environment() -> Environment:
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {
-        "apart": figures.apart,
+        "apart": text.apart,
         "origin": say_origin,
-        "number": figures.number,
-        "moment": figures.moment,
-        "duration": figures.duration,
-        "rate": figures.rate,
-        "share": figures.share,
-        "rows": lambda rows: "–" if rows is None else figures.count(rows, "row"),
+        "number": text.number,
+        "moment": text.moment,
+        "duration": text.duration,
+        "rate": text.rate,
+        "share": text.share,
+        "rows": lambda rows: "–" if rows is None else text.count(rows, "row"),
         "part": lambda rows, most: round(100 * rows / most, 1),
         "bdi": lambda text: Markup("<bdi>{}</bdi>").format(text),
         "title_of": title_of,
@@ -113,11 +112,11 @@ def _headline(report: Report) -> list[Headline]:
     met = sum(rule.state is RuleState.MET for rule in rules)
     totals, files = report.totals, sum(source.files or 0 for source in report.sources)
     return [
-        Headline("Records read", figures.number(totals.records), figures.count(files, "file")),
-        Headline("Silver rows published", figures.number(totals.published), f"{figures.number(totals.members)} in dimensions"),
-        Headline("Rows set aside", figures.number(totals.set_aside), _aside_note(report)),
+        Headline("Records read", text.number(totals.records), text.count(files, "file")),
+        Headline("Silver rows published", text.number(totals.published), f"{text.number(totals.members)} in dimensions"),
+        Headline("Rows set aside", text.number(totals.set_aside), _aside_note(report)),
         Headline("Expectations", f"{met} of {len(rules)}" if rules else "–", "met" if rules else "none were judged"),
-        Headline("Took", figures.duration(report.run.seconds), figures.count(len(worked), "table")),
+        Headline("Took", text.duration(report.run.seconds), text.count(len(worked), "table")),
     ]
 
 
@@ -126,7 +125,7 @@ def _aside_note(report: Report) -> str:
     totals = report.totals
     parts = {"quarantined": totals.quarantined, "parked": totals.parked, "late": totals.late_kept}
     said = [f"{rows:,} {what}" for what, rows in parts.items() if rows]
-    said += [f"{figures.count(totals.went_on, 'row')} no longer"] * (totals.went_on > 0)
+    said += [f"{text.count(totals.went_on, 'row')} no longer"] * (totals.went_on > 0)
     waiting = sum(table.quarantine_open + table.parked_open + table.late_open for table in report.tables)
     return ", ".join([*said, f"{waiting:,} over all runs"])
 

@@ -9,7 +9,7 @@ from spark_jobs.lake.lease import holder_of
 from spark_jobs.lake.sequence import read_ordered
 from spark_jobs.lake.states import KILLED
 from spark_jobs.report.facts import Run
-from spark_jobs.report.figures import cut
+from spark_jobs.report.text import cut
 
 RUN_ID = re.compile(r"\d{8}T\d{6}-[0-9a-f]{8}")
 """What a run's id looks like. It names files and is part of links, so nothing else is taken for one."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spark_jobs.report.facts import Point
-from spark_jobs.report.figures import count, moment, number, share
+from spark_jobs.report.text import count, moment, number, share
 
 STEP, BAR, HEIGHT = 7, 5, 28
 LEAST = 3

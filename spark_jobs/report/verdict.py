@@ -5,10 +5,9 @@ The one judge: the page of a run, the list of runs and the overview all ask it, 
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from spark_jobs.lake.actions import ways_on
-from spark_jobs.lake.alarms import is_all_set_aside
+from spark_jobs.lake.blocked import ways_on
+from spark_jobs.lake.counts import Totals, is_all_set_aside
 from spark_jobs.lake.states import FAILED, KILLED, STOPPED
-from spark_jobs.lake.totals import Totals
 from spark_jobs.report.facts import (
     Balance,
     Current,
@@ -23,8 +22,8 @@ from spark_jobs.report.facts import (
     TableWork,
     Verdict,
 )
-from spark_jobs.report.figures import count, cut, moment
 from spark_jobs.report.runs import RUNNING
+from spark_jobs.report.text import count, cut, moment
 from spark_jobs.report.work import totals_of
 
 NAMED = 3

@@ -9,19 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.counts import Counts, Totals, add_up
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.scan import read_where
 from spark_jobs.lake.sequence import MARKER, read_markers, read_ordered
 from spark_jobs.lake.states import TableEnd, derive_states, read_states
-from spark_jobs.lake.totals import Totals, add_up
 from spark_jobs.report.account import REENRICH
 from spark_jobs.report.facts import GateFact, Run, TableState, TableWork
-from spark_jobs.report.figures import cut
-from spark_jobs.report.gates import GATE, PASSED, gate_of
-from spark_jobs.report.rules import FOUND, found_rules, once_each
+from spark_jobs.report.rules import FOUND, GATE, PASSED, found_rules, gate_of, once_each
 from spark_jobs.report.runs import RUNNING
+from spark_jobs.report.text import cut
 
 COUNTS = list(Counts().as_dict())
 TEXT_LENGTH = 500

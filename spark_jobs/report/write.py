@@ -13,10 +13,9 @@ from spark_jobs.config.names import NAME
 from spark_jobs.lake.layout import Lake
 from spark_jobs.report.collect import collect_report
 from spark_jobs.report.facts import Report
-from spark_jobs.report.index import RunLine, list_runs
+from spark_jobs.report.index import RUNS_FILE, RunLine, list_runs, read_newest, render_runs
 from spark_jobs.report.render import render_index, render_run
 from spark_jobs.report.runs import RUN_ID, run_ids
-from spark_jobs.report.runs_file import RUNS_FILE, read_newest, render_runs
 
 INDEX = "index.html"
 MADE_BY = f"weir {__version__}"

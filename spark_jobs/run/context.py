@@ -24,11 +24,10 @@ from spark_jobs.lake.verdicts import SET_ASIDE, Verdicts
 from spark_jobs.landing.arrivals import taken_files
 from spark_jobs.quality.result import RuleResult
 from spark_jobs.run import stopping
-from spark_jobs.run.gate import BatchGate, SetAside
-from spark_jobs.run.judging import judge_rows
 from spark_jobs.run.notices import Notices
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
+from spark_jobs.run.quality_gate import BatchGate, SetAside, judge_rows
 from spark_jobs.session.jvm_end import note_work
 
 RULES = "rules"

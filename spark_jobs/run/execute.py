@@ -14,26 +14,25 @@ from pyspark.sql import SparkSession
 from spark_jobs.config.graph import keeps_late
 from spark_jobs.config.rule_order import is_blocking, rule_edges
 from spark_jobs.failure import first_line, keep_trace
-from spark_jobs.lake.actions import allowed_actions
-from spark_jobs.lake.alarms import find_alarms
-from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.blocked import allowed_actions
+from spark_jobs.lake.counts import Counts, find_alarms
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.states import FAILED, NOT_REACHED, TableEnd, write_states
 from spark_jobs.lake.tables import Batch
 from spark_jobs.lake.verdicts import CORRECTION, Verdicts
 from spark_jobs.run import stopping
 from spark_jobs.run.context import RunContext
-from spark_jobs.run.gate import Blocked, say_finding
-from spark_jobs.run.notices import Notices
+from spark_jobs.run.notices import Notices, say_ties
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.progress import Progress
+from spark_jobs.run.quality_gate import Blocked, say_finding
 from spark_jobs.run.reconcile import reconcile
 from spark_jobs.run.result import Held, State, TableRun
+from spark_jobs.run.silver import create_dimensions
 from spark_jobs.run.sinks import has_sink, open_feed
-from spark_jobs.run.steps import create_dimensions, run_table
+from spark_jobs.run.steps import run_table
 from spark_jobs.run.stopping import NotBegun
-from spark_jobs.run.ties import say_ties
 from spark_jobs.session.executors import tell_of_waiting
 from spark_jobs.session.jvm_end import note_done, note_work
 from spark_jobs.session.settings import PER_BATCH, WORKLOAD, Workload
@@ -163,7 +162,7 @@ class Execution:
         note_work(table)
         try:
             inputs = self.plan.current_inputs(table)
-            run_table(context, table, inputs, consumed)
+            run_table(context, table, inputs, consumed or {})
             if has_sink(context, table):
                 open_feed(context, table)
             self._finish(context, table, inputs)

@@ -9,10 +9,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from spark_jobs.bronze.drift import Drift, describe_drift
+from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.text import count
-from spark_jobs.landing.set_aside import LISTED, say_more
+from spark_jobs.landing.skipped import LISTED, say_more
 from spark_jobs.quality.result import RuleResult
-from spark_jobs.run.gate import say_finding
+from spark_jobs.run.quality_gate import say_finding
+
+# Ties in words: keys of which several versions have the same sequence and say different things. Somebody must hear of them.
+
+WINS = {
+    "hash": "a hash of their content decided (a delete wins over others); `ties: newest_arrival` lets the one that arrived last win, "
+    "and a column in sequence_by that differs ends the tie",
+    "newest_arrival": "the one that arrived last won",
+}
+
+
+def say_ties(pipeline: Pipeline, table: str, keys: int) -> str:
+    """What a run says of the ties of one table."""
+    layer, _, name = table.partition(".")
+    if layer == "dimension":
+        sequence, ties = pipeline.dimensions[name].sequence_by, pipeline.dimensions[name].ties
+    else:
+        sequence, ties = str(pipeline.silver[name].sequence_column), pipeline.silver[name].ties
+    many = count(keys, "key has", "keys have")
+    return f"{table}: {many} versions with the same {sequence} and different content: {WINS[ties]}"
+
 
 CORRECTION = "reenrich"
 """How the steps begin that judge rows once more which are in the table already."""

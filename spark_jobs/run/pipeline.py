@@ -14,7 +14,7 @@ from spark_jobs.config.sensitive import hidden_windows
 from spark_jobs.config.sources import FileSource
 from spark_jobs.config.text import count
 from spark_jobs.failure import first_line, keep_trace, keep_trace_outside
-from spark_jobs.lake.actions import ways_on
+from spark_jobs.lake.blocked import ways_on
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
@@ -23,17 +23,16 @@ from spark_jobs.landing.arrivals import Row
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.look import Arrivals
 from spark_jobs.landing.registrar import register_arrivals
-from spark_jobs.landing.set_aside import LISTED, say_more
+from spark_jobs.landing.skipped import LISTED, say_more
 from spark_jobs.landing.streams import broker_settings, register_stream
 from spark_jobs.run import stopping
 from spark_jobs.run.killed import close_killed_runs
-from spark_jobs.run.order import Errand, RunOrder, new_order, note_run
+from spark_jobs.run.order import Errand, RunOrder, check_rules, new_order, note_rules, note_run
 from spark_jobs.run.page import write_page
 from spark_jobs.run.plan import Plan, check_definitions, due_tables, make_plan, note_definitions, say_nothing
 from spark_jobs.run.progress import make_progress
 from spark_jobs.run.rebuild import finish_swap
 from spark_jobs.run.result import RunResult, Start, State, Status, TableRun
-from spark_jobs.run.rules import check_rules, note_rules
 from spark_jobs.run.stage import StageLost
 from spark_jobs.run.stopping import NotBegun, say_stopped
 

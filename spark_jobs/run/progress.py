@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 from spark_jobs.config.text import count, plain
-from spark_jobs.lake.totals import add_up
+from spark_jobs.lake.counts import add_up
 from spark_jobs.run.result import State, TableRun
 
 MARKS = {State.DONE: "✓", State.UP_TO_DATE: "=", State.FAILED: "✗", State.BLOCKED: "⊘", State.STOPPED: "■", State.NOT_REACHED: "-"}

@@ -1,14 +1,14 @@
 """What a run ends with: a status, its exit code, and what became of the rows of every table."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.totals import Totals, add_up
-from spark_jobs.run.origin import read_origin
+from spark_jobs.config.text import one_line
+from spark_jobs.lake.counts import Counts, Totals, add_up
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
 Start = Callable[["RunOrder", dict[str, dict[str, Any]]], AbstractContextManager["SparkSession"]]
 """Gives the Spark session of a run, from its order and what its tables have consumed."""
+
+ORIGIN = "WEIR_ORIGIN"
+LONGEST_ORIGIN = 500
+
+
+def read_origin(environ: Mapping[str, str] = os.environ) -> str | None:
+    """WEIR_ORIGIN without control characters, cut to its bound; None where it says nothing."""
+    return one_line(environ.get(ORIGIN, ""))[:LONGEST_ORIGIN] or None
 
 
 class Status(StrEnum):
@@ -66,7 +74,7 @@ class Held:
     message: str
     seen: str
     actions: tuple[str, ...] = ()
-    """What may be decided about it (lake/actions.py)."""
+    """What may be decided about it (lake/blocked.py)."""
     findings: tuple[dict[str, str], ...] = ()
     stopped: dict[str, str] | None = None
 

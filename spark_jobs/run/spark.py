@@ -64,4 +64,4 @@ def _load(*, has_rules: bool) -> None:
     with suppress(ImportError):
         import_module("spark_jobs.run.execute")
         if has_rules:
-            import_module("spark_jobs.quality.gate")  # with Great Expectations: seconds
+            import_module("spark_jobs.quality.evaluate")  # with Great Expectations: seconds

@@ -23,7 +23,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.storage import read_bytes, remove, write_bytes
 from spark_jobs.run import stopping
-from spark_jobs.run.origin import ORIGIN
+from spark_jobs.run.result import ORIGIN
 from spark_jobs.session.hosts import DRIVER, SUBMITTED, TYPED_BY, Hosts, hosts_of
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import WHERE_THE_STORE_IS, Workload, spark_settings, storage_settings

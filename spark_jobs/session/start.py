@@ -8,7 +8,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+from py4j.java_gateway import JavaMember  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -18,7 +20,35 @@ from pyspark.sql import SparkSession
 from spark_jobs.session import jvm_end
 from spark_jobs.session.hosts import is_driver_in_cluster
 from spark_jobs.session.java import Java
-from spark_jobs.session.known_classes import remember_classes
+
+# The classes of the JVM that PySpark asks for with every expression, each looked up once.
+# For `F.col("a")` PySpark asks the JVM which class is meant by `functions`, then for its method `col`, and then calls it. A class
+# without its package is looked for in all packages that PySpark has imported, and in every jar for each of them: that took more than
+# the call.
+
+NAMES = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
+
+
+class KnownClass:
+    """The static members of a class. Methods are kept: they are names to call, and never change while the JVM lives."""
+
+    def __init__(self, java_class: Any) -> None:
+        self._class = java_class
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._class, name)
+        if isinstance(member, JavaMember):
+            setattr(self, name, member)  # found without this function from now on
+        return member
+
+
+def remember_classes(context: SparkContext) -> None:
+    """Let PySpark find these classes in Python, for as long as this JVM lives."""
+    jvm = context._jvm
+    for name in NAMES:
+        if name not in vars(jvm):
+            setattr(jvm, name, KnownClass(getattr(jvm, name)))
+
 
 OF_THE_RUN = ("spark.sql.", "spark.databricks.", "spark.buffer.")
 

@@ -19,9 +19,8 @@ from spark_jobs.config.sql import columns_in
 from spark_jobs.config.types import is_complex
 from spark_jobs.quality.predicates import fails, shown_value
 from spark_jobs.silver.decoding import PLACE, Decoding
-from spark_jobs.silver.fields import alone, extract_fields, nothing_lost
+from spark_jobs.silver.fields import alone, extract_fields, line_fields, nothing_lost
 from spark_jobs.silver.fitting import fit_text
-from spark_jobs.silver.log_lines import line_fields
 from spark_jobs.silver.nested import fit_nested, may_be_taken_whole, nested_in_text, take_whole
 from spark_jobs.silver.strict_sql import VALUE, fit_value, has_failed, value_of, with_results
 

@@ -12,13 +12,13 @@ from spark_jobs.lake.gate import Candidate, row_rules
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.small_writes import Upsert, append, upsert
 from spark_jobs.lake.tables import Batch, kept
-from spark_jobs.silver import history
-from spark_jobs.silver.decisions import needs_texts
+from spark_jobs.silver import scd2
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
-from spark_jobs.silver.facts import check_records, classify, without
+from spark_jobs.silver.reprocess import needs_texts
 from spark_jobs.silver.set_aside import move_set_aside, with_records, write_set_aside
 from spark_jobs.silver.tally import Tally, observe_records, tally_rows
+from spark_jobs.silver.upsert import check_records, classify, without
 from spark_jobs.silver.versions import CHANGE, change_order
 
 
@@ -71,20 +71,20 @@ class _Rebuilt:
 @contextmanager
 def _rebuilt(decoded: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> Iterator[_Rebuilt]:
     """The histories of the keys that the versions name, built anew and compared with those that stand."""
-    key, sequence, declared, origin = table.key, str(table.sequence), table.declared, history.origin(table.ties)
+    key, sequence, declared, origin = table.key, str(table.sequence), table.declared, scd2.origin(table.ties)
     candidates = decoded.where(F.col("_class").isNull())
     old = batch.read(decoded.sparkSession, table.name).join(candidates.select(*key).distinct(), on=list(key), how="left_semi")
     columns = [*declared, *origin, "_content", "_is_known"]
     incoming = candidates.withColumn("_is_known", F.lit(False)).select(*columns)
-    known = history.expand_intervals(old, sequence, declared, origin).select(*columns)
+    known = scd2.expand_intervals(old, sequence, declared, origin).select(*columns)
     versions = known.unionByName(incoming).withColumn("_is_delete", F.lit(False))
     if table.is_change_feed:
         versions = versions.withColumn(CHANGE, F.expr(change_order()))
-    ranked = history.rank_versions_at(versions, key, table.sequences, table.ties)
+    ranked = scd2.rank_versions_at(versions, key, table.sequences, table.ties)
     with kept(ranked) as ranked:
-        marked = history.mark_changes(ranked.where(F.col("_class") == "winner"), key, sequence, declared)
+        marked = scd2.mark_changes(ranked.where(F.col("_class") == "winner"), key, sequence, declared)
         by_class = _add_up({name: count for name, count in tally.by_class.items() if name}, _classes(ranked, marked))
-        changes = history.differences(old, history.build_intervals(marked, key, sequence, declared, origin), key)
+        changes = scd2.differences(old, scd2.build_intervals(marked, key, sequence, declared, origin), key)
         with kept(changes.withColumn("_processed_at", F.lit(batch.processed_at))) as changes:
             actions = {row["_action"]: row["count"] for row in changes.groupBy("_action").count().collect()}
             yield _Rebuilt(changes, actions, by_class)
@@ -107,7 +107,7 @@ def _candidate(rebuilt: _Rebuilt, tally: Tally, batch: Batch, table: FactTable) 
 def _classes(ranked: DataFrame, marked: DataFrame) -> dict[str, int]:
     """What became of the incoming versions, and how many keys had ties. A tie may be won by a version that was known."""
     losers = ranked.where(~F.col("_is_known") & (F.col("_class") != "winner")).select("_class", F.lit(0).alias("tie"))
-    of_winner = F.when(~F.col("_is_known"), history.class_of_winner())
+    of_winner = F.when(~F.col("_is_known"), scd2.class_of_winner())
     winners = marked.select(of_winner.alias("_class"), F.col("_is_first_tie").cast("int").alias("tie"))
     found = losers.unionAll(winners).groupBy("_class").agg(F.count(F.lit(1)).alias("count"), F.sum("tie").alias("ties")).collect()
     return {row["_class"]: row["count"] for row in found if row["_class"]} | {"ties": sum(row["ties"] or 0 for row in found)}

@@ -8,17 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, DataType, DecimalType, IntegralType, MapType, StringType, StructType
 
 from spark_jobs.silver.fitting import FLOATING, fit_text
-from spark_jobs.silver.json_record import (
-    LONG_NUMBER,
-    as_array,
-    as_object,
-    first_of,
-    is_lost,
-    is_one,
-    is_there,
-    parse_whole,
-    repeated_field,
-)
+from spark_jobs.silver.json_record import LONG_NUMBER, as_array, as_object, first_of, is_lost, is_one, is_there, parse_whole, repeated_field
 
 
 def fit_nested(value: Column, kind: str, record: Column, whole: Column | None = None) -> Column:

@@ -12,8 +12,8 @@ from spark_jobs.lake.json_text import WHOLE_JSON
 from spark_jobs.lake.small_writes import Upsert, upsert
 from spark_jobs.lake.tables import Batch, kept
 from spark_jobs.silver.fact_table import FactTable
-from spark_jobs.silver.facts import without
 from spark_jobs.silver.lookup import look_up, touched_facts
+from spark_jobs.silver.upsert import without
 
 
 def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch: Batch) -> Counts:

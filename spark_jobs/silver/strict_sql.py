@@ -23,7 +23,7 @@ from pyspark.sql.types import (
 )
 
 from spark_jobs.config.types import is_complex
-from spark_jobs.lake.clocks import refuse_clocks
+from spark_jobs.lake.queries import refuse_clocks
 from spark_jobs.silver.fitting import FLOATING, fit_text, in_calendar, is_finite
 from spark_jobs.silver.nested import fit_nested, nested_in_text
 

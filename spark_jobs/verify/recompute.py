@@ -20,10 +20,10 @@ from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline, Silver
 from spark_jobs.gold.functions import compute_python, compute_sql
-from spark_jobs.verify import native, newest, rows, seen, windows
+from spark_jobs.verify import gold_rows, rows
 from spark_jobs.verify.judging import judged_rows
-from spark_jobs.verify.members import Membership, with_members
-from spark_jobs.verify.standing import Standing
+from spark_jobs.verify.published import Standing
+from spark_jobs.verify.rows import Membership, with_members
 
 ANSI = "spark.sql.ansi.enabled"
 ORIGIN = ("_arrived_at", "_processed_at", "_file", "_file_id", "_line", "_content")
@@ -85,7 +85,7 @@ class Recomputation:
         gold = self.pipeline.gold[name.partition(".")[2]]
         silver = self._input(name, str(gold.from_))
         with self._strict():
-            return windows.late_rows(silver, gold, self.window_column(gold))
+            return gold_rows.late_rows(silver, gold, self.window_column(gold))
 
     def is_beyond(self, name: str) -> bool:
         """Whether a table stands that nothing but its own state store can give."""
@@ -113,11 +113,11 @@ class Recomputation:
     def _dimension(self, name: str) -> DataFrame:
         dimension = self.pipeline.dimensions[name]
         versions = self.judged(f"dimension.{name}").where(F.col("_class") == rows.CANDIDATE)
-        ties = newest.ties_of(dimension, self.pipeline.sources[dimension.from_])
+        ties = rows.ties_of(dimension, self.pipeline.sources[dimension.from_])
         if dimension.history == "scd1":
-            found, history = newest.newest_versions(versions, dimension.key, dimension.sequence_by, ties), []
+            found, history = rows.newest_versions(versions, dimension.key, dimension.sequence_by, ties), []
         else:
-            found = newest.intervals(versions, dimension.key, dimension.sequence_by, list(dimension.columns), ties)
+            found = rows.intervals(versions, dimension.key, dimension.sequence_by, list(dimension.columns), ties)
             history = ["_valid_from", "_valid_to"]
         return _unprocessed(found).select(*dimension.columns, *history, *ORIGIN)
 
@@ -149,11 +149,11 @@ class Recomputation:
         """The newest version of every key, deletes included; without a key every row."""
         versions = self.judged(name).where(F.col("_class").isin(rows.CANDIDATE, rows.DELETE))
         if self.pipeline.is_watermarked(name.partition(".")[2]):
-            versions = seen.with_seen(versions, self._seen_by_file(name, silver))
+            versions = gold_rows.with_seen(versions, self._seen_by_file(name, silver))
         if not silver.key or silver.sequence_column is None:
             return versions
-        ties = newest.ties_of(silver, self.pipeline.sources[silver.from_])
-        return newest.newest_versions(versions, silver.key, silver.sequence_column, ties)
+        ties = rows.ties_of(silver, self.pipeline.sources[silver.from_])
+        return rows.newest_versions(versions, silver.key, silver.sequence_column, ties)
 
     def _seen_by_file(self, name: str, silver: Silver) -> DataFrame:
         """Every row that fits its columns has been seen, whatever became of it by rules, decisions, versions or for want of a member."""
@@ -161,7 +161,7 @@ class Recomputation:
             assert silver.event_time is not None
             marks = self.standing.close_marks(silver.from_)
             is_stream = self.pipeline.sources[silver.from_].is_stream
-            found = seen.seen_by_file(self.judged(name), silver.event_time.column, marks, is_stream=is_stream)
+            found = gold_rows.seen_by_file(self.judged(name), silver.event_time.column, marks, is_stream=is_stream)
             self._seen[name] = self._keep(found)
         return self._seen[name]
 
@@ -177,24 +177,24 @@ class Recomputation:
                 return self._native(name, gold, inputs)
             source = str(gold.from_)
             progress = self._progress(name, gold) if gold.watermark and gold.mode == "append" else None
-            return windows.aggregate(inputs[source], gold, self.window_column(gold), progress)
+            return gold_rows.aggregate(inputs[source], gold, self.window_column(gold), progress)
 
     def _native(self, name: str, gold: Gold, inputs: dict[str, DataFrame]) -> DataFrame:
         standing, late = self.standing.table(f"gold.{name}"), self.standing.table(f"late.gold.{name}")
-        rows = {table: native.on_time(frame.where(gold.where or "true"), late, table) for table, frame in inputs.items()}
+        rows = {table: gold_rows.on_time(frame.where(gold.where or "true"), late, table) for table, frame in inputs.items()}
         if gold.join is not None:
             sides = [side.from_ for side in gold.join.sides.values()]
-            progress = [seen.progress(self._seen_by_file(table, self.pipeline.silver[table.partition(".")[2]])) for table in sides]
+            progress = [gold_rows.progress(self._seen_by_file(table, self.pipeline.silver[table.partition(".")[2]])) for table in sides]
             left, right = (rows[table] for table in sides)
-            return native.join_rows(gold.join, left, right, standing, native.watermark_of(gold.join, progress))
+            return gold_rows.join_rows(gold.join, left, right, standing, gold_rows.watermark_of(gold.join, progress))
         assert gold.dedup is not None
-        return native.dedup_rows(gold.dedup, rows[str(gold.from_)], standing)
+        return gold_rows.dedup_rows(gold.dedup, rows[str(gold.from_)], standing)
 
     def _progress(self, name: str, gold: Gold) -> DataFrame:
         """How far the feed had come; of another pipeline's feed as far as the ledger says that the table knew."""
         source = str(gold.from_)
         if other_pipeline(source) is None:
-            return seen.progress(self._seen_by_file(source, self.pipeline.silver[source.partition(".")[2]]))
+            return gold_rows.progress(self._seen_by_file(source, self.pipeline.silver[source.partition(".")[2]]))
         until, closed = self.consumed.get(f"gold.{name}", {}).get("watermark") or (None, None)
         known = self.standing.spark.createDataFrame([(until, closed)], "until string, closed string")
         high = F.col("until").cast("timestamp") + F.expr(f"INTERVAL {gold.watermark}")

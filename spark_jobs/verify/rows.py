@@ -1,19 +1,21 @@
-"""What each record of bronze says by itself. What enters: bronze rows. What leaves: typed rows with `_class` (candidate, delete,
-quarantined, filtered), `_is_accepted`, the `_rules` against them, and `_content`.
-
-Decoding is shared with the engine, because it looks at one row at a time; nothing else is.
-"""
+"""Rows of silver tables and dimensions, decided a second time."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from spark_jobs.config.expectations import Rule
-from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
+from spark_jobs.config.pipeline import Dimension, Lookup, Pipeline, Silver
+from spark_jobs.config.sources import AnySource
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.decoding import Decoding
+
+# What each record of bronze says by itself. What enters: bronze rows. What leaves: typed rows with `_class` (candidate, delete,
+# quarantined, filtered), `_is_accepted`, the `_rules` against them, and `_content`.
+# Decoding is shared with the engine, because it looks at one row at a time; nothing else is.
 
 MICROSECONDS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
 WHOLE = {"ignoreNullFields": "false", **MICROSECONDS}
@@ -81,3 +83,111 @@ def _classified(decoded: DataFrame, how: Decoding) -> DataFrame:
         content(decoded, list(how.columns)).alias("_content"),
         *ORIGIN,
     )
+
+
+# Plain joins of facts with recomputed dimensions, and what becomes of a fact whose member is missing.
+
+
+@dataclass(frozen=True)
+class Membership:
+    """A lookup with the members that it can find."""
+
+    name: str
+    lookup: Lookup
+    dimension: Dimension
+    members: DataFrame
+
+    @property
+    def rule(self) -> str:
+        return f"member of {self.name}"
+
+
+def with_members(rows: DataFrame, memberships: list[Membership], event_time: str | None, newest_arrival: str | None) -> DataFrame:
+    """Adds the taken columns, and puts candidates whose member is missing into the class and under the rules that the lookups ask for."""
+    missing: dict[str, list[Column]] = {"park": [], "quarantine": [], "unknown": []}
+    for membership in memberships:
+        rows = _joined(rows, membership, event_time)
+        is_waiting = F.col(f"_is_missing_{membership.name}") & ~_is_given_up(membership.lookup, newest_arrival)
+        missing[membership.lookup.if_missing].append(F.when(is_waiting, F.lit(membership.rule)))
+    refused, parked = (F.array_compact(F.array(*rules).cast("array<string>")) for rules in (missing["quarantine"], missing["park"]))
+    is_candidate = F.col("_class") == CANDIDATE
+    judged = F.when(F.size(refused) > 0, QUARANTINED).when(F.size(parked) > 0, PARKED).otherwise(F.col("_class"))
+    names = [name for name in rows.columns if not name.startswith("_is_missing_")]
+    changed = {
+        "_class": F.when(is_candidate, judged).otherwise(F.col("_class")),
+        "_rules": F.when(is_candidate, F.when(F.size(refused) > 0, refused).otherwise(parked)).otherwise(F.col("_rules")),
+    }
+    return rows.select(*(changed[name].alias(name) if name in changed else F.col(name) for name in names))
+
+
+def _joined(rows: DataFrame, membership: Membership, event_time: str | None) -> DataFrame:
+    """Left join; where an `on` column or the time is NULL there is no member that could be missing."""
+    lookup, dimension = membership.lookup, membership.dimension
+    has_history = dimension.history == "scd2"
+    at = (lookup.as_of or str(event_time)) if has_history else None
+    found = membership.members.select(
+        *(F.col(name).alias(f"_key_{name}") for name in dimension.key),
+        *(F.col(name).alias(f"_taken_{name}") for name in lookup.take),
+        *(["_valid_from", "_valid_to"] if has_history else []),
+        F.lit(True).alias("_is_found"),
+    )
+    is_member = F.lit(True)
+    for column, name in zip(lookup.on, dimension.key, strict=True):
+        is_member = is_member & (rows[column] == found[f"_key_{name}"])
+    if at:
+        is_valid = (rows[at] >= found["_valid_from"]) & ((rows[at] < found["_valid_to"]) | found["_valid_to"].isNull())
+        is_member = is_member & is_valid
+    asks = F.lit(True)
+    for column in [*lookup.on, *([at] if at else [])]:
+        asks = asks & rows[column].isNotNull()
+    is_missing = (found["_is_found"].isNull() & asks).alias(f"_is_missing_{membership.name}")
+    taken = [found[f"_taken_{name}"].alias(name) for name in lookup.take]
+    return rows.join(found, on=is_member, how="left").select(*(rows[name] for name in rows.columns), *taken, is_missing)
+
+
+def _is_given_up(lookup: Lookup, newest_arrival: str | None) -> Column:
+    """Files went on arriving for so long after the row came."""
+    if lookup.give_up_after is None or newest_arrival is None:
+        return F.lit(False)
+    until = F.col("_arrived_at") + F.expr(f"INTERVAL {lookup.give_up_after}")
+    return F.coalesce(until <= F.lit(newest_arrival).cast("timestamp"), F.lit(False))
+
+
+# Versions of keys, all at once: the newest of each key, or the intervals of all of them (scd2).
+
+
+def newest_versions(versions: DataFrame, key: Sequence[str], sequence: str, ties: Sequence[Column] = ()) -> DataFrame:
+    """One row per key: the version with the greatest sequence; of these the greatest by `ties`, then a delete, then the greatest content.
+
+    Of identical copies the one that came first. Where it matters in which file it came, rows know the number of theirs.
+    """
+    arrival = "_file_number" if "_file_number" in versions.columns else "_chunk"
+    order = [F.col(sequence), *ties, F.col("_class") == DELETE, F.col("_content"), -F.col(arrival), -F.col("_line")]
+    row = F.struct(*(name for name in versions.columns if name not in key))
+    by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate(order)))
+    found = versions.groupBy(*key).agg(F.max_by(row, by).alias("_row"))
+    return found.select(*key, "_row.*").select(*versions.columns)
+
+
+def ties_of(table: Silver | Dimension, source: AnySource) -> list[Column]:
+    """What decides between versions of one sequence before their content: the commit and image of a change, the place among arrivals."""
+    parts = [F.regexp_extract("_file", r"@(\d+)(?:/(old|new)/[^/]*)?$", group) for group in (1, 2)]
+    image = F.when(parts[1] == "", F.when(F.col("_class") == DELETE, "old").otherwise("new")).otherwise(parts[1])
+    changes = [parts[0].cast("bigint"), F.when(image == "new", 1).otherwise(0)] if source.is_change_feed else []
+    return changes + ([F.col("_chunk"), F.col("_file"), F.col("_line"), F.col("_element")] if table.ties == "newest_arrival" else [])
+
+
+def intervals(versions: DataFrame, key: Sequence[str], sequence: str, declared: Sequence[str], ties: Sequence[Column] = ()) -> DataFrame:
+    """One row per interval of a key, `_valid_from` on and until before `_valid_to`: versions in a row that say the same are one."""
+    row = F.struct(*(name for name in versions.columns if name not in (*key, sequence)))
+    by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate([*ties, F.col("_content")])))
+    winners = versions.groupBy(*key, sequence).agg(F.max_by(row, by).alias("_row")).select(*key, sequence, "_row.*")
+    in_order = Window.partitionBy(*key).orderBy(sequence)
+    said = F.struct(*(_comparable(winners, name) for name in declared if name not in (*key, sequence)), F.lit(1).alias("_"))
+    opening = winners.withColumn("_said", said).withColumn("_said_before", F.lag("_said").over(in_order))
+    opened = opening.where(~F.col("_said").eqNullSafe(F.col("_said_before"))).drop("_said", "_said_before")
+    return opened.withColumns({"_valid_from": F.col(sequence), "_valid_to": F.lead(sequence).over(in_order)})
+
+
+def _comparable(rows: DataFrame, name: str) -> Column:
+    return F.to_json(F.struct(name), WHOLE).alias(name) if is_nested(rows.schema[name].dataType) else F.col(name)

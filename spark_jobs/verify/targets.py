@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.pipeline import Dimension, Silver
+from spark_jobs.verify.gold_rows import WINDOW, keeps_late, key_of
 from spark_jobs.verify.recompute import PLACE, Recomputation
-from spark_jobs.verify.windows import WINDOW, keeps_late, key_of
 
 UNCOMPARED = ("_processed_at", "_revision", "_seen_until", "_closed_until", "_arrived_at")
 ROW_PLACE = ("_file_id", "_line")

@@ -10,7 +10,7 @@ from deltalake import write_deltalake
 from typer.testing import CliRunner, Result
 
 from spark_jobs.cli.app import app
-from spark_jobs.lake.grounds import Finding, Grounds
+from spark_jobs.lake.blocked import Finding, Grounds
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import FileLease, hold_lease
 from spark_jobs.lake.ledger import SWAPPING, Definition, Ledger
@@ -83,7 +83,7 @@ def test_who_decided_must_be_a_name(weir: Weir, shop: Workshop, name: str, said:
 @pytest.mark.parametrize("command", ["release", "set-aside"])
 def test_who_decided_is_recorded_as_it_was_given(weir: Weir, shop: Workshop, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     hold(shop, "silver.orders")
-    monkeypatch.setattr("spark_jobs.run.decide.run_pipeline", lambda *_, **__: RunResult("shop", Status.OK, "done"))
+    monkeypatch.setattr("spark_jobs.run.decisions.run_pipeline", lambda *_, **__: RunResult("shop", Status.OK, "done"))
 
     assert weir(command, "shop", "silver.orders", "--reason", "right", "--by", "Ada\tof the\x1b[31m shop\n").exit_code == 0
 
@@ -95,7 +95,7 @@ def test_a_batch_that_is_left_held_stays_so_with_who_decided_it_and_a_later_deci
     weir: Weir, shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hold(shop, "gold.per_hour")
-    monkeypatch.setattr("spark_jobs.run.decide.run_pipeline", lambda *_, **__: RunResult("shop", Status.OK, "done"))
+    monkeypatch.setattr("spark_jobs.run.decisions.run_pipeline", lambda *_, **__: RunResult("shop", Status.OK, "done"))
 
     left = weir("hold", "shop", "gold.per_hour", "--reason", "the shop looks into it", "--by", "ada", "--json")
 
@@ -120,7 +120,7 @@ def test_after_a_decision_tables_go_on_that_a_blocking_rule_let_wait(weir: Weir,
         went_on.extend(select)
         return RunResult(name, Status.OK, "done")
 
-    monkeypatch.setattr("spark_jobs.run.decide.run_pipeline", go_on)
+    monkeypatch.setattr("spark_jobs.run.decisions.run_pipeline", go_on)
 
     assert weir("release", "shop", "silver.orders", "--reason", "right").exit_code == 0
     assert sorted(went_on) == ["gold.per_hour", "silver.lines", "silver.orders"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.config.checks import check_folder
+from spark_jobs.config.checks.project import check_folder
 from spark_jobs.config.errors import Problem
 
 SHOP = """\

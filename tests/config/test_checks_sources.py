@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.config.checks import check_folder
+from spark_jobs.config.checks.project import check_folder
 from spark_jobs.config.regexes import judge_line_regex
 from tests.conftest import ROOT
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.config.guessing import guess_columns
+from spark_jobs.operations.guessing import guess_columns
 
 
 @pytest.mark.parametrize(

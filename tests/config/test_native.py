@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.config import load_project
-from spark_jobs.config.checks import check_folder
+from spark_jobs.config.checks.project import check_folder
 from spark_jobs.config.columns import aggregate_columns
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.sensitive import sensitive_columns

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.config import ConfigError, load_pipeline, load_project
-from spark_jobs.config.checks import check_pipeline
+from spark_jobs.config.checks.project import check_pipeline
 from spark_jobs.config.definition import definition_parts
 from spark_jobs.config.graph import order_tables, pipelines_read, tables_named_in
 from spark_jobs.config.pipeline import TableSchedule

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from spark_jobs.config.checks import check_folder
+from spark_jobs.config.checks.project import check_folder
 from spark_jobs.config.errors import UsageError
-from spark_jobs.run.trigger import check_trigger, parse_trigger
+from spark_jobs.stream.trigger import check_trigger, parse_trigger
 from tests.conftest import Workshop
 
 KAFKA = "{format: kafka, servers: 'a:1', topic: in}"

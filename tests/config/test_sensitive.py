@@ -6,8 +6,7 @@ import pytest
 
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sensitive import EVERYTHING, all_names, sensitive_columns, sensitive_paths, without_hidden_plans
-from spark_jobs.config.sensitive_fields import Names
+from spark_jobs.config.sensitive import EVERYTHING, Names, all_names, sensitive_columns, sensitive_paths, without_hidden_plans
 from tests.config.conftest import SHOP, Workspace
 from tests.config.test_columns import clicks
 from tests.conftest import Workshop

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.config import load_project
-from spark_jobs.config.checks import check_folder
+from spark_jobs.config.checks.project import check_folder
 from spark_jobs.config.warnings import warn_of_project
 from tests.config.conftest import Workspace
 

@@ -9,10 +9,10 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from spark_jobs.run import stopping
-from spark_jobs.run.always_on import Orders, stream_pipeline
-from spark_jobs.run.health import Health, Pulse
 from spark_jobs.run.result import RunResult, Status
-from spark_jobs.run.trigger import parse_trigger
+from spark_jobs.stream.always_on import Orders, stream_pipeline
+from spark_jobs.stream.health import Health, Pulse
+from spark_jobs.stream.trigger import parse_trigger
 from tests.conftest import PROFILE, ROOT, SharedSession, Workshop
 from tests.examples.test_kafka import at_this_broker
 from tests.faults.shop import start_weir

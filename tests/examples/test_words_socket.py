@@ -14,10 +14,10 @@ from pyspark.sql import SparkSession
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.run import stopping
-from spark_jobs.run.always_on import Orders, stream_pipeline
-from spark_jobs.run.health import Health, Pulse
 from spark_jobs.run.result import RunResult, Status
-from spark_jobs.run.trigger import Trigger
+from spark_jobs.stream.always_on import Orders, stream_pipeline
+from spark_jobs.stream.health import Health, Pulse
+from spark_jobs.stream.trigger import Trigger
 from tests.conftest import PROFILE, SharedSession, Workshop
 
 pytestmark = pytest.mark.spark

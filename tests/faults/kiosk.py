@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from spark_jobs.run.decide import decide
+from spark_jobs.run.decisions import decide
 from spark_jobs.run.maintain import maintain_pipeline
 from spark_jobs.run.pipeline import run_pipeline
 from spark_jobs.run.rebuild import rebuild_tables

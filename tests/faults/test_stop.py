@@ -19,10 +19,9 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.selection import Selection
 from spark_jobs.run import stopping
-from spark_jobs.run.decide import decide
+from spark_jobs.run.decisions import decide, do_errand
 from spark_jobs.run.order import Errand
 from spark_jobs.run.rebuild import rebuild_tables
-from spark_jobs.run.replaying import do_errand
 from spark_jobs.run.result import EXIT_CODES, RunResult, Status
 from spark_jobs.run.stopping import NOTICE
 from tests.conftest import PROFILE, ROOT, Workshop, weir_environ

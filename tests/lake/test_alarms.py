@@ -2,9 +2,7 @@
 
 import pytest
 
-from spark_jobs.lake.alarms import find_alarms, is_all_set_aside
-from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.totals import add_up
+from spark_jobs.lake.counts import Counts, add_up, find_alarms, is_all_set_aside
 
 USUAL = Counts(rows_in=10_000, inserted=9_980, quarantined=20)
 

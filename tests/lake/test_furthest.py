@@ -8,11 +8,11 @@ import pytest
 from deltalake import write_deltalake
 
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.furthest import find_furthest
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.seen import Seen
 from spark_jobs.landing.arrivals_schema import ARRIVALS
+from spark_jobs.operations.status import find_furthest
 from tests.conftest import unguarded
 
 AT = datetime(2026, 3, 1, 8, 0, 0, 123_456, tzinfo=UTC)

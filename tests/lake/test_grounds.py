@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from spark_jobs.lake.grounds import Finding, Grounds
+from spark_jobs.lake.blocked import Finding, Grounds
 
 SEEN = Grounds("c0ffee", 7, (Finding("usual_mean", observed="25873.62"), Finding("known_kind", 7, 3)), {"silver.orders": 3, "rules": "a"})
 

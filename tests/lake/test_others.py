@@ -10,8 +10,8 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import keeps_changes
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import SWAPPING, Definition, Ledger
-from spark_jobs.lake.others import look_at
 from spark_jobs.lake.seen import Seen
+from spark_jobs.lake.upstream import look_at
 from tests.conftest import unguarded
 
 ROWS = pa.table({"id": [1]})

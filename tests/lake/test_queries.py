@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.lake.clocks import ReadsTheClock, refuse_clocks_in_query
-from spark_jobs.lake.queries import NotAQuery, check_query, run_query
+from spark_jobs.lake.queries import NotAQuery, ReadsTheClock, check_query, refuse_clocks_in_query, run_query
 
 QUERIES = [
     "WITH a AS (SELECT id, id % 2 AS odd FROM range(9)) SELECT odd, count(*) AS n FROM a GROUP BY odd HAVING count(*) > 1 ORDER BY 1",

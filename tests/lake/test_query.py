@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from spark_jobs.lake import query
-from spark_jobs.lake.delta_table import DeltaTable
-from spark_jobs.lake.query import read_rows
+from spark_jobs.lake import delta_table
+from spark_jobs.lake.delta_table import DeltaTable, read_rows
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             opened.append(path)
             super().__init__(path)
 
-    monkeypatch.setattr(query, "DeltaTable", Noted)
+    monkeypatch.setattr(delta_table, "DeltaTable", Noted)
     return opened
 
 
@@ -76,7 +75,7 @@ def test_a_table_in_the_place_of_another_is_another(tmp_path: Path) -> None:
 
 
 def test_many_rows_are_not_kept(tmp_path: Path, opened: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query, "MOST_ROWS", 1)
+    monkeypatch.setattr(delta_table, "MOST_ROWS", 1)
     path = tmp_path / "ledger"
     write(path, 1, 2)
 

@@ -6,8 +6,16 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from spark_jobs.lake.needs import Need, first_in_need
-from spark_jobs.lake.upkeep import RETENTION, RetentionTooShort, check_retention, compact_files, delete_expired, measure_files
+from spark_jobs.lake.upkeep import (
+    RETENTION,
+    Need,
+    RetentionTooShort,
+    check_retention,
+    compact_files,
+    delete_expired,
+    first_in_need,
+    measure_files,
+)
 
 
 def ids(*numbers: int) -> pa.Table:

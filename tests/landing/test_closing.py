@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from spark_jobs.landing.arrivals import close_marks, last_taken_chunk, newest_arrival
-from spark_jobs.landing.closing import close_feed
 from spark_jobs.landing.look import Arrivals
+from spark_jobs.landing.taking import close_feed
 from tests.landing.landing_zone import AT, LandingZone
 
 HOUR = timedelta(hours=1)

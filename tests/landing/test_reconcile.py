@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.landing import folder
-from spark_jobs.landing.reconcile import CHANGED, GONE
+from spark_jobs.landing.look import CHANGED, GONE
 from tests.landing.landing_zone import LandingZone, named
 
 

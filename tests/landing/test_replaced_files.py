@@ -10,7 +10,7 @@ import pytest
 
 from spark_jobs.landing import arrivals_schema
 from spark_jobs.landing.folder import file_time
-from spark_jobs.landing.reconcile import CHANGED
+from spark_jobs.landing.look import CHANGED
 from tests.landing.landing_zone import LandingZone, named
 
 REWRITTEN = "it says something else than when it was taken"

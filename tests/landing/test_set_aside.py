@@ -6,7 +6,7 @@ from deltalake import write_deltalake
 
 from spark_jobs.landing.arrivals import files_not_taken
 from spark_jobs.landing.look import Arrivals
-from spark_jobs.landing.set_aside import NotDiscardable, discard_files, files_set_aside
+from spark_jobs.landing.skipped import NotDiscardable, discard_files, files_set_aside
 from tests.landing.landing_zone import AT, LandingZone, named
 
 

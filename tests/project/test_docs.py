@@ -17,7 +17,7 @@ from spark_jobs.config import connections, gold, relays, sinks, sources
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
-from spark_jobs.config.checks import check_folder
+from spark_jobs.config.checks.project import check_folder
 from spark_jobs.config.document import read_document
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.model import Model

@@ -38,7 +38,7 @@ RULES = [
     Rule("spark_jobs/service", (*SPARK, "spark_jobs"), but=("spark_jobs.config.loading", "spark_jobs.service")),
     Rule("dags", (*SPARK, "sqlglot", "spark_jobs"), but=("spark_jobs.config",)),
     # Its pages look like the reports, and say times and states in the same words; these modules import nothing.
-    Rule("plugins", (*SPARK, "sqlglot", "spark_jobs"), but=("spark_jobs.config", "spark_jobs.report.figures", "spark_jobs.report.titles")),
+    Rule("plugins", (*SPARK, "sqlglot", "spark_jobs"), but=("spark_jobs.config", "spark_jobs.report.text", "spark_jobs.report.text")),
     stage("bronze"),
     stage("silver"),
     stage("gold"),
@@ -79,10 +79,10 @@ RULES = [
         but=(
             "spark_jobs.__version__",
             "spark_jobs.config",
-            *("spark_jobs.lake.actions", "spark_jobs.lake.alarms", "spark_jobs.lake.states", "spark_jobs.lake.totals"),
+            *("spark_jobs.lake.blocked", "spark_jobs.lake.counts", "spark_jobs.lake.states", "spark_jobs.lake.counts"),
             "spark_jobs.lake.counts",
             "spark_jobs.lake.delta_log",
-            "spark_jobs.lake.grounds",
+            "spark_jobs.lake.blocked",
             "spark_jobs.lake.layout",
             "spark_jobs.lake.lease.holder_of",
             "spark_jobs.lake.ledger.Ledger",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.run.steps import LENIENT
+from spark_jobs.run.silver import LENIENT
 from tests.quality.rules import COLUMNS
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from spark_jobs.config.expectations import Rule
-from spark_jobs.quality.gate import Surroundings, judge
+from spark_jobs.quality.evaluate import Surroundings, judge
 from tests.quality.rules import failing_ids, rule
 
 pytestmark = pytest.mark.spark

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.config.expectations import Rule
-from spark_jobs.quality.gate import Surroundings, judge
+from spark_jobs.quality.evaluate import Surroundings, judge
 from spark_jobs.quality.result import RuleResult
 from tests.quality.rules import rule
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.quality.check import usable_types
-from spark_jobs.quality.gate import Surroundings, judge
+from spark_jobs.quality.evaluate import Surroundings, judge
 from spark_jobs.quality.result import RuleResult
 from spark_jobs.quality.validation import Question, ask
 from tests.lake.questions import counting

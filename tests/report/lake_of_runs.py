@@ -15,9 +15,8 @@ from deltalake import write_deltalake
 
 from spark_jobs.config import Project, load_project
 from spark_jobs.config.expectations import Rule, rules_version
-from spark_jobs.lake.actions import allowed_actions
+from spark_jobs.lake.blocked import Grounds, allowed_actions
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.grounds import Grounds
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.ledger_schemas import SCHEMAS

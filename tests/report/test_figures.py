@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from spark_jobs.report.figures import age, count, cut, duration, moment, number, share
+from spark_jobs.report.text import age, count, cut, duration, moment, number, share
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from spark_jobs.lake.actions import allowed_actions, ways_on
+from spark_jobs.lake.blocked import allowed_actions, ways_on
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.ledger import Ledger

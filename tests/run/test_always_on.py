@@ -23,12 +23,13 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.operations.status import status_of
-from spark_jobs.run import always_on, stopping
-from spark_jobs.run.always_on import Orders, stream_pipeline
-from spark_jobs.run.health import Health, Mood, Pulse
+from spark_jobs.run import stopping
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.result import RunResult, Status
-from spark_jobs.run.trigger import Trigger, parse_trigger
+from spark_jobs.stream import always_on
+from spark_jobs.stream.always_on import Orders, stream_pipeline
+from spark_jobs.stream.health import Health, Mood, Pulse
+from spark_jobs.stream.trigger import Trigger, parse_trigger
 from tests.conftest import PROFILE, ROOT, SharedSession, Workshop, weir_environ
 
 PAGE_VIEWS = (ROOT / "docs" / "examples" / "conf" / "pipelines" / "page_views.yml").read_text(encoding="utf-8")

@@ -11,9 +11,9 @@ import pytest
 
 from spark_jobs.lake.layout import Lake
 from spark_jobs.landing.feed import make_feed
-from spark_jobs.landing.set_aside import files_set_aside
+from spark_jobs.landing.skipped import files_set_aside
 from spark_jobs.report.account import account_of, sum_up
-from spark_jobs.report.feeds import collect_files_not_taken
+from spark_jobs.report.sources import collect_files_not_taken
 from tests.conftest import Workshop, unguarded
 
 pytestmark = pytest.mark.spark

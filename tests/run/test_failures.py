@@ -212,7 +212,7 @@ def test_a_failing_table_takes_only_those_behind_it_along(workshop: Workshop) ->
 def test_a_row_that_gets_lost_on_its_way_fails_the_run(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     workshop.write("conf/pipelines/shop.yml", SMALL[: SMALL.index("gold:")])
     workshop.land("orders/a.json", '{"id":1}\n{"id":2}\n')
-    monkeypatch.setattr("spark_jobs.silver.facts.decode", lambda records, how, rules: decode(records, how, rules).where("id = 1"))
+    monkeypatch.setattr("spark_jobs.silver.upsert.decode", lambda records, how, rules: decode(records, how, rules).where("id = 1"))
 
     result = workshop.run("shop", "bronze.orders", "silver.orders")
 

@@ -13,7 +13,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.report.account import sum_up
-from spark_jobs.run.decide import decide
+from spark_jobs.run.decisions import decide
 from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import RunResult, Status
 from tests.conftest import PROFILE, Workshop

@@ -9,14 +9,13 @@ import pytest
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.sensitive import MASK
+from spark_jobs.lake.blocked import Grounds
 from spark_jobs.lake.gate import Candidate
-from spark_jobs.lake.grounds import Grounds
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.quality.result import RuleResult
-from spark_jobs.run.gate import BatchGate
-from spark_jobs.run.judging import masked, tells_of_sensitive
+from spark_jobs.run.quality_gate import BatchGate, masked, tells_of_sensitive
 from tests.conftest import Workshop
 
 SHOP = """

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.lake import streams
 from spark_jobs.lake.selection import Selection
+from spark_jobs.run.decisions import do_errand
 from spark_jobs.run.order import Errand
 from spark_jobs.run.rebuild import rebuild_tables
-from spark_jobs.run.replaying import do_errand
 from tests.conftest import PROFILE, Workshop
 from tests.verify.conftest import verified
 

@@ -7,8 +7,8 @@ import pytest
 
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.report.origin import say_origin
-from spark_jobs.run.origin import read_origin
+from spark_jobs.report.text import say_origin
+from spark_jobs.run.result import read_origin
 from tests.conftest import Workshop
 
 PIPELINE = "pipeline: shop\nsources: {orders: {format: json, path: orders}}\nsilver: {orders: {from: orders, columns: {id: bigint}}}\n"

@@ -16,7 +16,7 @@ from spark_jobs.lake.ledger import SWAPPING, Definition
 from spark_jobs.lake.verdicts import BLOCKED, Verdict, Verdicts
 from spark_jobs.landing.arrivals import close_marks, read_arrivals
 from spark_jobs.run import pipeline as run_module
-from spark_jobs.run.outlook import Expected
+from spark_jobs.run.preview import Expected
 from spark_jobs.run.result import State, Status, TableRun
 from tests.conftest import Workshop, _empty_workshop
 from tests.run.standing_lake import AN_ORDER, PIPELINE, StandingLake, build, copy_of

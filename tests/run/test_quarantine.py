@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.lake import failpoints
 from spark_jobs.lake.selection import Selection
+from spark_jobs.run.decisions import do_errand, try_replay
 from spark_jobs.run.order import Errand
 from spark_jobs.run.rebuild import rebuild_tables
-from spark_jobs.run.replaying import do_errand, try_replay
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.verify.pipeline import verify_pipeline
 from tests.conftest import PROFILE, Workshop

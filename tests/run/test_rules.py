@@ -6,10 +6,10 @@ from deltalake import write_deltalake
 
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.run.order import keep_rules, note_rules
 from spark_jobs.run.plan import make_plan
 from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import Status
-from spark_jobs.run.rules import keep_rules, note_rules
 from tests.conftest import PROFILE, Workshop
 
 SHOP = """

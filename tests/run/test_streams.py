@@ -222,7 +222,7 @@ TALK = "silver: {lines: {from: lines, columns: {line: {type: string, from: value
 
 
 def test_weir_run_refuses_a_socket_and_names_the_stream(idle_workshop: Workshop) -> None:
-    from spark_jobs.run.trigger import AVAILABLE_NOW, Trigger, check_trigger
+    from spark_jobs.stream.trigger import AVAILABLE_NOW, Trigger, check_trigger
 
     idle_workshop.write("conf/pipelines/talk.yml", "pipeline: talk\nsources:\n  lines: {format: socket, port: 9999}\n" + TALK)
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from spark_jobs.config.errors import UsageError
-from spark_jobs.run.trigger import Trigger, UnknownTrigger, check_trigger, parse_trigger
+from spark_jobs.stream.trigger import Trigger, UnknownTrigger, check_trigger, parse_trigger
 from tests.conftest import Workshop
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.config.expectations import Rule
-from spark_jobs.lake.clocks import ReadsTheClock
+from spark_jobs.lake.queries import ReadsTheClock
 
 pytestmark = pytest.mark.spark
 

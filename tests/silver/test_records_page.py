@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from spark_jobs.silver.json_faults import FAULTS, LONGEST_TEXT
+from spark_jobs.silver.json_record import FAULTS, LONGEST_TEXT
 from tests.bronze.arrive import read, written
 from tests.conftest import ROOT
 

@@ -1,6 +1,6 @@
 """The fields that no column takes, as text."""
 
-from spark_jobs.silver.rest import _rest_of_text
+from spark_jobs.silver.fields import _rest_of_text
 
 
 def test_numbers_keep_their_digits() -> None:

@@ -18,15 +18,15 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from spark_jobs.config.checks import check_folder
+from spark_jobs.config.checks.project import check_folder
 from spark_jobs.config.errors import UsageError
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.schema import json_schema
 from spark_jobs.run import stopping
-from spark_jobs.run.always_on import Orders, stream_pipeline
-from spark_jobs.run.health import Health, Pulse
 from spark_jobs.run.result import RunResult
-from spark_jobs.run.trigger import check_trigger, parse_trigger
+from spark_jobs.stream.always_on import Orders, stream_pipeline
+from spark_jobs.stream.health import Health, Pulse
+from spark_jobs.stream.trigger import check_trigger, parse_trigger
 from tests.conftest import PROFILE, SharedSession, Workshop
 
 if TYPE_CHECKING:

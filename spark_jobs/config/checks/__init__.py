@@ -1,0 +1,1 @@
+"""Checks of a project before anything starts: every problem at once, with file and line, without Spark."""
