@@ -20,13 +20,13 @@ help:
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
 
 up: .envs/.setup .envs/airflow/.ready ## Airflow on this machine, with its UI, the DAGs and a password; WEIR_PORT=8081 for another port
-	@$(SPARK)/python -m spark_jobs.service up
+	@$(SPARK)/python -m service up
 
 down: ## end it with all that it started; running loads finish their batch, in five minutes or GRACE=60 seconds
-	@! test -x $(SPARK)/python || $(SPARK)/python -m spark_jobs.service down $(if $(GRACE),--grace $(GRACE))
+	@! test -x $(SPARK)/python || $(SPARK)/python -m service down $(if $(GRACE),--grace $(GRACE))
 
 demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a delivery that is held, through Airflow
-	@$(SPARK)/python -m spark_jobs.demo
+	@$(SPARK)/python -m service.demo
 
 test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev ## the tests with real Spark and Delta, in two processes: each takes a core and 3 GB
 	@$(SPARK)/python -m pytest -m "not system and not soak" $(BY_FILE) --durations 25

@@ -24,14 +24,14 @@ unset spark_secret
 
 # What Spark has left on the disk of this service when it was killed. Another command in the same service leaves it alone.
 case "$*" in
-  *"spark_jobs.service scheduler" | *org.apache.spark.deploy.worker.Worker*)
+  *"-m service scheduler" | *org.apache.spark.deploy.worker.Worker*)
     rm -rf "${SPARK_LOCAL_DIRS:?}"
     mkdir -p "$SPARK_LOCAL_DIRS"
     ;;
 esac
 
 # The scheduler is started by Weir's own service, which knows the loads.
-if [ "${1:-}" = airflow ] || [ "${3:-}" = spark_jobs.service ]; then
+if [ "${1:-}" = airflow ] || [ "${3:-}" = service ]; then
   password=$(secret postgres_password)
   printf 'postgresql+psycopg2://airflow:%s@postgres/airflow' "$password" > /run/weir/database_url
   unset password

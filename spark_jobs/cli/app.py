@@ -348,20 +348,19 @@ def propose(
     raise typer.Exit(propose_command(pipeline, source, table, dry_run, as_json))
 
 
-@app.command(epilog="Example: weir sample --orders 100000 --answers answers")
+@app.command(epilog="Example: weir sample --orders 100000")
 def sample(
     orders: Annotated[int, typer.Option(min=MIN_ORDERS, max=MAX_ORDERS, help="Orders of the first load.")] = 1_000,
     increment: Annotated[int, typer.Option(min=0, max=MAX_INCREMENT, help=INCREMENT)] = 0,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 7,
     defect: Annotated[Literal["cents", "stuck"] | None, typer.Option(help=DEFECT)] = None,
     landing: Annotated[Path | None, typer.Option(help="Where to write, instead of the landing root of conf/lakehouse.yml.")] = None,
-    answers: Annotated[Path | None, typer.Option(help="Also compute the true answers from all landed files, into this folder.")] = None,
     as_json: Json = False,
 ) -> None:
     """Write sample files of a retail company into the landing folders, with known dirt."""
     from spark_jobs.cli.sample import sample_command
 
-    raise typer.Exit(sample_command(orders, increment, seed, defect, landing, answers, as_json))
+    raise typer.Exit(sample_command(orders, increment, seed, defect, landing, as_json))
 
 
 @app.command(epilog=f"Example: weir history --port 18080\n\n{HISTORY_CODES}")

@@ -1,4 +1,4 @@
-"""`weir sample`: writes the sample landing zone and, if asked, its true answers."""
+"""`weir sample`: writes the sample landing zone."""
 
 import json
 from dataclasses import asdict
@@ -8,18 +8,13 @@ from spark_jobs.cli.ending import fail_with
 from spark_jobs.config.errors import UsageError
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.text import count
-from spark_jobs.sample.answers import write_answers
 from spark_jobs.sample.write import write_sample
 
 
-def sample_command(
-    orders: int, increment: int, seed: int, defect: str | None, landing: Path | None, answers: Path | None, as_json: bool
-) -> int:
+def sample_command(orders: int, increment: int, seed: int, defect: str | None, landing: Path | None, as_json: bool) -> int:
     folder = landing or _landing_folder()
     try:
         summary = write_sample(folder, orders=orders, seed=seed, increment=increment, defect=defect)
-        if answers:
-            write_answers(folder, answers)
     except OSError as error:
         said = f"{error.filename or folder} cannot be written: {error.strerror or error}"
         return fail_with("failed", said, 1, as_json=as_json)

@@ -1,4 +1,4 @@
-"""A made-up retail company: its landing zone, of any size and always the same, and the true answers to what its tables should hold.
+"""A made-up retail company: its landing zone, of any size and always the same.
 
 What a delivery may be stands here, where the help of `weir sample` finds it without loading what makes one.
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.demo.airflow import Airflow, airflow_environ, prepare_database
+from service.demo.airflow import Airflow, airflow_environ, prepare_database
 
 ROOT = Path(__file__).resolve().parents[2]
 AIRFLOW_PYTHON = ROOT / ".envs" / "airflow" / "bin" / "python"

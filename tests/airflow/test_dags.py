@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.demo.airflow import Airflow
+from service.demo.airflow import Airflow
 from tests.airflow.conftest import run_inside
 
 pytestmark = pytest.mark.airflow

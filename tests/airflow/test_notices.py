@@ -6,7 +6,7 @@ from email import message_from_bytes, policy
 
 import pytest
 
-from spark_jobs.demo.airflow import Airflow
+from service.demo.airflow import Airflow
 from tests.airflow.conftest import run_inside
 from tests.airflow.webhook import serving, webhook
 

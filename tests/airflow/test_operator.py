@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.demo.airflow import Airflow, AirflowFailed, airflow_environ, run_dag
+from service.demo.airflow import Airflow, AirflowFailed, airflow_environ, run_dag
 from tests.airflow.conftest import AIRFLOW_PYTHON, run_inside
 
 pytestmark = pytest.mark.airflow

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from spark_jobs.demo.airflow import Airflow
+from service.demo.airflow import Airflow
 from tests.airflow.conftest import run_inside
 
 pytestmark = pytest.mark.airflow

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.demo.airflow import Airflow
+from service.demo.airflow import Airflow
 from spark_jobs.report.write import write_report
 from tests.airflow.conftest import ROOT, run_inside
 from tests.report.lake_of_runs import PIPELINE, Day, LakeOfRuns, run_id_of

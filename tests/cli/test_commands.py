@@ -182,15 +182,14 @@ def test_account_before_any_run(weir: Weir) -> None:
     assert weir("account", "retial").returncode == 2
 
 
-def test_sample_writes_the_landing_zone_and_its_answers(weir: Weir, tmp_path: Path) -> None:
-    done = weir("sample", "--orders", "1000", "--answers", str(tmp_path / "answers"), "--json")
+def test_sample_writes_the_landing_zone(weir: Weir, tmp_path: Path) -> None:
+    done = weir("sample", "--orders", "1000", "--json")
 
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["records"]["retail/orders"] >= 1000
     assert all(Path(file).is_file() for file in summary["files"])
     assert (tmp_path / "landing" / "retail" / "orders").is_dir()
-    assert (tmp_path / "answers" / "gold.revenue_per_hour.jsonl").is_file()
     elsewhere = weir("sample", "--landing", str(tmp_path / "other"))
     assert (elsewhere.returncode, (tmp_path / "other" / "clickstream" / "clicks").is_dir()) == (0, True)
     assert weir("sample", "--orders", "5").returncode == 2

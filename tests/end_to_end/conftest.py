@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.service.keys import USER
-from spark_jobs.service.start import start_service
-from spark_jobs.service.stop import stop_service
+from service.keys import USER
+from service.start import start_service
+from service.stop import stop_service
 from tests.airflow.postgres import PostgresMissing, find_binaries, postgres
 from tests.airflow.webhook import Webhook, webhook
 from tests.conftest import ROOT, weir_environ

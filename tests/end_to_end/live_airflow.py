@@ -12,7 +12,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from spark_jobs.service.state import State
+from service.state import State
 
 WAIT_SECONDS = 240.0
 POLL_SECONDS = 0.5

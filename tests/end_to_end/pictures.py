@@ -16,9 +16,9 @@ from urllib.parse import quote
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from spark_jobs.service.keys import USER
-from spark_jobs.service.start import start_service
-from spark_jobs.service.stop import stop_service
+from service.keys import USER
+from service.start import start_service
+from service.stop import stop_service
 from tests.conftest import CHROMIUM, CHROMIUM_FLAGS, ROOT, weir_environ
 from tests.end_to_end.live_airflow import LiveAirflow, wait_for
 

@@ -14,11 +14,11 @@ import polars
 import pytest
 from playwright.sync_api import Browser, Page
 
+from service.environ import airflow_command
 from spark_jobs.config import load_project
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, hold_lease
 from spark_jobs.report.account import sum_up
-from spark_jobs.service.environ import airflow_command
 from tests.airflow.webhook import Webhook
 from tests.conftest import weir_environ
 from tests.end_to_end.conftest import GO, STALLED

@@ -11,8 +11,8 @@ import polars
 import pytest
 from deltalake import DeltaTable
 
-from spark_jobs.sample.answers import true_answers
 from tests.conftest import ROOT, weir_environ
+from tests.sample.oracle.answers import true_answers
 
 pytestmark = [pytest.mark.spark, pytest.mark.airflow]
 
@@ -30,7 +30,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def demo(clone: Path) -> str:
-    command = [sys.executable, "-m", "spark_jobs.demo"]
+    command = [sys.executable, "-m", "service.demo"]
     done = subprocess.run(command, cwd=ROOT, env=weir_environ(WEIR_HOME=str(clone)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from spark_jobs.service.container import COMMAND
+from service.container import COMMAND
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
@@ -189,7 +189,7 @@ def test_commands_are_in_the_locked_environments_or_in_the_image(name: str) -> N
 @pytest.mark.system
 def test_every_command_of_airflow_is_one_that_airflow_has() -> None:
     asked = {tuple(service["command"][1:]) for service in SERVICES.values() if service.get("command", [""])[0] == "airflow"}
-    asked |= {COMMAND for service in SERVICES.values() if service.get("command", [])[1:] == ["-m", "spark_jobs.service", "scheduler"]}
+    asked |= {COMMAND for service in SERVICES.values() if service.get("command", [])[1:] == ["-m", "service", "scheduler"]}
     source = "import sys; from airflow.cli.cli_parser import get_parser\nfor line in sys.stdin: get_parser().parse_args(line.split())"
     command = [str(ROOT / ".envs" / "airflow" / "bin" / "python"), "-c", source]
     parsed = subprocess.run(command, input="\n".join(map(" ".join, asked)), capture_output=True, text=True, check=False)

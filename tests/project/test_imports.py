@@ -34,8 +34,7 @@ def stage(name: str) -> Rule:
 RULES = [
     Rule("spark_jobs/config", (*SPARK, "spark_jobs"), but=("spark_jobs.config",)),
     Rule("spark_jobs/sample", (*SPARK, "spark_jobs"), but=("spark_jobs.sample",)),
-    Rule("spark_jobs/demo", (*SPARK, "spark_jobs"), but=("spark_jobs.config", "spark_jobs.demo", "spark_jobs.service")),
-    Rule("spark_jobs/service", (*SPARK, "spark_jobs"), but=("spark_jobs.config.loading", "spark_jobs.service")),
+    Rule("service", (*SPARK, "spark_jobs"), but=("spark_jobs.config",)),
     Rule("dags", (*SPARK, "sqlglot", "spark_jobs"), but=("spark_jobs.config",)),
     # Its pages look like the reports, and say times and states in the same words; these modules import nothing.
     Rule("plugins", (*SPARK, "sqlglot", "spark_jobs"), but=("spark_jobs.config", "spark_jobs.report.text", "spark_jobs.report.text")),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = [path for folder in ("spark_jobs", "dags", "plugins") for path in sorted((ROOT / folder).rglob("*.py"))]
+SOURCES = [path for folder in ("spark_jobs", "service", "dags", "plugins") for path in sorted((ROOT / folder).rglob("*.py"))]
 NOUNS = re.compile(r"^ (more |new |old )?(tables|files|rows|records|fields|keys|messages|batches|partitions|problems)(?![\\w/])")
 
 

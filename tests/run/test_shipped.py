@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.lake.layout import Lake
 from spark_jobs.report.account import sum_up
-from spark_jobs.sample.answers import true_answers
 from spark_jobs.sample.write import write_sample
 from spark_jobs.verify.pipeline import verify_pipeline
 from tests.conftest import PROFILE, Workshop
+from tests.sample.oracle.answers import true_answers
 
 pytestmark = pytest.mark.spark
 

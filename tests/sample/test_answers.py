@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.sample.answers import true_answers, write_answers
 from spark_jobs.sample.orders import MISTAKES
-from spark_jobs.sample.versions import ConflictError
 from spark_jobs.sample.write import write_sample
+from tests.sample.oracle.answers import true_answers, write_answers
+from tests.sample.oracle.versions import ConflictError
 
 Land = Callable[..., Path]
 Order = Callable[..., dict[str, Any]]

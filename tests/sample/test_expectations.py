@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.config.expectations import OnFail, Rule
-from spark_jobs.sample.answers import true_answers
 from spark_jobs.sample.write import write_sample
+from tests.sample.oracle.answers import true_answers
 from tests.sample.plain_rules import failing, is_plain, shipped_rules
 
 RULES = {pipeline: shipped_rules(pipeline) for pipeline in ("retail", "clickstream")}

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.sample.answers import true_answers
 from spark_jobs.sample.clicks import KINDS as CLICK_KINDS
 from spark_jobs.sample.clicks import MISTAKES as CLICK_MISTAKES
 from spark_jobs.sample.csv_text import DEFECTS
@@ -18,6 +17,7 @@ from spark_jobs.sample.order_dirt import ODD_STATUSES
 from spark_jobs.sample.orders import KINDS as ORDER_KINDS
 from spark_jobs.sample.orders import ROLES
 from spark_jobs.sample.write import write_sample
+from tests.sample.oracle.answers import true_answers
 
 
 def contents(landing: Path) -> dict[str, bytes]:

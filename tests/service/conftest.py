@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.service.stop import stop_service
+from service.stop import stop_service
 
 ROOT = Path(__file__).resolve().parents[2]
 

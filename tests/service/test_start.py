@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.demo.airflow import Airflow, prepare_database
-from spark_jobs.service.__main__ import main
-from spark_jobs.service.dags import say_paused
-from spark_jobs.service.environ import MARKER, Settings, service_environ
-from spark_jobs.service.health import ServiceFailed, unhealthy_parts
-from spark_jobs.service.keys import ensure_keys, ensure_passwords
-from spark_jobs.service.processes import all_processes
-from spark_jobs.service.start import CannotStart, start_service, users_of
-from spark_jobs.service.state import read_state
+from service.__main__ import main
+from service.dags import say_paused
+from service.demo.airflow import Airflow, prepare_database
+from service.environ import MARKER, Settings, service_environ
+from service.health import ServiceFailed, unhealthy_parts
+from service.keys import ensure_keys, ensure_passwords
+from service.processes import all_processes
+from service.start import CannotStart, start_service, users_of
+from service.state import read_state
 
 
 @pytest.mark.system

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.service.environ import MARKER
-from spark_jobs.service.processes import Process, boot_id, find_process, is_running
-from spark_jobs.service.state import Component, ServiceBusy, State, only_one, read_state, state_file, write_state
-from spark_jobs.service.stop import stop_service
+from service.environ import MARKER
+from service.processes import Process, boot_id, find_process, is_running
+from service.state import Component, ServiceBusy, State, only_one, read_state, state_file, write_state
+from service.stop import stop_service
 
 # A process that waits in a session of its own, and a child of it in yet another one.
 WAIT = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); input()'], start_new_session=True)"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.service.environ import MARKER
-from spark_jobs.service.processes import boot_id, find_process, is_running
-from spark_jobs.service.state import Component, State, going_down_file, read_state, write_state
-from spark_jobs.service.stop import PARENT, stop_service
+from service.environ import MARKER
+from service.processes import boot_id, find_process, is_running
+from service.state import Component, State, going_down_file, read_state, write_state
+from service.stop import PARENT, stop_service
 
 pytestmark = pytest.mark.system
 SCHEDULER = "import signal; print(flush=True); signal.pause()"
@@ -135,9 +135,7 @@ def test_the_scheduler_of_a_container_lets_a_load_finish_its_batch(tmp_path: Pat
     command.chmod(0o755)
     environ = {**os.environ, "WEIR_HOME": str(tmp_path), "WEIR_FAKE_BATCH_SECONDS": "1"}
 
-    with subprocess.Popen(
-        [sys.executable, "-m", "spark_jobs.service", "scheduler"], env=environ, stdout=subprocess.PIPE, text=True
-    ) as main:
+    with subprocess.Popen([sys.executable, "-m", "service", "scheduler"], env=environ, stdout=subprocess.PIPE, text=True) as main:
         deadline = time.monotonic() + 60
         while not (tmp_path / "load").exists():
             assert time.monotonic() < deadline, "the load does not begin"

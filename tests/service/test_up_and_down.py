@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.service.__main__ import main
-from spark_jobs.service.environ import HOST
-from spark_jobs.service.processes import PROC, arguments_of
-from spark_jobs.service.state import read_state
+from service.__main__ import main
+from service.environ import HOST
+from service.processes import PROC, arguments_of
+from service.state import read_state
 
 pytestmark = pytest.mark.airflow
 

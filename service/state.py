@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from spark_jobs.service.environ import MARKER, airflow_home
-from spark_jobs.service.keys import ensure_home, write_private
-from spark_jobs.service.processes import Found, Process, all_processes, boot_id, has_variable, is_running
+from service.environ import MARKER, airflow_home
+from service.keys import ensure_home, write_private
+from service.processes import Found, Process, all_processes, boot_id, has_variable, is_running
 
 
 class ServiceBusy(Exception):

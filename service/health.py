@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.service.state import Component, State
+from service.state import Component, State
 
 PARTS = ("scheduler", "dag_processor", "triggerer")
 POLL_SECONDS = 0.3

@@ -2,11 +2,11 @@
 
 import shlex
 
+from service.demo.airflow import Airflow
+from service.demo.dag_runs import PIPELINE, try_run
+from service.demo.deliveries import land, land_defective, landed
+from service.demo.weir import ask_weir, weir
 from spark_jobs.config import Project
-from spark_jobs.demo.airflow import Airflow
-from spark_jobs.demo.dag_runs import PIPELINE, try_run
-from spark_jobs.demo.deliveries import land, land_defective, landed
-from spark_jobs.demo.weir import ask_weir, weir
 
 NUMBER = 2
 HELD = "silver.orders"

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from spark_jobs.service.keys import write_private
-from spark_jobs.service.processes import Found, Process, arguments_of, is_running, variable_of
-from spark_jobs.service.state import State, going_down_file, only_one, read_state, state_file
+from service.keys import write_private
+from service.processes import Found, Process, arguments_of, is_running, variable_of
+from service.state import State, going_down_file, only_one, read_state, state_file
 
 PARENT = "WEIR_PARENT_PID"
 """By this variable a load knows its task (plugins/weir_process.py)."""

@@ -6,13 +6,13 @@ Run again it goes on from where it was: deliveries that have landed stay as they
 import os
 import sys
 
+from service.demo.airflow import Airflow, AirflowFailed, prepare_database
+from service.demo.dag_runs import PIPELINE, run
+from service.demo.deliveries import ORDERS, land, landed
+from service.demo.held_delivery import show_held_delivery
+from service.demo.weir import WeirFailed, weir
 from spark_jobs.config import Project, load_project
 from spark_jobs.config.errors import Refused
-from spark_jobs.demo.airflow import Airflow, AirflowFailed, prepare_database
-from spark_jobs.demo.dag_runs import PIPELINE, run
-from spark_jobs.demo.deliveries import ORDERS, land, landed
-from spark_jobs.demo.held_delivery import show_held_delivery
-from spark_jobs.demo.weir import WeirFailed, weir
 
 DELIVERIES = (
     "a first load, with rows that break rules",

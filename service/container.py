@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
-from spark_jobs.service.environ import MARKER, airflow_command
-from spark_jobs.service.processes import Process, boot_id, find_process
-from spark_jobs.service.state import Component, State, going_down_file
-from spark_jobs.service.stop import end_tasks
+from service.environ import MARKER, airflow_command
+from service.processes import Process, boot_id, find_process
+from service.state import Component, State, going_down_file
+from service.stop import end_tasks
 
 COMMAND = ("scheduler", "--skip-serve-logs")
 

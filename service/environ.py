@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from spark_jobs.service.keys import USER, Keys
+from service.keys import USER, Keys
 
 HOST = "127.0.0.1"
 MARKER = "WEIR_SERVICE"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.service.environ import OWN_SETTING
-from spark_jobs.service.keys import USER
+from service.environ import OWN_SETTING
+from service.keys import USER
 
 NAMED = 5
 UPKEEP = "weir_maintenance"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from spark_jobs.service import environ as service_environ
-from spark_jobs.service.environ import airflow_command, airflow_home
-from spark_jobs.service.keys import ensure_home
+from service import environ as service_environ
+from service.environ import airflow_command, airflow_home
+from service.keys import ensure_home
 
 SHOWN_LOGGERS = ("weir_operator", "weir_tasks", "weir_maintenance")
 LAST_LINES = 15

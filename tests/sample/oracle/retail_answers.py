@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
-from spark_jobs.sample.decode import (
+from tests.sample.oracle.decode import (
     Record,
     Row,
     Tables,
@@ -25,7 +25,7 @@ from spark_jobs.sample.decode import (
     timestamp,
     within,
 )
-from spark_jobs.sample.versions import Interval, as_of, intervals, newest
+from tests.sample.oracle.versions import Interval, as_of, intervals, newest
 
 STATUSES = ("new", "paid", "packed", "shipped", "returned")
 SEGMENTS = ("home", "shop", "office", "school")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from spark_jobs.sample.decode import Row
+from tests.sample.oracle.decode import Row
 
 
 @dataclass(frozen=True)

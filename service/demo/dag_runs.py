@@ -3,7 +3,7 @@
 import re
 import time
 
-from spark_jobs.demo.airflow import Airflow, AirflowFailed, run_dag
+from service.demo.airflow import Airflow, AirflowFailed, run_dag
 
 PIPELINE = "retail"
 BLOCKED = "ended with 4 "  # how the operator names the exit code of a run that a rule has held

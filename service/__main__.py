@@ -1,4 +1,4 @@
-"""The command behind `make up` and `make down`: `python -m spark_jobs.service up | down | status`; `scheduler` is for a container."""
+"""The command behind `make up` and `make down`: `python -m service up | down | status`; `scheduler` is for a container."""
 
 import argparse
 import json
@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from service.container import run_scheduler
+from service.dags import paused_dags, say_paused
+from service.environ import airflow_home
+from service.health import ServiceFailed, ask_health, unhealthy_parts
+from service.keys import USER
+from service.start import PORT, CannotStart, Started, start_service
+from service.state import ServiceBusy, State, read_state
+from service.stop import GRACE_SECONDS, stop_service
 from spark_jobs.config.loading import find_root
-from spark_jobs.service.container import run_scheduler
-from spark_jobs.service.dags import paused_dags, say_paused
-from spark_jobs.service.environ import airflow_home
-from spark_jobs.service.health import ServiceFailed, ask_health, unhealthy_parts
-from spark_jobs.service.keys import USER
-from spark_jobs.service.start import PORT, CannotStart, Started, start_service
-from spark_jobs.service.state import ServiceBusy, State, read_state
-from spark_jobs.service.stop import GRACE_SECONDS, stop_service
 
-EPILOG = """Example: WEIR_PORT=8090 python -m spark_jobs.service up
+EPILOG = """Example: WEIR_PORT=8090 python -m service up
 Exit codes: 0 done, or it runs already · 1 it could not be started, or a part has ended · 2 usage · 3 nothing is running (status)
 Variables: WEIR_PORT (8080), WEIR_USERS (further users: ada:op,bo:viewer), WEIR_AIRFLOW_DATABASE (a SQLAlchemy URL; else SQLite),
   WEIR_AIRFLOW__SECTION__KEY (any setting of Airflow)"""
@@ -28,9 +28,7 @@ DOWN = "`make down` ends all of it; loads at work finish their batch."
 
 
 def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
-    parser = argparse.ArgumentParser(
-        "spark_jobs.service", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser("service", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("command", choices=("up", "down", "status", "scheduler"))
     parser.add_argument("--json", action="store_true", dest="as_json", help="print the result as one JSON object")
     parser.add_argument("--grace", type=float, default=GRACE_SECONDS, metavar="SECONDS", help="how long `down` waits for the batch at work")

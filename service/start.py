@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from spark_jobs.service.environ import HOST, USERS, Settings, airflow_command, service_environ
-from spark_jobs.service.health import ServiceFailed, wait_until_healthy, wait_until_listening
-from spark_jobs.service.keys import ensure_keys, ensure_passwords, read_passwords, write_passwords
-from spark_jobs.service.processes import PROC, Process, boot_id, find_process
-from spark_jobs.service.state import Component, State, going_down_file, only_one, read_state, write_state
-from spark_jobs.service.stop import end_service
+from service.environ import HOST, USERS, Settings, airflow_command, service_environ
+from service.health import ServiceFailed, wait_until_healthy, wait_until_listening
+from service.keys import ensure_keys, ensure_passwords, read_passwords, write_passwords
+from service.processes import PROC, Process, boot_id, find_process
+from service.state import Component, State, going_down_file, only_one, read_state, write_state
+from service.stop import end_service
 
 # Logs are read from the folder that all share: nothing but the API server has to listen. The scheduler comes last: tasks that wait since
 # the last `down` talk to the API server, and would lose a try without it.

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+from service.demo.weir import weir
 from spark_jobs.config import Project
-from spark_jobs.demo.weir import weir
 
 ORDERS = 2_000
 DEFECT = "cents"

@@ -9,9 +9,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.sample.click_answers import click_answers
-from spark_jobs.sample.decode import Row
-from spark_jobs.sample.retail_answers import retail_answers
+from tests.sample.oracle.click_answers import click_answers
+from tests.sample.oracle.decode import Row
+from tests.sample.oracle.retail_answers import retail_answers
 
 # The sample's future times are far behind this and all others far before it, so that answers do not depend on when a file arrived.
 FUTURE_FROM = datetime(2090, 1, 1, tzinfo=UTC)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from spark_jobs.sample.decode import MisfitError, Record, Row, Tables, Tally, event_time, field, integer, json_records, present, within
+from tests.sample.oracle.decode import MisfitError, Record, Row, Tables, Tally, event_time, field, integer, json_records, present, within
 
 SIZE = timedelta(minutes=10)
 SLIDE = timedelta(minutes=5)
