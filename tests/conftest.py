@@ -24,7 +24,7 @@ from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.run import pipeline as run_module
 from spark_jobs.run.order import RunOrder
-from spark_jobs.run.pipeline import run_pipeline
+from spark_jobs.run.pipeline import RunRequest, run_pipeline
 from spark_jobs.run.preview import Outlook, look_ahead
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.session.install import Installation
@@ -218,7 +218,7 @@ class Workshop:
 
     def run_beside_others(self, pipeline: str, *select: str, layer: str | None = None, files_per_batch: int | None = None) -> RunResult:
         """The same where another run may do the work between the question and the run."""
-        return run_pipeline(self.project, pipeline, PROFILE, select, layer, start=self._start, files_per_batch=files_per_batch)
+        return run_pipeline(self.project, pipeline, PROFILE, RunRequest(select, layer, files_per_batch=files_per_batch), self._start)
 
     def plan(self, pipeline: str) -> Outlook:
         """As `weir plan`, by the clock that the test gives its runs."""

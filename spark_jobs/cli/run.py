@@ -18,7 +18,7 @@ from spark_jobs.operations.metrics import samples_of
 from spark_jobs.operations.status import status_of
 from spark_jobs.operations.telemetry import exporter
 from spark_jobs.run import stopping
-from spark_jobs.run.pipeline import run_pipeline
+from spark_jobs.run.pipeline import RunRequest, run_pipeline
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.run.stopping import say_stopped
 from spark_jobs.session.hosts import is_driver_in_cluster
@@ -33,7 +33,7 @@ def run_command(
         check_trigger(project.pipelines[name], Trigger(AVAILABLE_NOW), where="weir run")
         chosen, wanted = known_profile(project, profile), _known_layer(layer)
         with exporter(name) as export:
-            result = run_pipeline(project, name, chosen, select, wanted, files_per_batch=files_per_batch)
+            result = run_pipeline(project, name, chosen, RunRequest(select, wanted, files_per_batch=files_per_batch))
             export(lambda: samples_of(status_of(project, name, datetime.now(UTC))))
         return result
 

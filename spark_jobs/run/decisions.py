@@ -23,7 +23,7 @@ from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.reasons import count_replayed_in_vain
 from spark_jobs.lake.verdicts import Decision, Verdict, Verdicts
 from spark_jobs.run.order import Errand, RunOrder, new_order
-from spark_jobs.run.pipeline import run_pipeline
+from spark_jobs.run.pipeline import RunRequest, run_pipeline
 from spark_jobs.run.plan import Plan, make_plan, with_below
 from spark_jobs.run.result import RunResult, Start, Status
 
@@ -38,7 +38,7 @@ def do_errand(project: Project, name: str, profile: Profile, errand: Errand, sta
     """Do it, and bring the table and those below it up to date."""
     lake = Lake(project.lake, name)
     plan = make_plan(project.pipelines[name], project.conf, lake)
-    result = run_pipeline(project, name, profile, with_below(plan, [errand.table]), start=start, errand=errand)
+    result = run_pipeline(project, name, profile, RunRequest(with_below(plan, [errand.table]), errand=errand), start)
     said = say_replayed(lake, errand.table, result.run_id) if errand.action == "replay" and result.run_id else None
     return replace(result, message=f"{said}; {result.message}") if said else result
 
@@ -147,7 +147,7 @@ def decide(
         return RunResult(name, Status.FAILED, f"{first_line(error)}; log: {log_file}; fix the cause and decide again")
     if action == HOLD:
         return RunResult(name, Status.OK, f"{table} stays held, which is written down; the next run judges the batch again")
-    return run_pipeline(project, name, profile, _waiting_for(project, plan, table), start=start)
+    return run_pipeline(project, name, profile, RunRequest(_waiting_for(project, plan, table)), start)
 
 
 def _waiting_for(project: Project, plan: Plan, table: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,25 +43,31 @@ if TYPE_CHECKING:
 REBUILT = "a rebuild that was cut is finished; nothing else is new"
 
 
-def run_pipeline(
-    project: Project,
-    name: str,
-    profile: Profile,
-    select: Collection[str] = (),
-    layer: str | None = None,
-    start: Start | None = None,
-    errand: Errand | None = None,
-    files_per_batch: int | None = None,
-) -> RunResult:
-    """Run one increment of the pipeline, alone: a second run at the same time ends at once. `start` gives another session than its own,
-    `errand` is what else to do with rows in quarantine, `files_per_batch` what new chunks are cut to instead of what the sources say.
+@dataclass(frozen=True)
+class RunRequest:
+    """What is asked of a run: these tables, or those of a layer, or all; what else to do with rows in quarantine; and how many files a new
+    chunk has, instead of what the sources say.
     """
+
+    select: Collection[str] = ()
+    layer: str | None = None
+    errand: Errand | None = None
+    files_per_batch: int | None = None
+
+
+ALL_TABLES = RunRequest()
+
+
+def run_pipeline(project: Project, name: str, profile: Profile, request: RunRequest = ALL_TABLES, start: Start | None = None) -> RunResult:
+    """Run one increment of the pipeline, alone: a second run at the same time ends at once. `start` gives another session than its own."""
     lake = Lake(project.lake, name)
     try:
-        make_plan(project.pipelines[name], project.conf, lake, select, layer)  # what is asked for is there: said beside another run as well
+        make_plan(
+            project.pipelines[name], project.conf, lake, request.select, request.layer
+        )  # a wrong name is refused beside another run as well
         with hold_lease(lake.lease(), name, "weir run") as lease:
             close_killed_runs(project, name, lease)
-            return run_increment(project, name, profile, lease, select, layer, start, errand, files_per_batch)
+            return run_increment(project, name, profile, lease, request, start)
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
     except StorageFailed as failed:
@@ -69,26 +75,28 @@ def run_pipeline(
 
 
 def run_increment(
-    project: Project,
-    name: str,
-    profile: Profile,
-    lease: Lease,
-    select: Collection[str] = (),
-    layer: str | None = None,
-    start: Start | None = None,
-    errand: Errand | None = None,
-    files_per_batch: int | None = None,
+    project: Project, name: str, profile: Profile, lease: Lease, request: RunRequest = ALL_TABLES, start: Start | None = None
 ) -> RunResult:
-    """The same by a holder of the lease."""
+    """The steps of a run, one after the other, by a holder of the lease."""
     pipeline, lake = project.pipelines[name], Lake(project.lake, name)
     try:
-        cut = _finish_rebuild(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
+        rebuilt = _finish_rebuild(project, profile, make_plan(pipeline, project.conf, lake), lease, start)
         stopping.check()
-        if cut and cut.status is Status.FAILED:
-            return cut
-        plan = make_plan(pipeline, project.conf, lake, select, layer)
-        result = _run_held(project, profile, plan, lease, start, errand, files_per_batch)
-        return _with_rebuilt(result, cut) if cut else result
+        if rebuilt and rebuilt.status is Status.FAILED:
+            return rebuilt
+        started = time.monotonic()
+        plan = make_plan(pipeline, project.conf, lake, request.select, request.layer)
+        check_definitions(plan)
+        plan, warnings = _register(project, plan, lease, request.files_per_batch)
+        due, consumed = due_tables(plan)
+        if due or request.errand:
+            check_rules(project, name)
+            order, notes = _begin(project, profile, plan, lease, request.errand)
+            status, message, execution = _execute(order, consumed, (*warnings, *notes), start)
+            result = _end(order, status, message, execution, (*warnings, *notes), started)
+        else:
+            result = _nothing_to_do(project, plan, warnings, started)
+        return _with_rebuilt(result, rebuilt) if rebuilt else result
     except NotBegun as stopped:
         return RunResult(name, Status.STOPPED, say_stopped(stopped.why))
     except Refused:
@@ -96,6 +104,39 @@ def run_increment(
     except Exception as error:  # noqa: BLE001 - outside of any table, as on a full disk: the run fails with the cause
         log_file = keep_trace_outside(project.root, name, "the run", error)
         return RunResult(name, Status.FAILED, _go_on(f"{first_line(error)}; log: {log_file}"))
+
+
+def _nothing_to_do(project: Project, plan: Plan, warnings: tuple[str, ...], started: float) -> RunResult:
+    tables = with_last(project, plan, (TableRun(table, State.UP_TO_DATE, version=plan.version(table)) for table in plan.tables))
+    seconds, message = time.monotonic() - started, say_nothing(project, plan)
+    return RunResult(plan.pipeline.name, Status.NOTHING_TO_DO, message, seconds=seconds, tables=tables, warnings=warnings)
+
+
+def _begin(project: Project, profile: Profile, plan: Plan, lease: Lease, errand: Errand | None) -> tuple[RunOrder, tuple[str, ...]]:
+    """Write down that the run has started, with the definitions and rules that it works by. Gives its order, and what to warn of."""
+    order = new_order(project, profile, plan, lease, errand)
+    plan, notes = note_definitions(plan, order.run_id)
+    notes += _note_rules(project, plan)
+    if profile.event_log and not order.profile.event_log:
+        hidden = ", ".join(hidden_windows(plan.pipeline, project.conf))
+        notes.append(f"no event log is kept of this run: the bounds of windows over a sensitive column would stand in it ({hidden})")
+    order = replace(order, plan=plan)
+    stopping.begin_work()
+    note_run(order, "started")
+    return order, tuple(notes)
+
+
+def _end(order: RunOrder, status: Status, message: str, execution: "Execution", warnings: tuple[str, ...], started: float) -> RunResult:
+    """Write down how the run ended, and its page."""
+    if execution.batch_progress:
+        order.ledger.append("progress", execution.batch_progress)
+    seconds = time.monotonic() - started  # said once, here: the ledger, the page and the terminal have the same
+    note_run(order, "ended", status, message, seconds)
+    report, verdict, problems = write_page(order, execution.runs)
+    warnings = (*warnings, *problems, *execution.notes)
+    tables = with_last(order.project, order.plan, execution.runs.values())
+    name = order.plan.pipeline.name
+    return RunResult(name, status, message, order.run_id, seconds, tables, warnings, report, verdict, settings=execution.settings)
 
 
 def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult | None:
@@ -140,45 +181,6 @@ def _with_rebuilt(result: RunResult, cut: RunResult) -> RunResult:
         return replace(cut, tables=tuple(tables), warnings=(*cut.warnings, *result.warnings))
     said = f"a rebuild that was cut was finished first, and has replaced {', '.join(rebuilt)}"
     return replace(result, tables=tuple(tables), warnings=(said, *cut.warnings, *result.warnings))
-
-
-def _run_held(
-    project: Project,
-    profile: Profile,
-    plan: Plan,
-    lease: Lease,
-    start: Start | None,
-    errand: Errand | None,
-    files_per_batch: int | None,
-) -> RunResult:
-    started, name = time.monotonic(), plan.pipeline.name
-    check_definitions(plan)
-    plan, warnings = _register(project, plan, lease, files_per_batch)
-    due, consumed = due_tables(plan)
-    if not due and errand is None:
-        standing = with_last(project, plan, (TableRun(table, State.UP_TO_DATE, version=plan.version(table)) for table in plan.tables))
-        seconds = time.monotonic() - started
-        return RunResult(name, Status.NOTHING_TO_DO, say_nothing(project, plan), seconds=seconds, tables=standing, warnings=warnings)
-    check_rules(project, name)
-    order = new_order(project, profile, plan, lease, errand)
-    plan, notes = note_definitions(plan, order.run_id)
-    notes += _note_rules(project, plan)
-    if profile.event_log and not order.profile.event_log:
-        hidden = ", ".join(hidden_windows(plan.pipeline, project.conf))
-        notes += (f"no event log is kept of this run: the bounds of windows over a sensitive column would stand in it ({hidden})",)
-    order = replace(order, plan=plan)
-    stopping.begin_work()
-    note_run(order, "started")
-    warnings = (*warnings, *notes)
-    status, message, execution = _execute(order, consumed, warnings, start)
-    if execution.batch_progress:
-        order.ledger.append("progress", execution.batch_progress)
-    seconds = time.monotonic() - started  # said once, here: the ledger, the page and the terminal have the same
-    note_run(order, "ended", status, message, seconds)
-    report, verdict, problems = write_page(order, execution.runs)
-    warnings = (*warnings, *problems, *execution.notes)
-    tables = with_last(project, plan, execution.runs.values())
-    return RunResult(name, status, message, order.run_id, seconds, tables, warnings, report, verdict, settings=execution.settings)
 
 
 def _note_rules(project: Project, plan: Plan) -> list[str]:

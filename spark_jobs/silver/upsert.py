@@ -17,11 +17,11 @@ from spark_jobs.lake.gate import Candidate, row_rules
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.small_writes import Upsert, append, upsert
 from spark_jobs.lake.tables import Batch, RowsMissing, kept
+from spark_jobs.silver.decisions import needs_texts, with_decisions
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.feed import Feed, add_seen
 from spark_jobs.silver.lookup import look_up, missing_reasons
-from spark_jobs.silver.reprocess import needs_texts, with_decisions
 from spark_jobs.silver.set_aside import with_records, write_set_aside
 from spark_jobs.silver.tally import EARLIEST, Tally, observe_records, tally_rows
 from spark_jobs.silver.versions import CHANGE, change_order, content_hash, is_newer, judge_winners, rank_versions

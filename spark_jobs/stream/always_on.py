@@ -20,7 +20,7 @@ from spark_jobs.lake.lease import STREAM, Lease, LeaseHeld, open_lease
 from spark_jobs.landing.stirring import Stirring
 from spark_jobs.run import stopping
 from spark_jobs.run.killed import close_killed_runs
-from spark_jobs.run.pipeline import run_increment, run_pipeline
+from spark_jobs.run.pipeline import RunRequest, run_increment, run_pipeline
 from spark_jobs.run.plan import make_plan
 from spark_jobs.run.result import RunResult, Start, Status
 from spark_jobs.stream.health import Mood, Pulse
@@ -69,7 +69,7 @@ def stream_pipeline(
     """Run increments until a stop is asked for: then all is well."""
     if orders.trigger.ends_by_itself:
         files = ALL_FILES if orders.trigger.name == ONCE else None
-        return run_pipeline(project, name, profile, start=session.start if session else None, files_per_batch=files)
+        return run_pipeline(project, name, profile, RunRequest(files_per_batch=files), session.start if session else None)
     lake = Lake(project.lake, name)
     try:
         with open_lease(lake.stream_lease(), name, STREAM) as standing, open_lease(lake.lease(), name, STREAM) as lease:

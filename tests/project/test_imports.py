@@ -4,6 +4,7 @@ To extend: add a Rule, or a package to one. A folder that is not there yet has n
 """
 
 import ast
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,6 +101,32 @@ RULES = [
         ("spark_jobs.landing", "spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.sinks", "spark_jobs.cli"),
     ),
 ]
+STAGES = ("bronze", "config", "failure", "gold", "lake", "landing", "session", "silver")
+MAY_IMPORT: dict[str, tuple[str, ...]] = {
+    "bronze": ("config", "lake", "landing"),
+    "cli": (
+        *("config", "failure", "lake", "landing", "operations", "quality"),
+        *("report", "run", "sample", "session", "stream", "verify"),
+    ),
+    "config": (),
+    "failure": ("config", "session"),
+    "gold": ("config", "lake"),
+    "lake": ("config",),
+    "landing": ("config", "lake"),
+    "operations": ("bronze", "config", "lake", "landing", "quality", "run"),
+    "quality": ("config", "lake"),
+    "report": ("config", "lake", "landing", "quality"),
+    "run": (*STAGES, "quality", "report", "sinks", "verify"),
+    "sample": (),
+    "session": ("config",),
+    "silver": ("config", "lake", "quality"),
+    "sinks": ("config", "lake"),
+    "stream": ("config", "failure", "lake", "landing", "run", "session", "sinks"),
+    "testkit": ("config", "gold"),
+    "verify": STAGES,
+}
+"""The other packages that a package may import, and imports; docs/architecture.md has the same."""
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
 TABLE_ACCESS = ("spark_jobs/lake", "spark_jobs/landing")  # the only packages that read and write Delta tables
 
 
@@ -119,6 +146,25 @@ def test_tables_are_read_and_written_in_one_place() -> None:
 
 def test_packages_form_no_cycle() -> None:
     assert find_cycle(package_imports(ROOT / "spark_jobs")) == []
+
+
+def test_packages_import_what_they_may_and_no_others() -> None:
+    found = package_imports(ROOT / "spark_jobs")
+
+    assert {package: sorted(others) for package, others in found.items()} == {
+        package: sorted(others) for package, others in MAY_IMPORT.items()
+    }
+
+
+def test_the_map_names_every_package_with_what_it_may_import() -> None:
+    assert table_of_packages(ARCHITECTURE.read_text(encoding="utf-8")) == {package: set(others) for package, others in MAY_IMPORT.items()}
+
+
+def test_a_package_is_read_from_the_map() -> None:
+    heading = "## Packages\n\n| package | enters | leaves | may import |\n|---|---|---|---|\n"
+    page = f"{heading}| `gold` | `a` | b | `config`, `lake` |\n| `sample` | | | nothing |\n"
+
+    assert table_of_packages(page + "\n## Other\n\n| `x` | | | `y` |\n") == {"gold": {"config", "lake"}, "sample": set()}
 
 
 def test_a_cycle_is_found_also_where_an_import_stands_in_a_function(tmp_path: Path) -> None:
@@ -158,6 +204,13 @@ def within(module: str, packages: tuple[str, ...]) -> bool:
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
+def table_of_packages(page: str) -> dict[str, set[str]]:
+    """The first and the last column of the table below the heading Packages."""
+    section = page.partition("## Packages\n")[2].partition("\n## ")[0]
+    rows = [line.strip("| ").split("|") for line in section.splitlines() if line.startswith("| `")]
+    return {row[0].strip(" `"): set(re.findall(r"`([a-z]+)`", row[-1])) for row in rows}
+
+
 def package_imports(folder: Path) -> dict[str, set[str]]:
     """Per package or module directly below a folder, the others that it imports: at the top of a file, or within a function."""
     found: dict[str, set[str]] = {}
@@ -166,7 +219,8 @@ def package_imports(folder: Path) -> dict[str, set[str]]:
         if part.is_dir() or part.suffix == ".py":
             modules = (module.split(".") for _, module in imports_below(part))
             others = {parts[1] for parts in modules if parts[0] == "spark_jobs" and len(parts) > 1 and parts[1] in names}
-            found[part.stem] = others - {part.stem}
+            if not part.stem.startswith("__"):
+                found[part.stem] = others - {part.stem}
     return found
 
 
