@@ -63,7 +63,7 @@ def _run(folder: Path, spark: SparkSession, number: int) -> tuple[float, float]:
     write_sample(folder / "landing", ORDERS, increment=number)
 
     @contextmanager
-    def start(order: RunOrder, consumed: Mapping[str, Any]) -> Iterator[SparkSession]:
+    def start(_order: RunOrder, _consumed: Mapping[str, Any]) -> Iterator[SparkSession]:
         yield spark
 
     processes = ["self", str(spark._jvm.java.lang.ProcessHandle.current().pid())]  # type: ignore[union-attr]

@@ -36,7 +36,7 @@ def run_scheduler(root: Path, environ: Mapping[str, str], say: Callable[[str], N
             going_down_file(root).unlink(missing_ok=True)
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
+def _stop(_number: int, _frame: FrameType | None) -> None:
     """As Ctrl-C would, once."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt

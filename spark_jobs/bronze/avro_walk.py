@@ -128,7 +128,7 @@ class _Row:
         self.measure, self.block, self.at, self.more = measure, block, at, 0
         self.has_key_twice = False
 
-    def skip(self, schema: Any, depth: int) -> None:
+    def skip(self, schema: Any, depth: int) -> None:  # noqa: C901 - one case per type of Avro
         if depth > DEEPEST:
             raise UnreadableFile(f"a row is nested more than {DEEPEST} deep")
         if isinstance(schema, list):

@@ -9,6 +9,7 @@ from rich.table import Table
 from spark_jobs.cli.ending import refuse
 from spark_jobs.config.errors import Refused
 from spark_jobs.config.loading import load_project
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count, plain
 from spark_jobs.lake.counts import CLASSES
 from spark_jobs.landing.skipped import UNREADABLE
@@ -39,18 +40,28 @@ def _print(account: dict[str, Any], landing: str) -> None:
             f"{name}: no row has entered yet; `weir run {name}` takes in what has landed in {landing}", markup=False, soft_wrap=True
         )
         return
+    _print_tables(console, name, tables)
+    _print_sources(console, account)
+    _print_files(console, name, account["files_not_taken"])
+    _print_drift(console, name, account["drift"])
+    for message in account["evidence"]:
+        console.print(plain(f"evidence: {message}"), markup=False, soft_wrap=True, style="bold red")
+    console.print(f"tables: {account['lake']}", markup=False, soft_wrap=True)
+
+
+def _print_tables(console: Console, name: str, tables: list[dict[str, Any]]) -> None:
     shown = [number for number in (*CLASSES, "late", "corrected", "ties") if any(table[number] for table in tables)]
     printed = Table(title=f"{name}: what became of every row", title_justify="left", box=None, pad_edge=False)
     printed.add_column("table")
     for heading in ("rows in", *shown, "balance"):
         printed.add_column(heading, justify="right")
     for table in tables:
-        is_gold = table["table"].startswith("gold.")
+        is_gold = TableName(table["table"]).is_gold
         balance = f"{table['missing']:+,} missing" if table["missing"] else "" if is_gold else "ok"
         numbers = (f"{table[number]:,}" if table[number] else "·" for number in ("rows_in", *shown))
         printed.add_row(table["table"], *numbers, balance, style="bold red" if table["missing"] else None)
     console.print(printed)
-    if any(table["table"].startswith("sink.") for table in tables):
+    if any(TableName(table["table"]).is_sink for table in tables):
         console.print("sinks: the changes that came; superseded are those that another one of the same batch has overtaken")
     console.print(f"rows in = {' + '.join(CLASSES)}")
     if any(table["ties"] for table in tables):
@@ -58,6 +69,9 @@ def _print(account: dict[str, Any], landing: str) -> None:
     console.print(
         "gold: the changed silver rows that came, the rows written for them, the late ones; bronze quarantines files that cannot be read"
     )
+
+
+def _print_sources(console: Console, account: dict[str, Any]) -> None:
     for source, partitions in account["offsets"].items():
         ranges = ", ".join(f"{path} from {first:,} to before {end:,}" for path, (first, end) in partitions.items())
         console.print(plain(f"read of {source}: {ranges or 'nothing'}"), markup=False, soft_wrap=True)
@@ -67,15 +81,14 @@ def _print(account: dict[str, Any], landing: str) -> None:
         said = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items()) or "none"
         empty = f" ({account['files_empty'][source]:,} of them empty)" if source in account["files_empty"] else ""
         console.print(f"files of {source}: {said}{empty}", markup=False)
-    _print_files(console, name, account["files_not_taken"])
-    for drift in account["drift"][:NOT_TAKEN_SHOWN]:
-        console.print(plain(f"drift: {drift}"), markup=False, soft_wrap=True)
-    if len(account["drift"]) > NOT_TAKEN_SHOWN:
-        more = count(len(account["drift"]) - NOT_TAKEN_SHOWN, "more field")
+
+
+def _print_drift(console: Console, name: str, fields: list[str]) -> None:
+    for field in fields[:NOT_TAKEN_SHOWN]:
+        console.print(plain(f"drift: {field}"), markup=False, soft_wrap=True)
+    if len(fields) > NOT_TAKEN_SHOWN:
+        more = count(len(fields) - NOT_TAKEN_SHOWN, "more field")
         console.print(f"and {more} that came or went: `weir account {name} --json` names them all", soft_wrap=True)
-    for message in account["evidence"]:
-        console.print(plain(f"evidence: {message}"), markup=False, soft_wrap=True, style="bold red")
-    console.print(f"tables: {account['lake']}", markup=False, soft_wrap=True)
 
 
 def _print_files(console: Console, name: str, files: list[dict[str, str]]) -> None:

@@ -20,7 +20,7 @@ class WeirGroup(TyperGroup):
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
         complete_var: str | None = None,
-        standalone_mode: bool = True,
+        standalone_mode: bool = True,  # noqa: ARG002 - click's own signature
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:

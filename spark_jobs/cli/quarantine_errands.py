@@ -8,6 +8,7 @@ from spark_jobs.cli.selecting import check_rules, check_table, make_selection, r
 from spark_jobs.cli.whoami import whoami
 from spark_jobs.config.errors import UsageError
 from spark_jobs.config.loading import Project
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.quarantine import count_rules
 from spark_jobs.lake.selection import OPEN, Selection
@@ -17,13 +18,13 @@ from spark_jobs.run.result import RunResult, Status
 
 
 def replay_command(name: str, table: str, filters: Filters, is_dry: bool, profile: str | None, as_json: bool) -> int:
-    if table.startswith("bronze."):
+    if TableName(table).is_bronze:
         return files_command(name, table, filters, FilesErrand("replay", is_dry=is_dry), profile, as_json)
     return _run(name, table, filters, "replay", "", is_dry, profile, as_json)
 
 
 def discard_command(name: str, table: str, filters: Filters, reason: str, is_dry: bool, profile: str | None, as_json: bool) -> int:
-    if table.startswith("bronze."):
+    if TableName(table).is_bronze:
         return files_command(name, table, filters, FilesErrand("discard", reason, is_dry), profile, as_json)
     return _run(name, table, filters, "discard", reason, is_dry, profile, as_json)
 

@@ -14,6 +14,7 @@ from spark_jobs.cli.whoami import whoami
 from spark_jobs.config.errors import Refused, UsageError
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.sources import FileSource
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count, plain_lines
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
@@ -79,7 +80,7 @@ def files_command(name: str, table: str, filters: Filters, errand: FilesErrand, 
 def _source(project: Project, name: str, table: str) -> str:
     pipeline = project.pipelines[name]
     check_table(pipeline, table, [f"bronze.{source}" for source in pipeline.sources])
-    source = table.partition(".")[2]
+    source = TableName(table).name
     if not isinstance(pipeline.sources[source], FileSource):
         place = pipeline.sources[source].place(project.landing)
         raise UsageError("TABLE", table, f"{source} reads no files but {place}", "no file of it is set aside")

@@ -15,6 +15,7 @@ from spark_jobs.config.errors import Refused
 from spark_jobs.config.graph import table_names
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.sensitive import sensitive_paths
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count, plain
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import refuse_writes
@@ -37,7 +38,7 @@ def list_command(name: str, table: str | None, options: Options, limit: int, as_
         selection = make_selection(*options)
         tables = row_tables(pipeline)
         if table is not None:
-            check_table(pipeline, table, [known for known in table_names(pipeline) if not known.startswith("gold.")])
+            check_table(pipeline, table, [known for known in table_names(pipeline) if not TableName(known).is_gold])
         if table in tables:
             rows, total = read_quarantined(pipeline, lake, table, selection, limit)
             if not total:

@@ -6,6 +6,7 @@ from datetime import date
 from spark_jobs.config.errors import UsageError, did_you_mean
 from spark_jobs.config.graph import table_names
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.quarantine import count_rules
 from spark_jobs.lake.selection import STATES, Selection
@@ -25,14 +26,14 @@ def make_selection(rules: Sequence[str] | None, files: Sequence[str] | None, sin
 
 def row_tables(pipeline: Pipeline) -> list[str]:
     """The tables whose rows can be quarantined."""
-    return [table for table in table_names(pipeline) if table.startswith(("dimension.", "silver."))]
+    return [table for table in table_names(pipeline) if TableName(table).has_keys]
 
 
 def check_table(pipeline: Pipeline, table: str, allowed: Sequence[str]) -> None:
     if table in allowed:
         return
     known = table in table_names(pipeline)
-    layer = table.partition(".")[0]
+    layer = TableName(table).layer
     why = {"gold": "nothing of a gold table is quarantined", "bronze": "of a bronze table files are set aside, not rows"}.get(layer)
     hint = f"`weir quarantine list {pipeline.name} {table}` names them" if known and layer == "bronze" else did_you_mean(table, allowed)
     raise UsageError("TABLE", table, why if known and why else f"there is no table {table!r}", hint)

@@ -3,6 +3,7 @@
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import name_at_home
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
+from spark_jobs.config.table_name import TableName
 
 ROW_ORIGIN = {
     "_arrived_at": "timestamp",
@@ -103,5 +104,5 @@ def _native_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
 
 
 def _is_own(pipeline: Pipeline, table: str) -> bool:
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     return layer == "silver" and name in pipeline.silver

@@ -9,6 +9,7 @@ from spark_jobs.config.files import read_file
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import BYTES_PER_RECORD
+from spark_jobs.config.table_name import TableName
 
 HARMLESS = {
     "bronze": {
@@ -41,7 +42,7 @@ LATER = {"bytes_per_record": BYTES_PER_RECORD}
 
 def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, Any]:
     """All that the table's rows depend on, by the keys of the pipeline file; what other places say of it stands in parentheses."""
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     definition: Any = next(found for kind, known_as, found in pipeline.nodes() if (kind, known_as) == (layer, name))
     parts: dict[str, Any] = definition.model_dump(mode="json", by_alias=True)
     if layer == "bronze":  # keys that came later leave the definitions of tables without them as they were
@@ -53,7 +54,6 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
                 del column["rest"]
         if parts["ties"] == "hash":  # as it was before there was a choice
             del parts["ties"]
-    if layer in ("dimension", "silver"):
         source = pipeline.sources[definition.from_]
         parts["(format of its source)"] = source.record_format
         parts["(fields of its source)"] = source.fields
@@ -73,7 +73,7 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
 
 def harmful_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """The parts whose change makes old rows wrong. A table by SQL or Python is made as a whole in any case."""
-    layer = table.partition(".")[0]
+    layer = TableName(table).layer
     if layer == "gold" and not any(parts.get(key) for parts in (old, new) for key in ("from", "join")):
         return []
     harmless = HARMLESS[layer] - ({"path"} if new.get("format") == "delta" else set())

@@ -15,6 +15,7 @@ from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.table_name import TableName
 
 _WORDS = re.compile(
     r"""--[^\n]* | /\*.*?\*/ | '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*"
@@ -36,13 +37,13 @@ def node_names(pipeline: Pipeline) -> list[str]:
 
 def keeps_late(pipeline: Pipeline, table: str) -> bool:
     """Whether rows that come too late for this table are set aside, and count nowhere."""
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     return layer == "gold" and name in pipeline.gold and pipeline.gold[name].keeps_late
 
 
 def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
     """The full names of the tables that a table is made from, each once, in the order in which they are named."""
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     if layer == "dimension":
         return [f"bronze.{pipeline.dimensions[name].from_}"]
     if layer == "silver":

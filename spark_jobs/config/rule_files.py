@@ -12,6 +12,7 @@ from spark_jobs.config.expectations import Expectations, Rule, make_rules
 from spark_jobs.config.graph import pipeline_names
 from spark_jobs.config.names import shorten
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.validation import validate
 
 FOLDER = "expectations"
@@ -66,7 +67,7 @@ def _misplaced(path: Path, root: Path, file: str, pipelines: Mapping[str, Pipeli
     names = pipeline_names(root / "conf")
     if pipeline not in names:
         return Problem(file, 1, "", pipeline, f"there is no pipeline {shorten(pipeline)} for this folder", did_you_mean(pipeline, names))
-    if table.partition(".")[0] == "bronze":
+    if TableName(table).layer == "bronze":
         return Problem(
             file, 1, "", table, "bronze holds records as they arrived, which nothing is expected of", "judge the table made from it"
         )

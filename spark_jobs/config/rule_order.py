@@ -12,7 +12,7 @@ from spark_jobs.config.pipeline import Pipeline
 RING_HINT = "remove one of these rules, or let it read a table that is made before"
 
 
-def is_any(rule: Rule) -> bool:
+def is_any(_rule: Rule) -> bool:
     return True
 
 

@@ -14,6 +14,7 @@ from spark_jobs.config.graph import gold_inputs
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.names import SIDES, name_at_home, other_pipeline
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
+from spark_jobs.config.table_name import TableName
 
 # Sensitive fields of records: which columns that a dimension or silver table takes from its records tell of a field that is sensitive.
 # A field is sensitive for all tables of its source as soon as one of them declares it so.
@@ -133,7 +134,7 @@ def sensitive_columns(pipeline: Pipeline, table: str, conf: Path | None = None) 
     if other_pipeline(table):
         home = pipeline.home_of(table)
         return sensitive_columns(home, name_at_home(table), conf) if home else EVERYTHING
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     if layer in SIDES:
         return sensitive_columns(pipeline, name, conf)
     if layer == "bronze":

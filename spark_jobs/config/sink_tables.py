@@ -7,13 +7,14 @@ from spark_jobs.config.names import name_at_home
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.config.sinks import AnySink, ConsoleSink, MemorySink, SystemColumns, declared_key
+from spark_jobs.config.table_name import TableName
 
 Columns = dict[str, str]
 
 
 def why_rows_change(pipeline: Pipeline, table: str) -> str | None:
     """Why rows of a table may change or go once they are published; None of a table that only grows."""
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     if layer == "dimension":
         return "a newer version of a member replaces the one before, or ends its interval"
     if layer == "silver":
@@ -38,7 +39,7 @@ def why_rows_change(pipeline: Pipeline, table: str) -> str | None:
 
 def table_key(pipeline: Pipeline, table: str) -> list[str] | None:
     """What identifies a row by the table's own definition; None of rows without a key, and of tables by SQL or Python."""
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     if layer == "dimension":
         dimension = pipeline.dimensions[name]
         return [*dimension.key, *(["_valid_from"] if dimension.history == "scd2" else [])]
@@ -56,7 +57,7 @@ def sink_key(pipeline: Pipeline, sink: AnySink) -> list[str] | None:
 
 def known_columns(pipeline: Pipeline, table: str) -> Columns | None:
     """The columns of a table with their types; None of a table by SQL or Python."""
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     if layer == "dimension":
         return dimension_columns(pipeline.dimensions[name])
     if layer == "silver":

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.table_name import TableName
 
 Stage = dict[str, list[str]]
 """Tasks that may run once all tasks of the stage before are done. A task: its id and the tables it covers."""
@@ -19,7 +20,7 @@ def stages(pipeline: Pipeline, edges: Edges) -> list[Stage]:
     if pipeline.tasks == "pipeline":
         return [{"run": tables}]
     if pipeline.tasks == "layer":
-        layers = {layer: [table for table in tables if table.partition(".")[0] in parts] for layer, parts in LAYERS.items()}
+        layers = {layer: [table for table in tables if TableName(table).layer in parts] for layer, parts in LAYERS.items()}
         return [{layer: covered} for layer, covered in layers.items() if covered]
     return [part for stage in _table_stages(pipeline) if stage for part in _split(stage, edges)]
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from spark_jobs.config.pipeline import Pipeline, Silver
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import count_records, count_standing
 from spark_jobs.lake.layout import Lake
@@ -14,7 +15,7 @@ def balances(pipeline: Pipeline, table: str, counts: Counts, lake: Lake) -> Iter
 
     Windows were checked batch by batch, before they were shown. A native table has read every row of its silver tables once.
     """
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     expected = {table: counts.grown}
     if layer == "gold":
         if not pipeline.gold[name].is_native:
@@ -35,7 +36,7 @@ def records_unread(
     what was read, and what there is. `consumed` is the version of bronze that the table has consumed; of what came later it may have
     read any part, because a run may have been cut.
     """
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     if layer not in ("dimension", "silver"):
         return None
     definition = pipeline.dimensions[name] if layer == "dimension" else pipeline.silver[name]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Self
 
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 
 # What a person sees of a blocked batch: the content that it would publish, the rules that do not hold with what they found, and what it
@@ -117,7 +118,7 @@ class Way(NamedTuple):
 
 def allowed_actions(table: str, step: str) -> tuple[str, ...]:
     """What a person may decide about a blocked batch of this table and step."""
-    can_set_aside = not table.startswith("gold.") and step in HAS_ROWS_OF_ITS_OWN
+    can_set_aside = not TableName(table).is_gold and step in HAS_ROWS_OF_ITS_OWN
     return (RELEASE, ASIDE, HOLD) if can_set_aside else (RELEASE, HOLD)
 
 

@@ -10,6 +10,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.storage import names_in, read_bytes, read_text
 
 CHECKSUM_HEADER = struct.Struct(">4si")
@@ -43,7 +44,7 @@ class CheckpointDamaged(Exception):
 
 
 def _or(table: str) -> str:
-    if table.startswith("bronze."):
+    if TableName(table).is_bronze:
         return "or load into a new lake"
     return f"or run `weir rebuild` for {table}, which starts a new one"
 

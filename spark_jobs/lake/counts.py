@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 
 CLASSES = ("inserted", "updated", "deleted", "superseded", "duplicate", "quarantined", "parked", "filtered")
@@ -84,7 +85,7 @@ class Totals:
 
 def add_up(tables: Iterable[tuple[str, Counts, int]]) -> Totals:
     """Of these tables: the name of each, what became of its rows, and how many late ones count nowhere."""
-    known = [(name.partition(".")[0], counts, late_kept) for name, counts, late_kept in tables]
+    known = [(TableName(name).layer, counts, late_kept) for name, counts, late_kept in tables]
     middle = [counts for layer, counts, _ in known if layer in ("silver", "dimension")]
     classes = [value for counts in middle for value in (counts.quarantined, counts.parked)]
     return Totals(
@@ -113,16 +114,16 @@ WORDS = {"quarantined": "quarantined", "parked": "parked", "late": "too late for
 
 def is_all_set_aside(table: str, counts: Counts, late_kept: int) -> bool:
     """Whether rows came and readers get none of them, because all are in quarantine, or too late."""
-    if table.startswith("gold."):
+    if TableName(table).is_gold:
         return late_kept >= counts.rows_in > 0  # a window that they touch is written again as it was
-    return table.startswith(("silver.", "dimension.")) and 0 < counts.rows_in == counts.quarantined + counts.filtered > counts.filtered
+    return TableName(table).has_keys and 0 < counts.rows_in == counts.quarantined + counts.filtered > counts.filtered
 
 
 def find_alarms(table: str, counts: Counts, late_kept: int, before: Counts, late_kept_before: int) -> Iterator[str]:
     """Sentences about one table in one run; `before` is what became of its rows until then."""
     rows, rows_before = counts.rows_in, before.rows_in
     if is_all_set_aside(table, counts, late_kept):
-        what = "late" if table.startswith("gold.") else "quarantined"
+        what = "late" if TableName(table).is_gold else "quarantined"
         kept = late_kept if what == "late" else counts.quarantined
         came = f"all {count(kept, 'row')} that came are" if kept > 1 else "the one row that came is"
         yield f"{table}: {came} {WORDS[what]}" + ("" if what == "late" else ": none is published")
@@ -130,7 +131,7 @@ def find_alarms(table: str, counts: Counts, late_kept: int, before: Counts, late
     pairs = {"quarantined": (counts.quarantined, before.quarantined), "parked": (counts.parked, before.parked)}
     pairs |= {"late": (late_kept, late_kept_before)}
     for what, (now, then) in pairs.items():
-        if table.startswith(("bronze.", "sink.")) or rows < LEAST_ROWS or rows_before < LEAST_ROWS:
+        if TableName(table).is_in("bronze", "sink") or rows < LEAST_ROWS or rows_before < LEAST_ROWS:
             return
         share, share_before = now / rows, max(0, then) / rows_before
         if share >= LEAST_SHARE and share >= TIMES * share_before:

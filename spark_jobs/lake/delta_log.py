@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from deltalake import CommitProperties, PostCommitHookProperties, Schema, Transaction, write_deltalake
 
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.checksums import forget_checksum, write_checksum
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_table import DeltaTable, count_where, names_of, newest_entry, options_of
@@ -184,7 +185,7 @@ def count_standing(name: str, path: str) -> int:
     """The rows that a table holds by the law. Of quarantine those that are in it still: replayed ones went on to the table, and are kept
     with their state only for a person to look at.
     """
-    if not name.startswith("quarantine.") or not DeltaTable.is_deltatable(path):
+    if not TableName(name).is_in("quarantine") or not DeltaTable.is_deltatable(path):
         return count_rows(path)
     table = DeltaTable(path)
     return count_where(table, "state IS NULL OR state <> 'replayed'") if "state" in names_of(table) else count_rows(path)

@@ -40,7 +40,7 @@ class DeltaTable(deltalake.DeltaTable):
         super().__init__(table_uri, version, storage_options or options_of(str(table_uri)), **more)
 
     @staticmethod
-    def is_deltatable(table_uri: Any, storage_options: dict[str, str] | None = None) -> bool:
+    def is_deltatable(table_uri: Any, storage_options: dict[str, str] | None = None) -> bool:  # noqa: ARG004 - delta-rs' own signature
         """On an object store by a look at its log: delta-rs would stop all threads of this process while it waits for an answer."""
         if is_remote(str(table_uri)):
             return any(name.endswith((".json", ".parquet")) for name in first_below(f"{table_uri}/_delta_log"))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from spark_jobs.config.names import SIDES, other_pipeline
+from spark_jobs.config.table_name import TableName
 
 __all__ = ["SIDES", "Lake"]
 
@@ -22,7 +23,7 @@ class Lake:
     def table(self, name: str) -> str:
         if other_pipeline(name):
             return f"{self.root}/{name.replace('.', '/')}"
-        layer, _, table = name.partition(".")
+        layer, table = TableName(name).parts
         is_staged = (table if layer in SIDES else name) in self.staged
         return f"{self.stage if is_staged else f'{self.root}/{self.pipeline}'}/{layer}/{table}"
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.config.names import name_at_home, other_pipeline
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.delta_log import table_id, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import SWAPPING, Ledger
@@ -42,7 +43,7 @@ def look_at(lake: Lake, name: str) -> OtherTable:
     ledger, table = Ledger(home), name_at_home(name)
     newest, live = ledger.definitions().get(table), ledger.live_definitions().get(table)
     generation = live.generation if live else 1
-    seen = ledger.seen(table, generation) if table.startswith("silver.") else Seen()
+    seen = ledger.seen(table, generation) if TableName(table).is_in("silver") else Seen()
     is_being_replaced = newest is not None and newest.state == SWAPPING
     version = None if is_being_replaced else table_version(lake.table(name))
     return OtherTable(name, version, seen, (generation, table_id(lake.table(name))), is_being_replaced)

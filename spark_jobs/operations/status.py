@@ -10,6 +10,7 @@ from typing import Any
 from spark_jobs.config.loading import Project
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.sensitive import sensitive_columns
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.blocked import allowed_actions
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_table import TABLE, DeltaTable, ask, literal, names_of, read_rows
@@ -174,11 +175,11 @@ def _table(
 
 def _watermark(plan: Plan, table: str) -> tuple[datetime | None, Furthest | None]:
     """Of a gold table with windows that close, over a silver table of this pipeline whose event time may be shown."""
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     gold = plan.pipeline.gold.get(name) if layer == "gold" else None
     if gold is None or gold.is_native or not gold.watermark or not gold.from_ or other_pipeline(gold.from_):
         return None, None
-    silver = plan.pipeline.silver[gold.from_.partition(".")[2]]
+    silver = plan.pipeline.silver[TableName(gold.from_).name]
     if silver.event_time is None or silver.event_time.column in sensitive_columns(plan.pipeline, gold.from_):
         return None, None
     moved_by = find_furthest(plan.ledger, plan.lake, gold.from_, plan.generation(gold.from_), silver.from_)
@@ -190,5 +191,5 @@ def _state(plan: Plan, table: str, consumed: dict[str, Any] | None, held: Verdic
         return BLOCKED
     if plan.is_due(table, consumed):
         return FAILED if end and end.state == FAILED else "due"
-    is_empty = consumed is None if table.startswith("sink.") else plan.version(table) is None
+    is_empty = consumed is None if TableName(table).is_sink else plan.version(table) is None
     return "empty" if is_empty else "up to date"

@@ -120,7 +120,7 @@ def _bundled(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wa
     return Wanted(judged.left_by(domain), aggregate, convert_to_json_serializable)
 
 
-def _repeated(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wanted:
+def _repeated(_metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wanted:
     """How many rows share their values with another. GX counts them in a window, which sorts all rows."""
     _, compute, accessor = needed["unexpected_condition"]
     names = accessor["column_list"] if "column_list" in accessor else [accessor["column"]]
@@ -129,13 +129,13 @@ def _repeated(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> W
     return Wanted(shared, F.coalesce(F.sum("sharing"), F.lit(0)))
 
 
-def _not_in_set(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wanted:
+def _not_in_set(metric: MetricConfiguration, _needed: Metrics, judged: Judged) -> Wanted:
     column, values = _column(metric), metric.metric_value_kwargs.get("value_set")
     is_other = ~column.isin(values) if values else F.lit(True)
     return Wanted(judged.rows, F.countDistinct(judged.within(metric.metric_domain_kwargs, F.when(is_other, column))))
 
 
-def _missing(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wanted | None:
+def _missing(metric: MetricConfiguration, _needed: Metrics, judged: Judged) -> Wanted | None:
     column, values = _column(metric), metric.metric_value_kwargs.get("value_set")
     if not values:
         return None
@@ -143,7 +143,7 @@ def _missing(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wa
     return Wanted(judged.rows, F.countDistinct(found), lambda count: len(values) - count)
 
 
-def _median(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wanted | None:
+def _median(metric: MetricConfiguration, _needed: Metrics, judged: Judged) -> Wanted | None:
     """The mean of the two values in the middle. The upper one is the lower one of the negated values."""
     value = _number(metric, judged)
     if value is None:
@@ -152,7 +152,7 @@ def _median(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wan
     return Wanted(judged.rows, F.array(lower, upper), lambda two: np.mean([value for value in two if value is not None]))
 
 
-def _quantiles(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wanted | None:
+def _quantiles(metric: MetricConfiguration, _needed: Metrics, judged: Judged) -> Wanted | None:
     value, quantiles = _number(metric, judged), list(metric.metric_value_kwargs["quantiles"])
     if value is None or metric.metric_value_kwargs.get("allow_relative_error") or not quantiles:
         return None
@@ -160,7 +160,7 @@ def _quantiles(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> 
     return Wanted(judged.rows, found, lambda values: values or [None] * len(quantiles))
 
 
-def _query(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wanted | None:
+def _query(metric: MetricConfiguration, _needed: Metrics, judged: Judged) -> Wanted | None:
     if metric.metric_value_kwargs["unexpected_rows_query"] != EVERY_ROW or metric.metric_domain_kwargs.get("row_condition"):
         return None
     return Wanted(judged.rows, F.count(F.lit(1)))

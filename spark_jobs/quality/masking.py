@@ -13,6 +13,7 @@ from typing import Any
 from spark_jobs.config.expectations import SET_ASIDE
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import MASK, FieldPath, sensitive_columns, sensitive_paths
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.quarantine import Row, newest_rows
 from spark_jobs.lake.selection import Selection
@@ -119,7 +120,7 @@ def describe_reason(reason: Mapping[str, Any]) -> str:
 
 
 def _masked_row(pipeline: Pipeline, table: str, row: Row) -> QuarantinedRow:
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     source = (pipeline.dimensions if layer == "dimension" else pipeline.silver)[name].from_
     known = {field: row[field] for field in ("file", "file_id", "line", "element", "state", "first_seen_at", "set_aside_at")}
     return QuarantinedRow(

@@ -9,6 +9,7 @@ from spark_jobs.config.loading import Project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_paths
 from spark_jobs.config.sources import FileSource, StreamSource
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.balance import balances, records_unread
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delivered import rows_not_delivered
@@ -86,7 +87,7 @@ def sum_up(pipeline: Pipeline, lake: Lake) -> list[dict[str, Any]]:
         mine = ledger.batches(table, definitions[table].generation) if table in definitions else []
         counts = sum((Counts.of_row(row) for row in mine if not row["step"].startswith(REENRICH)), Counts())
         corrected = sum(row["updated"] for row in mine if row["step"].startswith(REENRICH))
-        is_sink = table.startswith("sink.")
+        is_sink = TableName(table).is_sink
         missing = _undelivered(pipeline, ledger, table, lake) if is_sink else _missing(pipeline, table, counts, lake) if mine else 0
         missing = missing or _unread(pipeline, table, ledger, lake, consumed.get(table, {}))
         numbers = {**counts.as_dict(), "corrected": corrected, "missing": missing}
@@ -112,7 +113,7 @@ def count_empty(lake: Lake, source: str) -> int:
 def _undelivered(pipeline: Pipeline, ledger: Ledger, sink: str, lake: Lake) -> int:
     """Rows of the version that was delivered last which the sink's batches do not account for."""
     definition = ledger.live_definitions().get(sink)
-    table = lake.table(pipeline.sinks[sink.partition(".")[2]].from_)
+    table = lake.table(pipeline.sinks[TableName(sink).name].from_)
     found = rows_not_delivered(ledger, sink, definition.generation, table) if definition else None
     return found[1] - found[0] if found else 0
 
@@ -132,12 +133,12 @@ def read_offsets(pipeline: Pipeline, lake: Lake) -> dict[str, dict[str, list[int
 def _unread(pipeline: Pipeline, table: str, ledger: Ledger, lake: Lake, consumed: Mapping[str, Any]) -> int:
     """Records of bronze that the table should have read and has not."""
     generations = {name: known.generation for name, known in ledger.live_definitions().items()}
-    version = next((version for name, version in consumed.items() if name.startswith("bronze.")), None)
+    version = next((version for name, version in consumed.items() if TableName(name).is_bronze), None)
     found = records_unread(pipeline, table, ledger, generations, lake, version)
     return found[2] - found[1] if found else 0
 
 
 def _missing(pipeline: Pipeline, table: str, counts: Counts, lake: Lake) -> int:
     gaps = [number - found for _, number, found in balances(pipeline, table, counts, lake)]
-    lost = 0 if table.startswith("gold.") else counts.missing
+    lost = 0 if TableName(table).is_gold else counts.missing
     return lost or next((gap for gap in gaps if gap), 0)

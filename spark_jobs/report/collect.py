@@ -8,6 +8,7 @@ from spark_jobs import __version__
 from spark_jobs.config.graph import inputs_of, node_names
 from spark_jobs.config.loading import Project
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.counts import Counts, Totals
 from spark_jobs.lake.delta_log import count_rows, newest, table_version
 from spark_jobs.lake.layout import Lake
@@ -191,7 +192,7 @@ def collect_report(project: Project, name: str, run_id: str, made_at: datetime) 
         verdict=verdict,
         tables=tables,
         sources=collect_sources(pipeline, lake, run_id),
-        reasons=top_reasons(pipeline, lake, [table.name for table in tables if not table.name.startswith(("bronze.", "sink."))], run_id),
+        reasons=top_reasons(pipeline, lake, [table.name for table in tables if not TableName(table.name).is_in("bronze", "sink")], run_id),
         gates=gates,
         decisions=decisions,
         drift=drift[:DRIFT_SHOWN],

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake import states
 from spark_jobs.lake.counts import Counts, Totals, add_up
 
@@ -131,7 +132,7 @@ class TableWork:
     @property
     def set_aside(self) -> int:
         """Rows that this run put beside the table."""
-        return 0 if self.name.startswith(("bronze.", "sink.")) else add_up([(self.name, self.counts, self.late_kept)]).set_aside
+        return 0 if TableName(self.name).is_in("bronze", "sink") else add_up([(self.name, self.counts, self.late_kept)]).set_aside
 
 
 @dataclass(frozen=True)

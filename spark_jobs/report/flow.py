@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.config.names import name_at_home, other_pipeline
+from spark_jobs.config.table_name import TableName
 from spark_jobs.report.facts import GateFact, SourceFact, TableFact, TableState
 from spark_jobs.report.text import count, number
 
@@ -103,7 +104,7 @@ def make_nodes(sources: Sequence[SourceFact], tables: Sequence[TableFact], gates
     """One node per source and table, and per table of another pipeline that is read. Sources that silver tables read come first, so that
     lines to them pass above the dimensions.
     """
-    read = {name for table in tables if table.name.startswith("silver.") for name in table.inputs}
+    read = {name for table in tables if TableName(table.name).is_in("silver") for name in table.inputs}
     ordered = sorted(sources, key=lambda source: f"bronze.{source.name}" not in read)
     order = [f"bronze.{source.name}" for source in ordered]
     bronze = sorted((table for table in tables if table.name in order), key=lambda table: order.index(table.name))
@@ -169,7 +170,7 @@ def _other_node(name: str, tables: Sequence[TableFact]) -> Node:
 
 
 def _table_node(table: TableFact, gates: Sequence[GateFact]) -> Node:
-    layer, _, name = table.name.partition(".")
+    layer, name = TableName(table.name).parts
     inputs = (f"landed.{name}",) if layer == "bronze" else table.inputs
     is_still = table.state.is_still
     lines = (STILL[table.state],) if is_still else _lines(layer, table)
@@ -192,10 +193,10 @@ def _branches(table: TableFact, gates: Sequence[GateFact]) -> Iterable[Branch]:
     held = sum(gate.rows for gate in gates if gate.table == table.name and gate.verdict == "blocked")
     if held:
         yield _branch(held, "blocked")
-    for name in ASIDES if not table.name.startswith("sink.") else ():  # a sink delivers deletes, too, and sets nothing aside
+    for name in ASIDES if not TableName(table.name).is_sink else ():  # a sink delivers deletes, too, and sets nothing aside
         rows = getattr(table.counts, name)
         if rows:
-            is_file = name == "quarantined" and table.name.startswith("bronze.")
+            is_file = name == "quarantined" and TableName(table.name).is_bronze
             yield Branch(count(rows, "file unreadable", "files unreadable"), True) if is_file else _branch(rows, name)
     if table.late_kept:
         yield _branch(table.late_kept, "late, not counted")

@@ -5,6 +5,7 @@ The one judge: the page of a run, the list of runs and the overview all ask it, 
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.blocked import ways_on
 from spark_jobs.lake.counts import Totals, is_all_set_aside
 from spark_jobs.lake.states import FAILED, KILLED, STOPPED
@@ -177,7 +178,7 @@ def _steps_missing(pipeline: str) -> tuple[Step, ...]:
 
 
 def _steps_bad(pipeline: str, aside: Sequence[TableWork]) -> Iterator[Step]:
-    if any(not table.name.startswith("gold.") for table in aside):
+    if any(not TableName(table.name).is_gold for table in aside):
         yield Step("See why the rows are in quarantine", f"weir quarantine list {pipeline}")
     if any(table.late_kept for table in aside):
         yield Step("See which record moved the watermark", f"weir status {pipeline}")
@@ -212,14 +213,7 @@ def _notes(tables: Sequence[TableWork], gates: Sequence[GateFact], new_fields: S
     for name, rule in rules_in(tables, RuleState.PROBLEM):
         yield f"{name}: {rule.name} could not be judged."
     for table in tables:
-        if table.counts.quarantined > 0:
-            what = count(table.counts.quarantined, "file that cannot be read", "files that cannot be read")
-            rows = f"{table.counts.quarantined:,} of {count(table.counts.rows_in, 'row')} quarantined"
-            yield f"{table.name}: {what if table.name.startswith('bronze.') else rows}."
-        if table.late_kept:
-            yield f"{table.name}: {count(table.late_kept, 'row came too late and counts', 'rows came too late and count')} nowhere."
-        if table.counts.ties:
-            yield f"{table.name}: {count(table.counts.ties, 'key has', 'keys have')} versions with the same sequence and different content."
+        yield from _row_notes(table)
     for gate in gates:
         if gate.verdict == "released":
             yield f"{gate.table}: {count(gate.rows, 'row was', 'rows were')} published by a person's decision."
@@ -227,6 +221,17 @@ def _notes(tables: Sequence[TableWork], gates: Sequence[GateFact], new_fields: S
             yield f"{gate.table}: a batch was put into quarantine by a person's decision."
     if new_fields:
         yield f"{count(len(new_fields), 'field')} of the feeds came or went: {_list(new_fields)}."
+
+
+def _row_notes(table: TableWork) -> Iterable[str]:
+    if table.counts.quarantined > 0:
+        what = count(table.counts.quarantined, "file that cannot be read", "files that cannot be read")
+        rows = f"{table.counts.quarantined:,} of {count(table.counts.rows_in, 'row')} quarantined"
+        yield f"{table.name}: {what if TableName(table.name).is_bronze else rows}."
+    if table.late_kept:
+        yield f"{table.name}: {count(table.late_kept, 'row came too late and counts', 'rows came too late and count')} nowhere."
+    if table.counts.ties:
+        yield f"{table.name}: {count(table.counts.ties, 'key has', 'keys have')} versions with the same sequence and different content."
 
 
 def _current_notes(now: Current) -> Iterable[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.counts import Counts, Totals, add_up
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
@@ -94,7 +95,7 @@ class Work:
 
     def _keeps_late(self, table: str) -> bool:
         """Of runs of earlier versions: only a table whose late rows count nowhere has a table beside it for them."""
-        return table.startswith("gold.") and table_version(self.lake.table(f"late.{table}")) is not None
+        return TableName(table).is_gold and table_version(self.lake.table(f"late.{table}")) is not None
 
 
 def totals_of(tables: Iterable[TableWork]) -> Totals:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.checkpoints import Checkpoint
 from spark_jobs.lake.counts import Counts
@@ -142,7 +143,7 @@ class RunContext:
 
     def _describe(self, table: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Add how long rows had waited, and what there is left to read."""
-        layer, _, name = table.partition(".")
+        layer, name = TableName(table).parts
         if layer != "bronze":
             return add_lag(rows, self.lake.table(self.plan.tables[table][0]))
         if not isinstance(self.pipeline.sources[name], FileSource):

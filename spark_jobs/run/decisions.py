@@ -14,6 +14,7 @@ from spark_jobs.config.expectations import READABLE
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.rule_order import is_blocking, rule_edges
+from spark_jobs.config.table_name import TableName
 from spark_jobs.failure import first_line, keep_trace_outside
 from spark_jobs.lake.blocked import HOLD, allowed_actions
 from spark_jobs.lake.counts import Counts
@@ -85,7 +86,7 @@ def _try(order: RunOrder, plan: Plan, errand: Errand, start: Start | None) -> tu
     from spark_jobs.silver.fact_table import dimension_table, silver_table
     from spark_jobs.silver.reprocess import SELECTION, try_replay
 
-    layer, _, short = errand.table.partition(".")
+    layer, short = TableName(errand.table).parts
     table = silver_table(plan.pipeline, short) if layer == "silver" else dimension_table(plan.pipeline, short)
     inputs = {name: table_version(plan.lake.table(name)) for name in (*table.reads, table.quarantine)}
     if inputs[table.quarantine] is None:

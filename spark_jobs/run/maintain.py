@@ -14,6 +14,7 @@ from typing import Any
 from spark_jobs.config import Project
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.names import parse_duration
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.failure import first_line, keep_trace_outside
 from spark_jobs.lake import storage
@@ -226,9 +227,9 @@ class _Upkeep:
         if table_version(path) == was:
             return False
         self._follow(table, was, path)
-        if table.startswith(("arrivals.", "ledger.")):
+        if TableName(table).is_in("arrivals", "ledger"):
             checkpoint_log(path)
-        if table.startswith("ledger."):
+        if TableName(table).is_in("ledger"):
             shorten_log(path)
         return True
 
@@ -244,7 +245,7 @@ class _Upkeep:
 
     def _needs(self, table: str) -> list[Need]:
         """Those who have not read all of the table yet, and batches that were cut and are done again from the versions they began with."""
-        layer, _, name = table.partition(".")
+        layer, name = TableName(table).parts
         if layer == "arrivals":
             return [Need(f"bronze.{name}", self.consumed.get(f"bronze.{name}", {}).get("arrivals") or -1, is_whole=False)]
         readers = [reader for reader, inputs in self.plan.tables.items() if table in inputs]

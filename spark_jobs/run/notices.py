@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from spark_jobs.bronze.drift import Drift, describe_drift
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.landing.skipped import LISTED, say_more
 from spark_jobs.quality.result import RuleResult
@@ -26,7 +27,7 @@ WINS = {
 
 def say_ties(pipeline: Pipeline, table: str, keys: int) -> str:
     """What a run says of the ties of one table."""
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     if layer == "dimension":
         sequence, ties = pipeline.dimensions[name].sequence_by, pipeline.dimensions[name].ties
     else:
@@ -112,7 +113,7 @@ class Notices:
         return list(self._lines(table, known)) if known else []
 
     def _lines(self, table: str, known: _Table) -> Iterator[str]:
-        source = table.partition(".")[2]
+        source = TableName(table).name
         yield from (f"{source}: {path!r} unreadable: {reason}" for path, reason in known.unreadable)
         if more := known.unreadable_count - len(known.unreadable):
             yield say_more(self.pipeline, source, "unreadable", known.unreadable_count)

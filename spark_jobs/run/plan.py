@@ -16,6 +16,7 @@ from spark_jobs.config.loading import pipeline_file
 from spark_jobs.config.names import other_pipeline, parse_duration
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.task_stages import LAYERS
 from spark_jobs.lake.delta_log import oldest, table_bytes, table_version
 from spark_jobs.lake.layout import Lake
@@ -58,7 +59,7 @@ class Plan:
 
     def current_inputs(self, table: str) -> dict[str, Any]:
         """The versions that the table's inputs have now. A gold table depends on its definition and on the watermark as much."""
-        layer, _, name = table.partition(".")
+        layer, name = TableName(table).parts
         if layer == "bronze":
             return {ARRIVALS: last_taken_chunk(self.lake.arrivals(name), self.ahead.get(name, ()))}
         inputs: dict[str, Any] = {source: self.version(source) for source in self.tables[table]}
@@ -86,7 +87,7 @@ class Plan:
         if table in self.live_tables:
             return False  # a query that never ends reads it, or nothing does
         current = self.current_inputs(table)
-        waits_for = [name for name in current if not (table.startswith("silver.") and name.startswith("dimension."))]
+        waits_for = [name for name in current if not (TableName(table).is_in("silver") and TableName(name).is_in("dimension"))]
         if any(current[name] is None for name in waits_for):
             return False
         return bool(self.moved_inputs(table, current, consumed)) or self.has_waited_enough(table) or bool(self.cut_errands(table))
@@ -99,7 +100,7 @@ class Plan:
 
     def has_waited_enough(self, table: str) -> bool:
         """Whether parked rows are to be given up: files went on arriving for as long as their lookups are ready to wait."""
-        layer, _, name = table.partition(".")
+        layer, name = TableName(table).parts
         lookups = self.pipeline.silver[name].lookup.values() if layer == "silver" else ()
         waits = [parse_duration(lookup.give_up_after) for lookup in lookups if lookup.give_up_after]
         clock = self.clock() if waits else None
@@ -108,7 +109,7 @@ class Plan:
 
     def reached(self, table: str, inputs: dict[str, Any]) -> dict[str, Any]:
         """What a table has consumed when it is done. A stream may have gone further than its source did when the run began."""
-        layer, _, name = table.partition(".")
+        layer, name = TableName(table).parts
         if layer != "bronze" or isinstance(self.pipeline.sources[name], FileSource):
             return inputs
         return {ARRIVALS: last_taken_chunk(self.lake.arrivals(name))}
@@ -133,7 +134,7 @@ class Plan:
         if source in self.others:
             seen = self.others[source].seen.closed(self._close_marks_of_other(source))
         else:
-            seen = self.ledger.seen(source, self.generation(source)).closed(self.close_marks(source.partition(".")[2]))
+            seen = self.ledger.seen(source, self.generation(source)).closed(self.close_marks(TableName(source).name))
         return Watermark.of(seen, parse_duration(str(gold.watermark)))
 
     def _close_marks_of_other(self, source: str) -> list[int]:
@@ -151,7 +152,7 @@ class Plan:
         """About how many bytes of records this run has to read, unpacked."""
         total = 0
         for table, inputs in self.tables.items():
-            layer, _, name = table.partition(".")
+            layer, name = TableName(table).parts
             if layer == "bronze":
                 total += self._due_records(name, consumed.get(table, {}).get("arrivals") or 0)
             elif table not in consumed:
@@ -172,7 +173,7 @@ class Plan:
 
     def moved_inputs(self, table: str, current: dict[str, Any], consumed: dict[str, Any] | None) -> list[str]:
         """The inputs that differ from those consumed. A watermark that moves alone concerns only a table that shows closed windows."""
-        layer, _, name = table.partition(".")
+        layer, name = TableName(table).parts
         by_rows = layer == "gold" and self.pipeline.gold[name].mode != "append"
         before = consumed or {}
         moved = [key for key in {**current, **before} if (key in current, current.get(key)) != (key in before, before.get(key))]
@@ -186,7 +187,7 @@ def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str
         if name not in tables:
             raise UsageError("--select", name, f"there is no table {name!r}", did_you_mean(name, tables))
     layers = LAYERS[layer] if layer else None
-    chosen = {t: i for t, i in tables.items() if (not select or t in select) and (layers is None or t.partition(".")[0] in layers)}
+    chosen = {t: i for t, i in tables.items() if (not select or t in select) and (layers is None or TableName(t).layer in layers)}
     ledger = Ledger(lake)
     named = dict.fromkeys(source for inputs in chosen.values() for source in inputs if other_pipeline(source))
     others = {source: look_at(lake, source) for source in named}
@@ -237,7 +238,7 @@ def check_definitions(plan: Plan) -> None:
     problems = []
     for table, changes in redefined_tables(plan).items():
         message = f"the definition of {table} has changed since its rows were made, and they would not follow: {', '.join(changes)}"
-        is_bronze = table.startswith("bronze.")
+        is_bronze = TableName(table).is_bronze
         way = "declare a new source under another name" if is_bronze else f"run `weir rebuild {name} {table}`"
         same = SAME_CLUSTER if is_bronze and changes == ["servers"] else ""
         line = _line_of(plan, table, changes[0])
@@ -261,7 +262,7 @@ def _redefined_above(plan: Plan, made: Collection[str]) -> list[Problem]:
             message = (
                 f"{table} is made from {source}, whose definition has changed since its rows were made: {', '.join(redefined[source])}"
             )
-            together = "" if source.startswith("bronze.") else f", or run `weir rebuild {plan.pipeline.name} {source}`, which rebuilds both"
+            together = "" if TableName(source).is_bronze else f", or run `weir rebuild {plan.pipeline.name} {source}`, which rebuilds both"
             line = _line_of(plan, source, redefined[source][0])
             problems.append(Problem(where, line, source, source, message, f"take the change back{together}"))
     return problems
@@ -269,7 +270,7 @@ def _redefined_above(plan: Plan, made: Collection[str]) -> list[Problem]:
 
 def _line_of(plan: Plan, table: str, change: str) -> int:
     """Where the pipeline file has what changed, as in columns.amount; where it no longer has it, the line of the table."""
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     section = {"bronze": "sources", "dimension": "dimensions", "sink": "sinks"}.get(layer, layer)
     path = pipeline_file(plan.conf.parent, plan.pipeline.name)
     return read_document(path, path.name).line_of((section, name, *change.split(".")))
@@ -277,8 +278,8 @@ def _line_of(plan: Plan, table: str, change: str) -> int:
 
 def dimensions_beside(plan: Plan) -> list[str]:
     """The dimensions of the plan's facts that are not in the plan and have no definition yet."""
-    facts = (inputs for table, inputs in plan.tables.items() if table.startswith("silver."))
-    named = dict.fromkeys(source for inputs in facts for source in inputs if source.startswith("dimension."))
+    facts = (inputs for table, inputs in plan.tables.items() if TableName(table).is_in("silver"))
+    named = dict.fromkeys(source for inputs in facts for source in inputs if TableName(source).is_in("dimension"))
     return [dimension for dimension in named if dimension not in plan.tables and dimension not in plan.definitions]
 
 
@@ -294,7 +295,7 @@ def note_definitions(plan: Plan, run_id: str) -> tuple[Plan, list[str]]:
             fresh[table] = Definition(1, parts, {})
         elif changes := harmless_changes(table, known.parts, parts):
             fresh[table] = replace(known, parts=parts)
-            follows = FOLLOWS.get(table.partition(".")[0], "the rows that are there stay as they are")
+            follows = FOLLOWS.get(TableName(table).layer, "the rows that are there stay as they are")
             notes.append(f"{table}: {', '.join(changes)} changed since the last run; {follows}")
     plan.ledger.write_definitions(run_id, fresh)
     return replace(plan, definitions=plan.definitions | fresh), notes

@@ -6,6 +6,7 @@ from typing import Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.sources import FileSource
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.lake.delta_log import count_rows
 from spark_jobs.lake.layout import Lake
@@ -49,10 +50,10 @@ def new_bytes(look: Look) -> int:
 
 def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: dict[str, Look]) -> str:
     if name == ANEW:
-        return "everything is to be delivered anew" if table.startswith("sink.") else "it begins anew after a rebuild"
+        return "everything is to be delivered anew" if TableName(table).is_sink else "it begins anew after a rebuild"
     if name == ARRIVALS:
-        look = looks.get(table.partition(".")[2])
-        if look and look.to_read and not isinstance(plan.pipeline.sources[table.partition(".")[2]], FileSource):
+        look = looks.get(TableName(table).name)
+        if look and look.to_read and not isinstance(plan.pipeline.sources[TableName(table).name], FileSource):
             return f"{count(new_bytes(look), 'new message')} in {count(len(look.to_read), 'partition')}"
         return say_files(look) if look and look.to_read else f"its arrivals moved from chunk {before} to {now}"
     if name == DEFINITION:
@@ -63,7 +64,7 @@ def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: 
         return f"{name} is no longer read"
     if before is None:
         return f"{name} has come"
-    waits = name.startswith("dimension.") and count_rows(plan.lake.table(f"parked.{table}"))
+    waits = TableName(name).is_in("dimension") and count_rows(plan.lake.table(f"parked.{table}"))
     return f"{name} moved from version {before} to {now}" + (
         f", and {count(waits, 'parked row waits', 'parked rows wait')} for a member" if waits else ""
     )

@@ -16,6 +16,7 @@ from spark_jobs.config import Project
 from spark_jobs.config.definition import definition_parts
 from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.failure import first_line, keep_trace, keep_trace_outside
 from spark_jobs.lake.delta_log import table_version
@@ -143,7 +144,7 @@ def tables_to_rebuild(plan: Plan, named: Collection[str], lost: Collection[str] 
     """The named or redefined tables, those whose stage is lost, and all below them, inputs first. Bronze is what they are rebuilt from: it
     cannot be itself.
     """
-    allowed = [table for table in plan.tables if not table.startswith("bronze.")]
+    allowed = [table for table in plan.tables if not TableName(table).is_bronze]
     for table in named:
         if table not in allowed:
             why = "bronze is what tables are rebuilt from" if table in plan.tables else f"there is no table {table!r}"
@@ -153,13 +154,13 @@ def tables_to_rebuild(plan: Plan, named: Collection[str], lost: Collection[str] 
 
 def without_sinks(tables: Collection[str]) -> list[str]:
     """What is built and replaced. A sink below a rebuilt table gets a new generation with it, and its next run delivers the difference."""
-    return [table for table in tables if not table.startswith("sink.")]
+    return [table for table in tables if not TableName(table).is_sink]
 
 
 def standing_tables(project: Project, name: str) -> list[str]:
     """Every table of the pipeline that can be rebuilt: all that are there but bronze, inputs first."""
     plan = make_plan(project.pipelines[name], project.conf, Lake(project.lake, name))
-    return [table for table in plan.tables if not table.startswith("bronze.") and table_version(plan.lake.table(table)) is not None]
+    return [table for table in plan.tables if not TableName(table).is_bronze and table_version(plan.lake.table(table)) is not None]
 
 
 def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> Finished | None:
@@ -213,7 +214,7 @@ def _finish_or_give_up(project: Project, profile: Profile, plan: Plan, lease: Le
         finish_swap(project, profile, plan, lease, start)
     except StageLost as lost:
         begun = unfinished_swap(plan.ledger)
-        anew = [table for table in begun if table.startswith("sink.") and begun[table].starts_after.get(ANEW)]
+        anew = [table for table in begun if TableName(table).is_sink and begun[table].starts_after.get(ANEW)]
         return [table for table in (*lost.tables, *anew) if table in plan.tables]
     return []
 
@@ -244,7 +245,7 @@ def _only(plan: Plan, chosen: list[str]) -> Plan:
 
 
 def is_native(plan: Plan, table: str) -> bool:
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     return layer == "gold" and plan.pipeline.gold[name].is_native
 
 

@@ -5,6 +5,7 @@ logs alone.
 from collections.abc import Mapping
 from typing import Any
 
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.lake.balance import balances, records_unread
 from spark_jobs.lake.delivered import rows_not_delivered
@@ -59,7 +60,7 @@ def reconcile(order: RunOrder, table: str, inputs: Mapping[str, Any]) -> None:
     records of these inputs were read.
     """
     generation, lake = order.plan.generation(table), order.plan.lake
-    if table.startswith("sink."):
+    if TableName(table).is_sink:
         _reconcile_sink(order, table, order.plan.tables[table][0])
         return
     counts = order.ledger.sums(table, generation)
@@ -70,7 +71,7 @@ def reconcile(order: RunOrder, table: str, inputs: Mapping[str, Any]) -> None:
             order.ledger.write_evidence(order.run_id, (table, "reconcile", generation, 0), versions, str(error))
             raise error
     generations = {name: known.generation for name, known in order.plan.definitions.items()}
-    consumed = next((version for name, version in inputs.items() if name.startswith("bronze.")), None)
+    consumed = next((version for name, version in inputs.items() if TableName(name).is_bronze), None)
     if unread := records_unread(order.plan.pipeline, table, order.ledger, generations, lake, consumed):
         not_read = RecordsUnread(order.plan.pipeline.name, table, *unread)
         order.ledger.write_evidence(order.run_id, (table, "reconcile", generation, 0), {unread[0]: consumed}, str(not_read))

@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.blocked import DISCARD
 from spark_jobs.lake.counts import Counts
@@ -168,6 +169,6 @@ def judge_emptied(run: RunContext, table: str) -> None:
 
 def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
     """A dimension of which nothing has landed yet is an empty table: its members are unknown to the facts until they come."""
-    silver = [run.pipeline.silver[table.partition(".")[2]] for table in planned if table.startswith("silver.")]
+    silver = [run.pipeline.silver[TableName(table).name] for table in planned if TableName(table).is_in("silver")]
     for name in dict.fromkeys(dimension for table in silver for dimension in table.lookup):
         tables.create(run.lake.table(f"dimension.{name}"), dimension_ddl(run.pipeline.dimensions[name]), tables.CHANGE_FEED)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.delta_log import count_rows, lost_files, table_id, table_property, table_version
 from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.ledger import SWAPPING, Definition, Ledger
@@ -93,7 +94,7 @@ def leave_out(known: Definition) -> Definition:
 
 def _lacking(plan: Plan, table: str, source: str) -> str | None:
     """Why an input that is not built itself cannot be read; facts do not wait for their dimensions."""
-    is_dimension_of_facts = table.startswith("silver.") and source.startswith("dimension.")
+    is_dimension_of_facts = TableName(table).is_in("silver") and TableName(source).is_in("dimension")
     if source in plan.lake.staged or is_dimension_of_facts or plan.version(source) is not None:
         return None
     other = plan.others.get(source)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from spark_jobs.config.table_name import TableName
 from spark_jobs.run.bronze import start_bronze
 from spark_jobs.run.context import RunContext
 from spark_jobs.run.gold import run_gold
@@ -12,7 +13,7 @@ from spark_jobs.run.sinks import run_sink
 
 def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
     """Bring one table up to date with its inputs. `consumed` is what it has read before."""
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     match layer:
         case "bronze":
             start_bronze(run, name).wait()

@@ -92,7 +92,7 @@ def _parent(environ: Mapping[str, str]) -> int | None:
     return int(named) if named.isdecimal() else None
 
 
-def _hear(number: int, frame: FrameType | None) -> None:
+def _hear(number: int, _frame: FrameType | None) -> None:
     """Python runs this in the main thread, between any two of its steps: it takes no lock that the main thread could hold."""
     if _state.asked.is_set():
         os.write(2, b"ended at once: what is published stays, run again to go on\n")

@@ -36,7 +36,7 @@ def decode(records: DataFrame, how: Decoding, rules: Sequence[Rule] = ()) -> Dat
     """Typed rows with the reasons against them: what does not fit its column, and the rules that the row does not meet."""
     readable = records.where(F.col("_line") > 0)  # line 0 stands for a file that could not be read: no record
     texts = _with_whole(_extract(readable.withColumnRenamed("record", "_record"), how), how)
-    typed = _with_texts(texts.select("*", *_typed_columns(how), _broken_reasons(how).alias("_broken_reasons")), how)
+    typed = _with_texts(texts.select("*", *_typed_columns(how), _broken_reasons().alias("_broken_reasons")), how)
     judged = with_results(_with_computed(typed, how), _conditions(how, rules))
     is_good = F.size("_reasons") == 0
     is_dropped = ~_holds(WHERE) & ~has_failed(WHERE) if how.where else F.lit(False)
@@ -124,7 +124,7 @@ def _holds(result: str) -> Column:
     return F.coalesce(value_of(result), F.lit(False))
 
 
-def _broken_reasons(how: Decoding) -> Column:
+def _broken_reasons() -> Column:
     """What is wrong with the record as a whole: nothing further is asked of such a row."""
     return _present(
         _reason(READABLE, None, F.col("_problem"), when=F.col("_problem").isNotNull()),

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.connections import Connection
 from spark_jobs.config.sinks import JdbcSink
+from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.tables import writing
@@ -241,7 +242,7 @@ class _Target:
         return " AND ".join(pairs) or "true"
 
     def _never_null(self) -> Sequence[str]:
-        return self.key if self.told.table.startswith(("silver.", "dimension.")) else ("window_start", "window_end")
+        return self.key if TableName(self.told.table).has_keys else ("window_start", "window_end")
 
     def _is_sink(self) -> str:
         return f"lake = '{self.delivery.lake_id}' AND pipeline = '{self.told.pipeline}' AND sink = '{self.told.sink}'"

@@ -77,7 +77,7 @@ class Relays:
             if not query.isActive:
                 query.awaitTermination()
 
-    def end(self, status: Status, message: str) -> None:
+    def end(self, status: Status, message: str) -> None:  # noqa: ARG002 - as of the session of tables
         """Close them. What was sent since the last checkpoint is sent again at the next start."""
         for query in self.queries:
             query.stop()

@@ -21,6 +21,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns, without_hidden_plans
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.failure import first_line, keep_trace
 from spark_jobs.lake.delta_log import count_rows, table_bytes, table_version
@@ -94,8 +95,8 @@ def verify_pipeline(
 ) -> Verification:
     """Verify the tables of a pipeline, or those selected. `start` gives another session than its own; `tell` hears of each table."""
     started, lake, pipeline = time.monotonic(), Lake(project.lake, name), project.pipelines[name]
-    inputs = {table: needed for table, needed in order_tables(pipeline, project.conf).items() if not table.startswith("sink.")}
-    chosen = _chosen(pipeline, inputs, select)
+    inputs = {table: needed for table, needed in order_tables(pipeline, project.conf).items() if not TableName(table).is_sink}
+    chosen = _chosen(inputs, select)
     if all(table_version(lake.table(table)) is None for table in inputs):
         return Verification(name, Outcome.NOTHING_TO_DO, f"there is no table of {name} in {project.lake} yet; `weir run {name}` makes them")
     log_file = project.root / "logs" / name / f"verify-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"
@@ -108,9 +109,9 @@ def verify_pipeline(
     return replace(found, seconds=time.monotonic() - started)
 
 
-def _chosen(pipeline: Pipeline, inputs: Collection[str], select: Collection[str]) -> tuple[str, ...]:
+def _chosen(inputs: Collection[str], select: Collection[str]) -> tuple[str, ...]:
     """All tables but bronze, or those selected by their full names."""
-    tables = [table for table in inputs if not table.startswith("bronze.")]
+    tables = [table for table in inputs if not TableName(table).is_bronze]
     for name in select:
         if name not in tables:
             why = "bronze is what tables are verified with" if name in inputs else f"there is no table {name!r}"
@@ -158,7 +159,7 @@ def _check_tables(order: _Order, spark: "SparkSession") -> Iterator[TableCheck]:
                 note_work(name)
                 try:
                     check = compare(build(), order.rows, hidden)
-                    if name == table and table.startswith(("dimension.", "silver.")):
+                    if name == table and TableName(table).has_keys:
                         check = _with_sample(check, decode_sample(again, table, hidden), order.rows)
                 except Exception as error:  # noqa: BLE001 - what one table's SQL or function raises must not hide the others
                     keep_trace(order.log_file, name, error)

@@ -19,6 +19,7 @@ from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline, Silver
+from spark_jobs.config.table_name import TableName
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.verify import gold_rows, rows
 from spark_jobs.verify.judging import judged_rows
@@ -53,7 +54,7 @@ class Recomputation:
 
     def table(self, name: str) -> DataFrame:
         if name not in self._tables:
-            layer, _, short = name.partition(".")
+            layer, short = TableName(name).parts
             build = {"dimension": self._dimension, "silver": self._silver, "gold": self._gold}[layer]
             frame = build(short)
             is_read_again = any(name in inputs for inputs in self.inputs.values())
@@ -63,7 +64,7 @@ class Recomputation:
     def judged(self, name: str) -> DataFrame:
         """All rows of a dimension or silver table with their classes, before versions compete."""
         if name not in self._judged:
-            layer, _, short = name.partition(".")
+            layer, short = TableName(name).parts
             build = self._judged_dimension if layer == "dimension" else self._judged_silver
             self._judged[name] = self._keep(build(short))
         return self._judged[name]
@@ -77,19 +78,19 @@ class Recomputation:
 
     def deleted(self, name: str) -> DataFrame:
         """The keys whose newest version is a delete, and its sequence."""
-        silver = self.pipeline.silver[name.partition(".")[2]]
+        silver = self.pipeline.silver[TableName(name).name]
         gone = self._versions(name, silver).where(F.col("_class") == rows.DELETE)
         return gone.select(*dict.fromkeys(rows.version_columns(silver)))
 
     def late(self, name: str) -> DataFrame:
-        gold = self.pipeline.gold[name.partition(".")[2]]
+        gold = self.pipeline.gold[TableName(name).name]
         silver = self._input(name, str(gold.from_))
         with self._strict():
             return gold_rows.late_rows(silver, gold, self.window_column(gold))
 
     def is_beyond(self, name: str) -> bool:
         """Whether a table stands that nothing but its own state store can give."""
-        layer, _, short = name.partition(".")
+        layer, short = TableName(name).parts
         return layer == "gold" and self.pipeline.gold[short].state is not None and self.standing.has(name)
 
     def window_column(self, gold: Gold) -> str:
@@ -148,7 +149,7 @@ class Recomputation:
     def _versions(self, name: str, silver: Silver) -> DataFrame:
         """The newest version of every key, deletes included; without a key every row."""
         versions = self.judged(name).where(F.col("_class").isin(rows.CANDIDATE, rows.DELETE))
-        if self.pipeline.is_watermarked(name.partition(".")[2]):
+        if self.pipeline.is_watermarked(TableName(name).name):
             versions = gold_rows.with_seen(versions, self._seen_by_file(name, silver))
         if not silver.key or silver.sequence_column is None:
             return versions
@@ -184,7 +185,7 @@ class Recomputation:
         rows = {table: gold_rows.on_time(frame.where(gold.where or "true"), late, table) for table, frame in inputs.items()}
         if gold.join is not None:
             sides = [side.from_ for side in gold.join.sides.values()]
-            progress = [gold_rows.progress(self._seen_by_file(table, self.pipeline.silver[table.partition(".")[2]])) for table in sides]
+            progress = [gold_rows.progress(self._seen_by_file(table, self.pipeline.silver[TableName(table).name])) for table in sides]
             left, right = (rows[table] for table in sides)
             return gold_rows.join_rows(gold.join, left, right, standing, gold_rows.watermark_of(gold.join, progress))
         assert gold.dedup is not None
@@ -194,7 +195,7 @@ class Recomputation:
         """How far the feed had come; of another pipeline's feed as far as the ledger says that the table knew."""
         source = str(gold.from_)
         if other_pipeline(source) is None:
-            return gold_rows.progress(self._seen_by_file(source, self.pipeline.silver[source.partition(".")[2]]))
+            return gold_rows.progress(self._seen_by_file(source, self.pipeline.silver[TableName(source).name]))
         until, closed = self.consumed.get(f"gold.{name}", {}).get("watermark") or (None, None)
         known = self.standing.spark.createDataFrame([(until, closed)], "until string, closed string")
         high = F.col("until").cast("timestamp") + F.expr(f"INTERVAL {gold.watermark}")

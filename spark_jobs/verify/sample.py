@@ -5,7 +5,7 @@ alone: the same lake has the same sample.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.pipeline import Dimension, Silver
 from spark_jobs.config.sensitive import MASK
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.verify.plain import MISFIT, UNSURE, BrokenRecordError, PlainTable, UnsureRecordError, decode_plain
 from spark_jobs.verify.recompute import Recomputation
@@ -37,7 +38,7 @@ class Sampled:
 
 def decode_sample(again: Recomputation, table: str, hidden: Collection[str]) -> Sampled:
     """The sample of a dimension or silver table; the values of `hidden` columns are masked."""
-    layer, _, name = table.partition(".")
+    layer, name = TableName(table).parts
     definition: Dimension | Silver = again.pipeline.dimensions[name] if layer == "dimension" else again.pipeline.silver[name]
     explode = definition.explode if isinstance(definition, Silver) else None
     deletes = isinstance(definition, Silver) and definition.delete_when is not None
@@ -100,19 +101,24 @@ def _compare(
         if number not in rows:
             yield "the record", "nothing", "a row"
             continue
-        row, is_misfit = rows[number], False
-        for name, value in values.items():
-            found = row[f"c_{name}"]
-            if value is UNSURE:
-                unsure["value", f" of {name}"] += 1
-            elif value is MISFIT:
-                is_misfit = True
-                if found is not None:
-                    yield name, _shown(found), f"no {plain.columns[name].type}"
-            elif found != value:
-                yield name, _shown(found), _shown(value)
-        if is_misfit and must_be_aside and row["_class"] != QUARANTINED:
-            yield "the record", row["_class"], QUARANTINED
+        yield from _compare_values(rows[number], values, plain, unsure)
+        is_misfit = any(value is MISFIT for value in values.values())
+        if is_misfit and must_be_aside and rows[number]["_class"] != QUARANTINED:
+            yield "the record", rows[number]["_class"], QUARANTINED
+
+
+def _compare_values(
+    row: Row, values: Mapping[str, Any], plain: PlainTable, unsure: Counter[tuple[str, str]]
+) -> Iterator[tuple[str, str, str]]:
+    for name, value in values.items():
+        found = row[f"c_{name}"]
+        if value is UNSURE:
+            unsure["value", f" of {name}"] += 1
+        elif value is MISFIT:
+            if found is not None:
+                yield name, _shown(found), f"no {plain.columns[name].type}"
+        elif found != value:
+            yield name, _shown(found), _shown(value)
 
 
 def _shown(value: Any) -> str:

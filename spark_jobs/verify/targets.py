@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.pipeline import Dimension, Silver
+from spark_jobs.config.table_name import TableName
 from spark_jobs.verify.gold_rows import WINDOW, keeps_late, key_of
 from spark_jobs.verify.recompute import PLACE, Recomputation
 
@@ -36,8 +37,8 @@ class Target:
 
 def targets_of(again: Recomputation, table: str) -> Iterator[tuple[str, Callable[[], Target]]]:
     """The table and its side tables by their names, each built when it is its turn; none where neither it nor its input is there yet."""
-    layer, _, name = table.partition(".")
-    waits_for = [source for source in again.inputs[table] if not (layer == "silver" and source.startswith("dimension."))]
+    layer, name = TableName(table).parts
+    waits_for = [source for source in again.inputs[table] if not (layer == "silver" and TableName(source).is_in("dimension"))]
     if not again.standing.has(table) and not all(map(again.standing.has, waits_for)):
         return
     if layer == "dimension":

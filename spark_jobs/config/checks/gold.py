@@ -16,6 +16,7 @@ from spark_jobs.config.graph import table_names
 from spark_jobs.config.hooks import read_module
 from spark_jobs.config.names import name_at_home, parse_duration, shorten
 from spark_jobs.config.pipeline import Pipeline, Silver
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.config.types import is_complex
 
@@ -213,7 +214,7 @@ def _check_window(gold: Gold, silver: Silver, known: dict[str, str], path: Path,
 
 
 def _check_inputs(pipeline: Pipeline, name: str, gold: Gold, others: Collection[str], conf: FilePath, path: Path, report: Report) -> None:
-    readable = [table for table in table_names(pipeline) if not table.startswith("bronze.") and table != f"gold.{name}"]
+    readable = [table for table in table_names(pipeline) if not TableName(table).is_bronze and table != f"gold.{name}"]
     for index, table in enumerate(gold.inputs):
         if not is_unloaded(table, pipeline, conf):
             report.require((*path, "inputs", index), table, [*readable, *others], "table to read called")

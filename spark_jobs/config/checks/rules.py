@@ -23,6 +23,7 @@ from spark_jobs.config.row_order import Keys
 from spark_jobs.config.rule_files import PipelineRules, rules_file
 from spark_jobs.config.rule_order import RING_HINT, find_ring, rule_edges, say_ring
 from spark_jobs.config.sql import SqlError, columns_in, located_tables, parse_query
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.task_stages import made_too_late
 from spark_jobs.config.validation import validate
 
@@ -48,8 +49,8 @@ class JudgedTable:
 def judged_table(pipeline: Pipeline, table: str, tables: Mapping[str, Columns | None], keys: Keys, conf: FilePath) -> JudgedTable:
     """`tables` are all tables of the pipeline, with their columns where they are known."""
     made = _made_from(pipeline, table, conf)
-    others = {name: known for name, known in tables.items() if not name.startswith("bronze.") and name not in made}
-    layer, _, name = table.partition(".")
+    others = {name: known for name, known in tables.items() if not TableName(name).is_bronze and name not in made}
+    layer, name = TableName(table).parts
     declared = {"dimension": pipeline.dimensions.get(name), "silver": pipeline.silver.get(name)}.get(layer)
     return JudgedTable(table, tables[table], own_columns(declared) if declared else {}, others, keys)
 
@@ -136,7 +137,7 @@ def _explain_table(name: str, table: JudgedTable) -> tuple[str, str]:
     allowed = did_you_mean(name, table.others)
     if name == table.name:
         return f"the query reads {name} itself, as it was before", "write {batch}, with scope: table for the table as it will be"
-    if name.startswith("bronze."):
+    if TableName(name).is_bronze:
         return f"the table {name!r} cannot be read: bronze holds raw records", allowed
     return f"there is no table {name!r} that {table.name} can be compared with", allowed
 
@@ -166,7 +167,7 @@ def check_own_type(table: JudgedTable, rule: Rule, path: Path, report: Report) -
         report.add((*path, "scope"), rule.scope, "'scope: table' is incompatible with a comparison of batches", "remove scope")
     if isinstance(arguments, OtherTableMembers | OtherTableSum):
         _check_other_table(table, arguments, below, report)
-    if isinstance(arguments, OtherTableSum) and rule.scope == "batch" and not table.name.startswith("gold."):
+    if isinstance(arguments, OtherTableSum) and rule.scope == "batch" and not TableName(table.name).is_gold:
         message = "a batch is only a part of the table, and its sum cannot be expected to equal that of another table"
         report.add(path, rule.scope, message, "add scope: table")
 
@@ -250,7 +251,7 @@ def _check_action(table: JudgedTable, rule: Rule, path: Place, report: Report) -
     if rule.on_fail != "quarantine":
         return
     place = (*path, "on_fail")
-    if table.name.startswith("gold."):
+    if TableName(table.name).is_gold:
         message = "'quarantine' is incompatible with a gold table, whose rows are computed from others"
         report.add(place, rule.on_fail, message, "use warn or block here, or quarantine in the silver table")
     elif rule.type not in COMPILED:
@@ -266,7 +267,7 @@ def _check_action(table: JudgedTable, rule: Rule, path: Place, report: Report) -
 
 def _nameable(table: JudgedTable, rule: Rule) -> Columns | None:
     """The columns that the rule may name; None where they cannot be told."""
-    if rule.on_fail == "quarantine" and not table.name.startswith("gold."):
+    if rule.on_fail == "quarantine" and not TableName(table.name).is_gold:
         return table.own
     return table.columns if rule.type.startswith("expect_table_columns_") else table.stable
 

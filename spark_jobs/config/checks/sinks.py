@@ -14,6 +14,7 @@ from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sink_tables import delivered_columns, hidden_columns, known_columns, sink_key, table_key, why_rows_change
 from spark_jobs.config.sinks import AnySink, FileSink, JdbcSink, KafkaSink, PythonSink, SystemColumns, declared_key
+from spark_jobs.config.table_name import TableName
 from spark_jobs.config.types import is_complex
 
 CANNOT = {
@@ -83,8 +84,8 @@ def _place(sink: AnySink) -> str:
 
 def _check_table(pipeline: Pipeline, sink: AnySink, path: Path, report: Report) -> bool:
     place = (*path, "from")
-    readable = [table for table in table_names(pipeline) if not table.startswith("bronze.")]
-    if sink.from_.startswith("bronze."):
+    readable = [table for table in table_names(pipeline) if not TableName(table).is_bronze]
+    if TableName(sink.from_).is_bronze:
         message, hint = "a sink reads what was published, and bronze holds raw records", did_you_mean(sink.from_, readable)
         report.add(place, sink.from_, message, hint)
         return False
@@ -113,7 +114,7 @@ def _check_mode(pipeline: Pipeline, sink: AnySink, path: Path, report: Report) -
     elif mode == "update" and key is None:
         way = "append" if not changes else "append with operation: <column>"
         message = f"'mode: update' is incompatible with {sink.from_}, whose rows have no key: nothing says which row replaces which"
-        is_computed = sink.from_.startswith("gold.")
+        is_computed = TableName(sink.from_).is_gold
         hint = f"add key: <columns that identify a row>, or write mode: {way}" if is_computed else f"write mode: {way}"
         report.add(place, mode, message, hint)
     elif mode == "update":

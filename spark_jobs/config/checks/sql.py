@@ -20,6 +20,7 @@ from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import shorten
 from spark_jobs.config.row_order import Keys, has_total_order
 from spark_jobs.config.sql import DIALECT, Complaint, SqlError, function_names, line_in, located_tables, parse_expression, parse_query
+from spark_jobs.config.table_name import TableName
 
 # Finds sums of floating-point numbers: their last digits depend on the order in which rows are added, so no table may hold them.
 
@@ -134,7 +135,7 @@ def _check_tables(
 ) -> dict[str, Columns] | None:
     """The columns of all tables that the SQL reads, or None where one is unknown or cannot be told."""
     found = located_tables(tree)
-    allowed = [table for table in tables if not table.startswith("bronze.") and table != f"gold.{name}"]
+    allowed = [table for table in tables if not TableName(table).is_bronze and table != f"gold.{name}"]
     if not found:
         report.add_in_file(file, 1, where, None, "the SELECT reads no table", f"read one of {', '.join(allowed)}")
     known: dict[str, Columns] = {}
