@@ -125,7 +125,7 @@ PLAIN = {
 
 
 def are_plain(rules: Iterable[Rule]) -> bool:
-    """Whether Great Expectations surely takes all of them. Weir's own types are not for it to judge (checks_own_types.py)."""
+    """Whether Great Expectations surely takes all of them. Weir's own types are not for it to judge (checks/rules.py)."""
     return all(rule.type in OWN or is_plain(rule.type, rule.kwargs) for rule in rules)
 
 

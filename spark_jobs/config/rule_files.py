@@ -1,6 +1,6 @@
 """Loads expectations/<pipeline>/<layer>.<table>.yml: the rules of each table, and the problems of the files that cannot be used.
 
-Reads YAML alone, so that DAGs can do it at every parse. What the rules say is checked in checks_expectations.py and quality/check.py.
+Reads YAML alone, so that DAGs can do it at every parse. What the rules say is checked in checks/rules.py and quality/check.py.
 """
 
 from collections.abc import Iterator, Mapping

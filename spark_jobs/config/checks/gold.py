@@ -109,7 +109,7 @@ ONLY_FOR = {
 
 
 def check_gold(pipeline: Pipeline, name: str, gold: Gold, others: Collection[str], conf: FilePath, report: Report) -> None:
-    """All but the SQL file, which checks_sql.py reads. `others` are the tables of other pipelines, by their whole names."""
+    """All but the SQL file, which checks/sql.py reads. `others` are the tables of other pipelines, by their whole names."""
     path: Path = ("gold", name)
     given = [origin for origin in ORIGINS if _value(gold, origin) is not None]
     if len(given) != 1:
