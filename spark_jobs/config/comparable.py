@@ -1,6 +1,6 @@
 """Finds maps where values are compared: Spark cannot say whether two maps are equal, or which is the greater."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -22,6 +22,8 @@ COMPARISONS = (
     exp.Ordered,
     exp.Distinct,
 )
+LISTING = (exp.Paren, exp.Array, exp.ArrayAgg)
+"""What is around values, or lists them, and so can be compared as they can."""
 
 
 def compared_maps(tree: exp.Expr, types: Mapping[str, str]) -> list[Complaint]:
@@ -37,6 +39,8 @@ def compared_maps(tree: exp.Expr, types: Mapping[str, str]) -> list[Complaint]:
 def _compared(node: exp.Expr) -> Iterator[exp.Expr]:
     if isinstance(node, COMPARISONS):
         yield from node.iter_expressions()
+    elif isinstance(node, exp.Case):
+        yield from [node.this] if node.this else []
     elif names := function_names(node) & COMPARING:
         if not names & BY_ORDER:
             yield from (node.this, *node.expressions)
@@ -54,4 +58,34 @@ def _distinct_rows(query: exp.Query, types: Mapping[str, str]) -> Iterator[str]:
 
 
 def _is_map(node: exp.Expr, types: Mapping[str, str]) -> bool:
-    return isinstance(node, exp.Column) and "map<" in types.get(node.name.lower(), "")
+    """Whether the value is a map or holds one: a column, a field or element of one, or a list that is made of such."""
+    if isinstance(node, LISTING):
+        return any(_is_map(part, types) for part in node.iter_expressions())
+    kind = _type_of(node, types)
+    return kind is not None and any(inner.is_type("map") for inner in kind.find_all(exp.DataType))
+
+
+def _type_of(node: exp.Expr, types: Mapping[str, str]) -> exp.DataType | None:
+    match node:
+        case exp.Column():
+            names = [part.name.lower() for part in node.parts]
+            found = (_field(types[name], names[place + 1 :]) for place, name in enumerate(names) if "map<" in types.get(name, ""))
+            return next((kind for kind in found if kind), None)
+        case exp.Dot():
+            outer = _type_of(node.this, types)
+            return _field(outer.sql(DIALECT), [node.name.lower()]) if outer else None
+        case exp.Bracket():
+            outer = _type_of(node.this, types)
+            inner = outer.expressions[-1] if outer and outer.is_type("array", "map") else None
+            return inner if isinstance(inner, exp.DataType) else None
+        case _:
+            return None
+
+
+def _field(spark_type: str, path: Sequence[str]) -> exp.DataType | None:
+    """The type at the end of a path of fields; None where there is none."""
+    kind: exp.DataType | None = exp.DataType.build(spark_type, dialect=DIALECT)
+    for name in path:
+        fields = kind.expressions if kind and kind.is_type("struct") else []
+        kind = next((field.kind for field in fields if isinstance(field, exp.ColumnDef) and field.name.lower() == name), None)
+    return kind
