@@ -15,19 +15,22 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from spark_jobs.config.document import name_in_project, read_document
-from spark_jobs.config.errors import ConfigError, Hinted, Problem, did_you_mean
+from spark_jobs.config.errors import ConfigError, Hinted, Problem, Withheld, did_you_mean
 from spark_jobs.config.files import read_text
 from spark_jobs.config.model import Model
 from spark_jobs.config.validation import validate
 
 FILE, PREFIX = "WEIR_CONNECTIONS", "WEIR_CONNECTION_"
 DEFAULT_FILE = Path("secrets", "connections.yml")
+ENVIRONMENT = "the environment"
 
 
 def check_url(value: str) -> str:
     """The address alone: whoever may connect is said in keys of their own."""
     if not re.fullmatch(r"jdbc:postgresql://[^\s@]+", value) or re.search(r"[?&](user|password)=", value, re.IGNORECASE):
-        raise Hinted("the url is not an address alone", "write jdbc:postgresql://host:port/database, with user and password_file beside it")
+        raise Withheld(
+            "the url is not an address alone", "write jdbc:postgresql://host:port/database, with user and password_file beside it"
+        )
     return value
 
 
@@ -66,7 +69,7 @@ def read_connection(root: Path, name: str, environ: Mapping[str, str] = os.envir
         hint = f"{did_you_mean(name, entries)}; add it to {shown}, or set {prefix}URL, {prefix}USER and {prefix}PASSWORD_FILE"
         raise ConfigError([Problem(shown, 1, name, name, f"there is no connection {name!r}", hint)])
     known = entries[name].model_dump(exclude_none=True) if name in entries else {}
-    entry = Entry.model_validate({**known, **given})
+    entry = Entry.model_validate({**known, **_checked(given, prefix)})
     if needs_url and entry.url is None:
         raise ConfigError([Problem(shown, 1, name, None, f"the connection {name!r} has no url", f"add it, or set {prefix}URL")])
     password = _read_secret(path.parent, entry.password_file, shown, name)
@@ -80,6 +83,16 @@ def mend_login(connection: str | None) -> str:
         return "name a `connection` whose settings_file lets Weir in (docs/pipeline-file.md, Connections)"
     where = f"the settings_file of the connection {connection!r}"
     return f"correct {where} (user and password in sasl.jaas.config, certificates in PEM files), or what the user may do at the broker"
+
+
+def _checked(given: Mapping[str, str], prefix: str) -> Mapping[str, str]:
+    """What the environment says; ConfigError, which names the variable and not its value, where it cannot be used."""
+    if "url" in given:
+        try:
+            check_url(given["url"])
+        except Hinted as error:
+            raise ConfigError([Problem(ENVIRONMENT, 1, f"{prefix}URL", None, error.message, error.hint)]) from None
+    return given
 
 
 def _read_entries(path: Path, shown: str) -> dict[str, Entry]:

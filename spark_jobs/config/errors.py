@@ -133,6 +133,10 @@ class Hinted(ValueError):
         super().__init__(f"{message}; {hint}")
 
 
+class Withheld(Hinted):
+    """The same of a value that is, or holds, a secret: nobody is shown it."""
+
+
 class Refused(Exception):
     """What a command was given cannot be used, and nothing was begun: it ends with exit code 2."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from spark_jobs.config.cron import Cron
-from spark_jobs.config.errors import Hinted
+from spark_jobs.config.errors import Hinted, Withheld
 from spark_jobs.config.names import Duration, Name, shorten
 
 CUTS_PLANS = "spark.weir.cutsPlans"
@@ -63,6 +63,8 @@ SECRET_FILES = ("spark.authenticate.secret.file", "spark.authenticate.secret.dri
 """Where a secret is, not what it is."""
 
 
+PASSWORD_IN_ADDRESS = re.compile(r"[A-Za-z0-9+.-]+://[^/\s@:]*:[^/\s@]+@")
+"""As in https://user:password@host."""
 LOOKS_SECRET = "it looks like a credential, and would stand in this file and on a command line that every user of the machine can read"
 WAYS = (
     "give it in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for S3), or name a credentials provider or a file; "
@@ -93,7 +95,9 @@ def check_setting_value(value: object) -> str | int | float | bool:
         raise Hinted(f"{shorten(value)} is not a value of a setting", "write text, a number, true or false")
     for name in re.findall(r"-D([\w.-]+)=", value) if isinstance(value, str) else ():
         if _is_credential(name):
-            raise Hinted(f"-D{shorten(name)} may not be set: {LOOKS_SECRET}", WAYS)
+            raise Withheld(f"-D{shorten(name)} may not be set: {LOOKS_SECRET}", WAYS)
+    if isinstance(value, str) and PASSWORD_IN_ADDRESS.search(value):
+        raise Withheld(f"an address with a password in it may not be set: {LOOKS_SECRET}", WAYS)
     return value
 
 

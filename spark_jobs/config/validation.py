@@ -8,7 +8,7 @@ from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from spark_jobs.config.document import Document, KeyPath
-from spark_jobs.config.errors import ConfigError, Hinted, Problem, did_you_mean
+from spark_jobs.config.errors import ConfigError, Hinted, Problem, Withheld, did_you_mean
 from spark_jobs.config.names import shorten
 from spark_jobs.config.sinks import KINDS
 
@@ -40,7 +40,8 @@ def _problem(model: type[BaseModel], document: Document, below: KeyPath, details
     found = tuple(part for part in details["loc"] if part != "[key]")
     message, hint = _explain(model, found, details)
     whole = (*below, *(part for part in found if not _is_tag(part)))
-    return Problem(document.file, document.line_of(whole), ".".join(map(str, whole)), details.get("input"), message, hint)
+    value = None if isinstance(details.get("ctx", {}).get("error"), Withheld) else details.get("input")
+    return Problem(document.file, document.line_of(whole), ".".join(map(str, whole)), value, message, hint)
 
 
 def _explain(model: type[BaseModel], path: tuple[str | int, ...], details: ErrorDetails) -> tuple[str, str]:

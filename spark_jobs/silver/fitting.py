@@ -22,7 +22,7 @@ FIRST_DAY, LAST_DAY = "DATE '0001-01-01'", "DATE '9999-12-31'"
 
 
 def _whole(pattern: str) -> str:
-    return rf"^[ \t]*(?:{pattern})[ \t]*$"
+    return rf"^[ \t]*(?:{pattern})[ \t]*\z"  # Java's $ would let a line end pass
 
 
 DIGITS = _whole("[+-]?[0-9]+")
@@ -35,7 +35,7 @@ MIDNIGHT = r"(?:[Tt ]00:00(?::00(?:\.0+)?)?[Zz]?)?"
 CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6}0*)?)?"
 OFFSET = r"(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?"
 TIMESTAMP = _whole(f"{DATE}(?:[Tt ]{CLOCK}{OFFSET})?")
-USUAL_TIMESTAMP = rf"^(?!0000|0001|9999){DATE}[T ][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]{{1,6}})?(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})?$"
+USUAL_TIMESTAMP = rf"^(?!0000|0001|9999){DATE}[T ][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]{{1,6}})?(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})?\z"
 
 
 def fit_text(text: Column, kind: str) -> Column:

@@ -38,7 +38,7 @@ NEVER_ARRIVED = "a file that never arrived"
 Tell = Callable[[TableCheck], None]
 OnFile = Callable[[str, int, int], None]
 """Hears of each file that is done: the table, the files done, and all of them."""
-Place = tuple[str, int]
+Place = tuple[str, int | None]
 """File id and chunk: a file that could not be read may have been taken a second time."""
 
 
@@ -68,7 +68,7 @@ def verify_files(
     started, lake, pipeline = time.monotonic(), Lake(project.lake, name), project.pipelines[name]
     checks = list[TableCheck]()
     sources = _chosen(pipeline, select)
-    if all(table_version(lake.table(f"bronze.{source}")) is None for source in sources):
+    if not any(_has_begun(lake, source) for source in sources):
         return Verification(name, Outcome.NOTHING_TO_DO, f"{name} has read no files yet")
     try:
         with hold_lease(lake.lease(), name, "weir verify --files"):
@@ -93,12 +93,18 @@ def _chosen(pipeline: Pipeline, select: Collection[str]) -> list[str]:
     return [name.removeprefix("bronze.") for name in files if not select or name in select]
 
 
+def _has_begun(lake: Lake, source: str) -> bool:
+    """Where bronze is gone and arrivals are not, its files were read, and are missed."""
+    return any(table_version(table) is not None for table in (lake.table(f"bronze.{source}"), lake.arrivals(source)))
+
+
 def _check_source(project: Project, lake: Lake, pipeline: Pipeline, name: str, until: int, rows: int, on_file: OnFile) -> TableCheck:
     started, table, source = time.monotonic(), f"bronze.{name}", pipeline.sources[name]
     assert isinstance(source, FileSource)
-    arrivals = [row for row in read_arrivals(lake.arrivals(name)) if row["verdict"] == TAKEN and row["chunk"] <= until]
+    taken = [row for row in read_arrivals(lake.arrivals(name)) if row["verdict"] == TAKEN]
+    arrivals = [row for row in taken if row["chunk"] <= until]
     bronze = lake.table(table)
-    stored = _sums_of_bronze(bronze, until)
+    stored = _sums_of_bronze(bronze, {row["chunk"] for row in taken if row["chunk"] > until})
     not_compared, first, kinds, problems = list[tuple[str, str]](), list[Difference](), Counter[Kind](), list[str]()
     files = rows_here = rows_again = 0
     for done, arrival in enumerate(sorted(arrivals, key=lambda row: (row["chunk"], row["path"])), 1):
@@ -174,12 +180,15 @@ def _records_of_file(file: ArrivedFile, source: FileSource) -> Iterator[tuple[in
             yield line, _hash(line, record, problem)
 
 
-def _sums_of_bronze(bronze: str, until: int) -> dict[Place, Sum]:
+def _sums_of_bronze(bronze: str, unfinished: Collection[int]) -> dict[Place, Sum]:
+    """All its rows but those of chunks that a run has begun with: a row of no chunk, or of one that never was, must not pass."""
+    import pyarrow as pa
     import pyarrow.dataset as ds  # takes a third of a second
 
     found: dict[Place, Sum] = defaultdict(Sum)
     wanted = ["_file_id", "_chunk", "_line", "record", "_problem"]
-    for batch in scan_pieces(bronze, wanted, ROWS_AT_ONCE, ds.field("_chunk") <= until, ["_chunk"]):
+    is_finished = ~ds.field("_chunk").isin(pa.array(unfinished, pa.int64()))
+    for batch in scan_pieces(bronze, wanted, ROWS_AT_ONCE, is_finished, ["_chunk"]):
         for file_id, chunk, line, record, problem in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             found[file_id, chunk].add(line, _hash(line, record, problem))
     return found

@@ -264,3 +264,11 @@ def test_a_connection_that_cannot_be_used_is_refused_without_its_secret(tmp_path
     assert said in str(refused.value)
     assert "open" not in str(refused.value)
     assert "open" not in repr(refused.value)
+
+
+def test_an_address_in_the_environment_is_refused_by_its_variable_without_its_secret(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_connection(tmp_path, "w", {"WEIR_CONNECTION_W_URL": "jdbc:postgresql://weir:open@db/shop"})
+
+    assert "WEIR_CONNECTION_W_URL: the url is not an address alone" in str(refused.value)
+    assert "open" not in str(refused.value)

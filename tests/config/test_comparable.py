@@ -5,10 +5,30 @@ import pytest
 from spark_jobs.config.expressions import judge_measure, judge_query, judge_row_expression
 from spark_jobs.config.sql import parse_query
 
-COLUMNS = {"prices": "map<string,int>", "at": "timestamp", "word": "string"}
+COLUMNS = {
+    "prices": "map<string,int>",
+    "at": "timestamp",
+    "word": "string",
+    "shop": "struct<name:string,prices:map<string,int>,days:array<struct<rates:map<string,int>,day:int>>>",
+    "lists": "array<map<string,int>>",
+}
 
 
-@pytest.mark.parametrize("expression", ["prices = prices", "prices IN (prices)", "nullif(prices, prices)", "xxhash64(prices)"])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "prices = prices",
+        "prices IN (prices)",
+        "nullif(prices, prices)",
+        "xxhash64(prices)",
+        "CASE prices WHEN prices THEN 1 END",
+        "shop.prices = prices",
+        "(lists[0]) = prices",
+        "shop.days[0].rates <=> prices",
+        "shop.days[0] = shop.days[1]",
+        "array(lists) = array(lists)",
+    ],
+)
 def test_an_expression_that_compares_maps_is_refused(expression: str) -> None:
     ((message, hint),) = judge_row_expression(expression, COLUMNS)
 
@@ -22,6 +42,13 @@ def test_an_expression_that_compares_maps_is_refused(expression: str) -> None:
         ("max(prices)", True),
         ("count(DISTINCT prices)", True),
         ("max_by(word, struct(at, prices, word))", True),
+        ("max(shop)", True),
+        ("max(shop.prices)", True),
+        ("max(lists[0])", True),
+        ("array_sort(collect_list(prices))", True),
+        ("max(shop.name)", False),
+        ("max(shop.days[0].day)", False),
+        ("max(lists[0]['a'])", False),
         ("max(prices['a'])", False),
         ("count(DISTINCT to_json(prices))", False),
         ("max_by(prices, struct(at, to_json(prices)))", False),

@@ -265,6 +265,8 @@ def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
         ("spark.yarn.appMasterEnv.PGPASSWORD: hush", "it looks like a credential"),
         ("spark.executorEnv.APIKEY: hush", "it looks like a credential"),
         ("spark.hadoop.fs.azure.sas.files.shop.blob.core.windows.net: hush", "it looks like a credential"),
+        ("spark.hadoop.fs.s3a.endpoint: https://me:hush@store.example", "an address with a password in it may not be set"),
+        ("spark.driver.extraJavaOptions: -Dproxy=http://me:hush@proxy.example:80", "an address with a password in it may not be set"),
         ("spark.driver.extraJavaOptions: -Xss4m -Dstore.password=hush", "-D'store.password' may not be set: it looks like a credential"),
         ("spark.hadoop.fs.defaultFS: hdfs:///", "paths are those of this machine"),
         ("executor.memory: 1g", "is not a Spark setting"),
@@ -278,6 +280,7 @@ def test_settings_that_would_break_a_guarantee_are_refused(workspace: Workspace,
 
     assert (problem.file, problem.line) == ("conf/profiles/local.yml", 4)
     assert reason in problem.message
+    assert "hush" not in str(vars(problem))
 
 
 def test_settings_that_say_how_a_secret_is_handled_may_be_set(workspace: Workspace) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,12 +19,11 @@ from spark_jobs.bronze.counting import Count
 from spark_jobs.bronze.ingest import _bronze_rows
 from spark_jobs.bronze.records import read_records
 from spark_jobs.cli.app import app
-from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.landing.arrivals import read_arrivals
-from spark_jobs.landing.feed import make_feed
+from spark_jobs.landing.feed import Feed, make_feed
 from spark_jobs.landing.registrar import register_arrivals
 from spark_jobs.verify.files import CHANGED, GONE, UNREAD, verify_files
 from spark_jobs.verify.result import Outcome, TableCheck, Verification
@@ -47,17 +47,20 @@ class Shop:
     def lake(self) -> Lake:
         return Lake(self.workshop.project.lake, "shop")
 
+    @property
+    def feed(self) -> Feed:
+        source = self.workshop.project.pipelines["shop"].sources["orders"]
+        return make_feed(self.lake, self.workshop.project.landing, "orders", source, unguarded)
+
     def take(self, **files: str) -> list[Path]:
         """Land files and read them into bronze, as a run does."""
         paths = [self.workshop.land(f"orders/{name}.json", text) for name, text in files.items()]
-        source = self.workshop.project.pipelines["shop"].sources["orders"]
-        assert isinstance(source, FileSource)
-        feed = make_feed(self.lake, self.workshop.project.landing, "orders", source, unguarded)
+        feed = self.feed
         before = {row["chunk"] for row in read_arrivals(feed.arrivals)}
         register_arrivals(feed, datetime(2026, 3, 1, tzinfo=UTC))
         new = [row for row in read_arrivals(feed.arrivals) if row["chunk"] not in before]
         for row in new:
-            batches = [_bronze_rows(row, batch) for batch in read_records(make_arrived(row, feed.landing), source)]
+            batches = [_bronze_rows(row, batch) for batch in read_records(make_arrived(row, feed.landing), feed.files)]
             if batches:
                 write_deltalake(self.lake.table(TABLE), pa.Table.from_batches(batches), mode="append")
         Ledger(self.lake, unguarded).write_table("run", TABLE, 0.0, {"arrivals": max(row["chunk"] for row in new)}, None, 1, Counts())
@@ -140,6 +143,28 @@ def test_a_file_of_which_bronze_has_nothing_is_missed(shop: Shop) -> None:
     shop.rewrite(lambda rows: [row for row in rows if row["_file"] != "orders/b.json"])
 
     assert shop.verify()[1].only_recomputed == 1
+
+
+def test_rows_of_no_chunk_or_of_one_that_never_was_do_not_pass_and_those_of_an_unfinished_batch_are_left_out(shop: Shop) -> None:
+    shop.take(a="{}\n")
+    shop.workshop.land("orders/b.json", "{}\n")
+    register_arrivals(shop.feed, datetime(2026, 3, 2, tzinfo=UTC))
+    unfinished = max(row["chunk"] for row in read_arrivals(shop.feed.arrivals))
+    shop.rewrite(lambda rows: [*rows, *({**rows[0], "_chunk": chunk} for chunk in (None, 99, unfinished))])
+
+    found, check = shop.verify()
+
+    assert (found.status, check.only_here, check.rows) == (Outcome.DIFFERENT, 2, 1)
+    assert [row.key["chunk"] for row in check.first] == ["None", "99"]
+
+
+def test_bronze_that_is_gone_is_missed_where_its_files_were_read(shop: Shop) -> None:
+    shop.take(a="{}\n{}\n")
+    shutil.rmtree(shop.lake.table(TABLE))
+
+    found, check = shop.verify()
+
+    assert (found.status, check.only_recomputed) == (Outcome.DIFFERENT, 2)
 
 
 def test_a_file_that_could_not_be_read_then_is_named_with_the_way(shop: Shop) -> None:
