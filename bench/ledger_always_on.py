@@ -23,8 +23,9 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.ledger_schemas import SCHEMAS
 from spark_jobs.operations.status import status_of
+from spark_jobs.run.definitions import note_definitions
 from spark_jobs.run.pipeline import run_increment
-from spark_jobs.run.plan import make_plan, note_definitions
+from spark_jobs.run.plan import make_plan
 from spark_jobs.run.preview import look_ahead
 
 BATCHES, PER_FILE, LOOKS = 200_000, 20_000, 5

@@ -13,7 +13,7 @@ from spark_jobs.config.errors import Refused, UsageError
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.text import count, plain, safe_cell
 from spark_jobs.lake.layout import Lake
-from spark_jobs.quality.masking import QuarantinedRow, describe_reason, read_quarantined
+from spark_jobs.quality.quarantined import QuarantinedRow, describe_reason, read_quarantined
 
 SHOWN = 20
 RECORD_LENGTH = 2_000

@@ -55,7 +55,7 @@ def _read(
     project: Project, name: str, gold: str, checkpoint: str, key: dict[str, str], rows: int, profile: Profile, log_file: Path
 ) -> "StateOfTable":
     from spark_jobs.run.state import read_state
-    from spark_jobs.verify.pipeline import start_session
+    from spark_jobs.verify.session import start_session
 
     with (
         hold_lease(Lake(project.lake, name).lease(), name, "weir state") as lease,

@@ -2,23 +2,19 @@
 
 import json
 import re
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from deltalake import CommitProperties, PostCommitHookProperties, Schema, Transaction, write_deltalake
-
 from spark_jobs.config.table_name import TableName
-from spark_jobs.lake.checksums import forget_checksum, write_checksum
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delta_table import DeltaTable, count_where, names_of, newest_entry, options_of
+from spark_jobs.lake.delta_table import DeltaTable, count_where, names_of, newest_entry
 from spark_jobs.lake.storage import exists, is_remote, read_text, sizes_below
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 COMMITS_TO_SEARCH = 100
 CHANGES = "delta.enableChangeDataFeed"
@@ -113,10 +109,10 @@ def schema_json(path: str) -> str:
 
 def has_transaction(path: str, app_id: str, number: int) -> bool:
     """Whether the table holds the write of this transaction id."""
-    return DeltaTable.is_deltatable(path) and _holds_transaction(DeltaTable(path), app_id, number)
+    return DeltaTable.is_deltatable(path) and holds_transaction(DeltaTable(path), app_id, number)
 
 
-def _holds_transaction(table: DeltaTable, app_id: str, number: int) -> bool:
+def holds_transaction(table: DeltaTable, app_id: str, number: int) -> bool:
     last = table.transaction_version(app_id)
     return last is not None and last >= number
 
@@ -222,57 +218,6 @@ def count_places(path: str, chunk: int) -> dict[str, tuple[int, int, int, int]]:
     kinds = [("_line", kind) for kind in ("count", "count_distinct", "min", "max")]
     found = rows.group_by("_file").aggregate(kinds).to_pylist()
     return {row["_file"]: tuple(row[f"_line_{kind}"] for _, kind in kinds) for row in found}
-
-
-def create_table(path: str, schema_json: str, properties: dict[str, str]) -> None:
-    """Create an empty table without a Spark job. One that is there gets the columns that it lacks, as it may be of an earlier version."""
-    schema = Schema.from_json(schema_json)
-    if not DeltaTable.is_deltatable(path):
-        DeltaTable.create(path, schema=schema, configuration=dict(properties), storage_options=options_of(path))
-        write_checksum(path)
-        return
-    table = DeltaTable(path)
-    known = {field.name for field in table.schema().fields}
-    if lacking := [field for field in schema.fields if field.name not in known]:
-        table.alter.add_columns(lacking)
-        write_checksum(path)
-
-
-def append_rows(path: str, rows: "pa.Table", app_id: str, number: int, note: str) -> None:
-    """Append rows that the driver holds, without a Spark job, under a transaction id; a repeated write is skipped."""
-    with committing(path, note, app_id, number) as commit:
-        if commit is not None:
-            write_deltalake(commit.table, rows, mode="append", **commit.said)
-
-
-@dataclass(frozen=True)
-class Commit:
-    """A commit that is about to be made by delta-rs: its table, and what it says of itself. Streams read the log: it is not shortened."""
-
-    table: DeltaTable
-    properties: CommitProperties
-
-    @property
-    def said(self) -> dict[str, Any]:
-        """As the writing functions of delta-rs take it."""
-        return {
-            "commit_properties": self.properties,
-            "post_commithook_properties": PostCommitHookProperties(cleanup_expired_logs=False),
-        }
-
-
-@contextmanager
-def committing(path: str, note: str, app_id: str | None = None, number: int = 0) -> Iterator[Commit | None]:
-    """A commit, to be made in the block, and its summary after it. Under a transaction id it is made once: None where it is there."""
-    table, transactions = DeltaTable(path), []
-    if app_id is not None:
-        if _holds_transaction(table, app_id, number):
-            yield None
-            return
-        transactions = [Transaction(app_id, number, int(datetime.now(UTC).timestamp() * 1000))]
-    yield Commit(table, CommitProperties(custom_metadata={"userMetadata": note}, app_transactions=transactions))
-    forget_checksum(path)
-    write_checksum(path)
 
 
 def only_grew(path: str) -> bool:

@@ -3,8 +3,12 @@
 import pyarrow as pa
 
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.scan import DRIFT
 from spark_jobs.lake.sequence import SEQUENCE
+
+DRIFT = pa.schema(
+    [("run_id", pa.string()), ("source", pa.string()), ("field", pa.string()), ("kind", pa.string()), ("file", pa.string()),
+     ("seen_at", pa.timestamp("us", "UTC"))]
+)  # fmt: skip
 
 _TIME = pa.timestamp("us", "UTC")
 _COUNTS = [(name, pa.int64()) for name in Counts().as_dict()]

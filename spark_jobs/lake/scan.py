@@ -9,8 +9,6 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from spark_jobs.lake.delta_table import DeltaTable
 
 if TYPE_CHECKING:
@@ -92,15 +90,11 @@ def _condition(schema: "pa.Schema", wanted: Wanted) -> Any:
     return condition
 
 
-# The columns of the ledger's table `drift`, fields of a feed that came or went, and the records in which they are looked for. No JVM.
+# The records in which fields that came or went are looked for.
 
 RECORDS_AT_ONCE = 8_192
 FILES_AT_ONCE = 200
 """Arrow walks through a condition by calling itself: one about every file of a large batch would end the process."""
-DRIFT = pa.schema(
-    [("run_id", pa.string()), ("source", pa.string()), ("field", pa.string()), ("kind", pa.string()), ("file", pa.string()),
-     ("seen_at", pa.timestamp("us", "UTC"))]
-)  # fmt: skip
 
 
 def read_first_records(bronze: str, files: Sequence[Mapping[str, Any]], lines: int) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
-from spark_jobs.lake import delta_log, tables
+from spark_jobs.lake import delta_commit, delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.tables import Batch
 
@@ -95,7 +95,7 @@ def replace(rows: DataFrame, count: int, name: str, where: str, batch: Batch, co
         return
     with (
         tables.writing_held(rows.sparkSession, name, batch),
-        delta_log.committing(path, batch.note(counts), batch.app_id, batch.number) as commit,
+        delta_commit.committing(path, batch.note(counts), batch.app_id, batch.number) as commit,
     ):
         if commit is not None:
             write_deltalake(commit.table, _to_arrow(rows), mode="overwrite", predicate=condition, **commit.said)
@@ -116,7 +116,7 @@ def _upsert_held(rows: DataFrame, name: str, how: Upsert, batch: Batch, counts: 
     path = batch.lake.table(name)
     with (
         tables.writing_held(rows.sparkSession, name, batch),
-        delta_log.committing(path, batch.note(counts), batch.app_id, batch.number) as commit,
+        delta_commit.committing(path, batch.note(counts), batch.app_id, batch.number) as commit,
     ):
         if commit is None:
             return
@@ -131,9 +131,11 @@ def _upsert_held(rows: DataFrame, name: str, how: Upsert, batch: Batch, counts: 
 
 
 @contextmanager
-def _committing(rows: DataFrame, name: str, batch: Batch, counts: Counts, app_id: str | None = None) -> Iterator[delta_log.Commit | None]:
+def _committing(
+    rows: DataFrame, name: str, batch: Batch, counts: Counts, app_id: str | None = None
+) -> Iterator[delta_commit.Commit | None]:
     path, note = batch.lake.table(name), batch.note(counts)
-    with tables.writing_held(rows.sparkSession, name, batch), delta_log.committing(path, note, app_id, batch.number) as commit:
+    with tables.writing_held(rows.sparkSession, name, batch), delta_commit.committing(path, note, app_id, batch.number) as commit:
         yield commit
 
 

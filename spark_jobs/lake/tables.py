@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from spark_jobs.config.lakehouse import CUTS_PLANS
-from spark_jobs.lake import delta_log
+from spark_jobs.lake import delta_commit, delta_log
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.gate import Gate, OpenGate
@@ -101,7 +101,7 @@ def has_standing_rows(batch: Batch, name: str) -> bool:
 
 
 def create(path: str, ddl: str, properties: dict[str, str]) -> None:
-    delta_log.create_table(path, StructType.fromDDL(ddl).json(), properties)
+    delta_commit.create_table(path, StructType.fromDDL(ddl).json(), properties)
 
 
 def read(spark: SparkSession, path: str, version: int | None = None) -> DataFrame:
@@ -183,7 +183,7 @@ def append_held(rows: "pa.Table", spark: SparkSession, name: str, batch: Batch, 
         append(spark.createDataFrame(rows).coalesce(1), name, batch, counts)
         return
     with writing_held(spark, name, batch):
-        delta_log.append_rows(path, rows, batch.app_id, batch.number, batch.note(counts))
+        delta_commit.append_rows(path, rows, batch.app_id, batch.number, batch.note(counts))
 
 
 def is_driver_enough(spark: SparkSession, path: str) -> bool:

@@ -21,7 +21,6 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.lake.reasons import count_replayed_in_vain
 from spark_jobs.lake.verdicts import Decision, Verdict, Verdicts
 from spark_jobs.run.order import Errand, RunOrder, new_order
 from spark_jobs.run.pipeline import RunRequest, run_pipeline
@@ -60,6 +59,8 @@ def try_replay(project: Project, name: str, profile: Profile, errand: Errand, st
 
 def say_replayed(lake: Lake, table: str, run_id: str) -> str | None:
     """What became of the rows that a run has replayed: how many left the quarantine, how many stay, and why. None where it came to none."""
+    from spark_jobs.lake.reasons import count_replayed_in_vain  # with Arrow: not for a decision about a batch
+
     done = [row for row in Ledger(lake).rows("batches") if (row["run_id"], row["table"], row["step"]) == (run_id, table, "replay")]
     if not done:
         return None

@@ -16,7 +16,8 @@ from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.look import Look, look_at, read_if_it_matters
 from spark_jobs.landing.streams import broker_settings, look_at_stream
-from spark_jobs.run.plan import ARRIVALS, DEFINITION, WATERMARK, Plan, check_definitions, due_tables, make_plan, say_nothing
+from spark_jobs.run.definitions import check_definitions
+from spark_jobs.run.plan import ARRIVALS, DEFINITION, WATERMARK, Plan, due_tables, make_plan, say_nothing
 
 # Why a table is due, in words for a person.
 

@@ -25,9 +25,10 @@ from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import ANEW, SWAPPING, Definition
 from spark_jobs.lake.storage import remove
 from spark_jobs.run import stopping
+from spark_jobs.run.definitions import check_definitions_above, redefined_tables
 from spark_jobs.run.order import RunOrder, check_rules, keep_rules, new_order, note_rules, note_run
 from spark_jobs.run.page import write_page
-from spark_jobs.run.plan import Plan, check_definitions_above, make_plan, redefined_tables, with_below
+from spark_jobs.run.plan import Plan, make_plan, with_below
 from spark_jobs.run.progress import Progress, make_progress
 from spark_jobs.run.result import EXIT_CODES, Start, State, Status, TableRun
 from spark_jobs.run.stage import StageLost, check_inputs, check_live, check_stage, describe_stage, leave_out, unfinished_swap

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.config.table_name import TableName
-from spark_jobs.lake import delta_log, tables
+from spark_jobs.lake import delta_commit, delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.ledger import LIVE, Definition
@@ -99,7 +99,7 @@ def _create(live: Plan, staged: Plan, table: str) -> None:
     path, built = live.lake.table(table), staged.lake.table(table)
     is_new = delta_log.table_version(path) is None and delta_log.table_version(built) is not None
     if is_new and TableName(table).has_keys:
-        delta_log.create_table(path, delta_log.schema_json(built), tables.CHANGE_FEED)
+        delta_commit.create_table(path, delta_log.schema_json(built), tables.CHANGE_FEED)
 
 
 def _key(plan: Plan, table: str) -> tuple[str, ...] | None:

@@ -18,9 +18,10 @@ from spark_jobs.lake.streams import Running
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.run.bronze import start_bronze
 from spark_jobs.run.context import RunContext
+from spark_jobs.run.definitions import check_definitions, note_definitions
 from spark_jobs.run.notices import Notices
 from spark_jobs.run.order import new_order, note_run
-from spark_jobs.run.plan import Plan, check_definitions, note_definitions
+from spark_jobs.run.plan import Plan
 from spark_jobs.run.result import Start, Status
 from spark_jobs.session.settings import PER_BATCH
 

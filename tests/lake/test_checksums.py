@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.lake import checksums
 from spark_jobs.lake.checksums import write_checksum
-from spark_jobs.lake.delta_log import create_table
+from spark_jobs.lake.delta_commit import create_table
 from spark_jobs.lake.upkeep import compact_files
 from tests.lake.questions import counting
 

@@ -9,7 +9,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.lake import delta_log, streams, tables
+from spark_jobs.lake import delta_commit, delta_log, streams, tables
 from spark_jobs.lake.checkpoints import Checkpoint, CheckpointDamaged
 
 pytestmark = pytest.mark.spark
@@ -21,7 +21,7 @@ def table(tmp_path: Path) -> str:
     path = str(tmp_path / "bronze")
     tables.create(path, "id bigint", tables.APPEND_ONLY)
     for number in range(3):
-        delta_log.append_rows(path, pa.table({"id": [number]}), "test", number, "{}")
+        delta_commit.append_rows(path, pa.table({"id": [number]}), "test", number, "{}")
     return path
 
 
@@ -56,7 +56,7 @@ def test_rows_come_in_the_order_of_their_commits(spark: SparkSession, tmp_path: 
     checkpoint = Checkpoint("silver.t", str(tmp_path / "checkpoint"))
 
     first = batches(read(spark, table, checkpoint, files=1), checkpoint)
-    delta_log.append_rows(table, pa.table({"id": [3]}), "test", 3, "{}")
+    delta_commit.append_rows(table, pa.table({"id": [3]}), "test", 3, "{}")
     second = batches(read(spark, table, checkpoint, files=1), checkpoint, last_done=2)
 
     assert (first, second) == ([[0], [1], [2]], [[3]])
@@ -65,9 +65,9 @@ def test_rows_come_in_the_order_of_their_commits(spark: SparkSession, tmp_path: 
 def test_a_first_batch_of_commits_is_the_same_after_the_table_was_compacted(spark: SparkSession, tmp_path: Path, table: str) -> None:
     checkpoint = Checkpoint("silver.t", str(tmp_path / "checkpoint"))
     assert [sorted(ids) for ids in batches(read(spark, table, checkpoint), checkpoint, during=kill)] == [[0, 1, 2]]
-    delta_log.append_rows(table, pa.table({"id": [3]}), "test", 3, "{}")
+    delta_commit.append_rows(table, pa.table({"id": [3]}), "test", 3, "{}")
     DeltaTable(table).optimize.compact()
-    delta_log.append_rows(table, pa.table({"id": [4]}), "test", 4, "{}")
+    delta_commit.append_rows(table, pa.table({"id": [4]}), "test", 4, "{}")
 
     again = batches(read(spark, table, checkpoint), checkpoint)
 
@@ -103,7 +103,7 @@ def test_a_table_that_lost_rows_or_its_first_commits_is_read_as_it_is(tmp_path: 
 
     other = str(tmp_path / "other")
     tables.create(other, "id bigint", tables.APPEND_ONLY)
-    delta_log.append_rows(other, pa.table({"id": [1]}), "test", 1, "{}")
+    delta_commit.append_rows(other, pa.table({"id": [1]}), "test", 1, "{}")
     assert delta_log.only_grew(other)
     DeltaTable(other).create_checkpoint()
     Path(other, "_delta_log", f"{0:020}.json").unlink()

@@ -9,7 +9,8 @@ from spark_jobs.config.definition import definition_parts
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.run.plan import make_plan, note_definitions
+from spark_jobs.run.definitions import note_definitions
+from spark_jobs.run.plan import make_plan
 from tests.conftest import Workshop, unguarded
 from tests.run import standing_lake
 from tests.run.standing_lake import StandingLake

@@ -18,9 +18,10 @@ from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.run.bronze import start_bronze
 from spark_jobs.run.context import RunContext
+from spark_jobs.run.definitions import note_definitions
 from spark_jobs.run.notices import Notices
 from spark_jobs.run.order import new_order
-from spark_jobs.run.plan import make_plan, note_definitions
+from spark_jobs.run.plan import make_plan
 from spark_jobs.session.settings import PER_BATCH
 from tests.conftest import PROFILE, Workshop
 from tests.verify.conftest import verified

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Collection, Mapping
 from pathlib import Path as FilePath
 
+from spark_jobs.config.checks.hooks import read_module
 from spark_jobs.config.checks.native import check_native, check_native_modes
 from spark_jobs.config.checks.sql import judge_sums
 from spark_jobs.config.checks.tables import Path
@@ -13,7 +14,6 @@ from spark_jobs.config.document import Report
 from spark_jobs.config.expressions import judge_measure, judge_row_expression
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import table_names
-from spark_jobs.config.hooks import read_module
 from spark_jobs.config.names import name_at_home, parse_duration, shorten
 from spark_jobs.config.pipeline import Pipeline, Silver
 from spark_jobs.config.table_name import TableName

@@ -4,11 +4,11 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path as FilePath
 
+from spark_jobs.config.checks.hooks import read_module
 from spark_jobs.config.checks.tables import Path
 from spark_jobs.config.document import Report
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.graph import table_names
-from spark_jobs.config.hooks import read_module
 from spark_jobs.config.loading import pipeline_file
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
