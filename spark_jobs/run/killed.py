@@ -9,15 +9,14 @@ from spark_jobs.config.graph import keeps_late, node_names
 from spark_jobs.failure import keep_trace_outside
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.lease import Lease, is_this_process
+from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.sequence import MARKER, read_markers, read_ordered
 from spark_jobs.lake.states import KILLED, TableEnd, derive_states, write_states
+from spark_jobs.run.order import BEGUN
 
 PAGES = 3
 """Pages of so many killed runs are made at once; `weir report PIPELINE --run ID` makes those of others."""
-LOADED_AT = datetime.now(UTC)
-"""No run of this process began before."""
 MESSAGE = "killed: it ended without a word, as after kill -9, a crash of the JVM or a loss of power; what is published stays"
 
 
@@ -28,7 +27,7 @@ def close_killed_runs(project: Project, name: str, lease: Lease) -> None:
     """
     try:
         ledger = Ledger(Lake(project.lake, name), lease.check)
-        killed = [row for row in ledger.open_runs() if not _is_ours(row)]
+        killed = [row for row in ledger.open_runs() if row["run_id"] not in BEGUN]
         for row in killed:
             _close(project, ledger, row)
         if killed and project.lakehouse.keep_reports:
@@ -38,12 +37,6 @@ def close_killed_runs(project: Project, name: str, lease: Lease) -> None:
                 write_report(project, name, row["run_id"])
     except Exception as error:  # noqa: BLE001 - it only tells a story: whatever is wrong with the lake, the run itself meets it next
         keep_trace_outside(project.root, name, "the report of a killed run", error)
-
-
-def _is_ours(started: dict[str, Any]) -> bool:
-    """Whether this process began the run. In a container that is started again another one may have had the same number."""
-    is_same = is_this_process({"host": started["host"] or "", "pid": str(started["pid"])})
-    return is_same and started["at"] >= LOADED_AT
 
 
 def _close(project: Project, ledger: Ledger, started: dict[str, Any]) -> None:

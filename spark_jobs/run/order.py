@@ -47,6 +47,9 @@ def keep_rules(project: Project, plan: Plan) -> None:
     for table in plan.tables:
         verdicts.keep_rules(table, rules.get(table, ()))
 
+BEGUN = set[str]()
+"""The runs of this process. Host, number and start of a process do not tell: another one may have had the same, and a clock steps back."""
+
 
 @dataclass(frozen=True)
 class Errand:
@@ -81,6 +84,7 @@ def new_order(project: Project, profile: Profile, plan: Plan, lease: Lease, erra
 
 def note_run(order: RunOrder, event: str, status: Status | None = None, message: str | None = None, seconds: float | None = None) -> None:
     """A row in the ledger's runs: a start without an end is a run that was killed, which the next start writes down (killed.py)."""
+    BEGUN.add(order.run_id)
     order.ledger.write_run(
         run_id=order.run_id,
         at=datetime.now(UTC),

@@ -1,12 +1,11 @@
 """One fact in one place: how tables and runs ended is read from the ledger, and page, list and terminal say the same of it."""
 
 import json
-import os
 import re
-import socket
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Self
 
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -22,6 +21,8 @@ from spark_jobs.report.flow import WIDTH, make_nodes, room_of, wrap
 from spark_jobs.report.render import render_run
 from spark_jobs.report.write import write_report
 from spark_jobs.run.killed import close_killed_runs
+from spark_jobs.run.order import new_order, note_run
+from spark_jobs.run.plan import make_plan
 from tests.conftest import unguarded
 from tests.report.lake_of_runs import START, Day, Judged, LakeOfRuns, run_id_of
 
@@ -214,14 +215,24 @@ def test_a_table_that_an_earlier_run_left_blocked_is_the_verdict_of_a_run_that_h
     assert any((step.command or "").startswith("weir release shop silver.orders --seen") for step in verdict.steps)
 
 
-def test_a_run_at_work_is_called_so_while_its_process_has_the_lease(shop: LakeOfRuns) -> None:
-    ledger = Ledger(shop.lake, unguarded)
-    run_id, now = run_id_of(0), datetime.now(UTC)
-    ledger.write_run(run_id=run_id, at=now, event="started", host=socket.gethostname(), pid=os.getpid())
+class SteppedBack(datetime):
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return cls(2020, 1, 1, tzinfo=tz)
+
+
+@pytest.mark.parametrize("clock", [datetime, SteppedBack])
+def test_a_run_at_work_is_called_so_while_its_process_has_the_lease(
+    shop: LakeOfRuns, monkeypatch: pytest.MonkeyPatch, clock: type[datetime]
+) -> None:
+    monkeypatch.setattr("spark_jobs.run.order.datetime", clock)
+    project, plan = shop.project, make_plan(shop.project.pipelines["shop"], shop.project.conf, shop.lake)
     with hold_lease(shop.lake.lease(), "shop", "weir run") as lease:
-        close_killed_runs(shop.project, "shop", lease)
-        at_work = collect_report(shop.project, "shop", run_id, MADE).verdict.outcome
-    killed = collect_report(shop.project, "shop", run_id, MADE).verdict.outcome
+        order = new_order(project, project.profiles["local"], plan, lease)
+        note_run(order, "started")
+        close_killed_runs(project, "shop", lease)
+        at_work = collect_report(project, "shop", order.run_id, MADE).verdict.outcome
+    killed = collect_report(project, "shop", order.run_id, MADE).verdict.outcome
 
     assert (at_work, killed) == (Outcome.RUNNING, Outcome.KILLED)
 
