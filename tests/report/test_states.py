@@ -16,6 +16,7 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.states import TableEnd, write_states
+from spark_jobs.operations.status import status_of
 from spark_jobs.report.collect import collect_report
 from spark_jobs.report.facts import Outcome, Report, RuleState, TableState
 from spark_jobs.report.flow import WIDTH, make_nodes, room_of, wrap
@@ -162,10 +163,28 @@ def test_a_killed_run_gets_its_end_and_its_page_at_the_next_start(shop: LakeOfRu
     killed = report_of(shop, Day(1))
     assert (killed.run.status, killed.verdict.outcome, killed.run.seconds) == ("killed", Outcome.KILLED, None)
     assert "980 silver rows published" in killed.verdict.why
+    page = (shop.root / "reports/shop" / f"{run_id_of(1)}.html").read_text(encoding="utf-8")
+    said = [words in page for words in ("<dt>found killed</dt>", "<dt>ended</dt>", "Its last line")]
+    assert said == [True, False, False], "nobody knows when it ended"
     assert listed(shop)[0]["outcome"] == "killed"
     rows = len(Ledger(shop.lake).rows("runs"))
     close_killed(shop)
     assert len(Ledger(shop.lake).rows("runs")) == rows, "once"
+
+
+def test_status_tells_of_a_killed_run_before_the_next_one_starts(shop: LakeOfRuns) -> None:
+    shop.run(Day(0, None))
+    now = START + timedelta(hours=2)
+
+    killed = status_of(shop.project, "shop", now).last_run or {}
+    with hold_lease(shop.lake.lease(), "shop", "weir run"):
+        at_work = status_of(shop.project, "shop", now).last_run
+    shop.run(Day(1))
+    ended = status_of(shop.project, "shop", now).last_run or {}
+
+    assert (killed["run_id"], killed["status"]) == (run_id_of(0), "killed")
+    assert at_work is None, "it may still come to its end"
+    assert (ended["run_id"], ended["status"]) == (run_id_of(1), "ok")
 
 
 def test_after_a_killed_run_the_newest_page_speaks_of_what_it_left(tmp_path: Path) -> None:
@@ -195,6 +214,8 @@ def test_after_a_killed_run_the_newest_page_speaks_of_what_it_left(tmp_path: Pat
     )
     write_report(shop.project, "shop", last.run_id)
     assert listed(shop)[0]["outcome"] == "good_with_warnings"
+    overview = (tmp_path / "reports/index.html").read_text(encoding="utf-8")
+    assert "0 silver rows published; 2 things need a look. The run of 2026-11-01 07:00 UTC was killed: 980 silver rows" in overview
     assert report_of(shop, Day(0)).verdict.outcome is Outcome.GOOD, "an older page is about its own run"
 
 
