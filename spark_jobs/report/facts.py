@@ -204,12 +204,15 @@ class ReasonFact:
 
 @dataclass(frozen=True)
 class SourceFact:
-    """The landed files of a source by verdict; `files` are those that this run took, None where that is not known."""
+    """The landed files of a source by verdict; `files` are those that this run took, None where that is not known. `empty`: taken ones
+    without a single byte.
+    """
 
     name: str
     path: str
     verdicts: dict[str, int]
     files: int | None
+    empty: int = 0
 
 
 @dataclass(frozen=True)

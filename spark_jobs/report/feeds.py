@@ -9,7 +9,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.sequence import SEQUENCE, read_ordered
 from spark_jobs.landing.registrar import TAKEN, read_arrivals
 from spark_jobs.landing.set_aside import UNREADABLE
-from spark_jobs.operations.account import count_files
+from spark_jobs.operations.account import count_empty, count_files
 from spark_jobs.operations.files import FileNotRead, files_not_read
 from spark_jobs.report.facts import DriftFact, FileFact, SourceFact
 from spark_jobs.report.figures import cut
@@ -22,7 +22,7 @@ TEXT_LENGTH = 300
 def collect_sources(pipeline: Pipeline, lake: Lake, run_id: str) -> tuple[SourceFact, ...]:
     verdicts = count_files(pipeline, lake)
     return tuple(
-        SourceFact(name, cut(source.place("").lstrip("/")), verdicts[name], _files_of_run(lake, name, run_id))
+        SourceFact(name, cut(source.place("").lstrip("/")), verdicts[name], _files_of_run(lake, name, run_id), count_empty(lake, name))
         for name, source in pipeline.sources.items()
     )
 

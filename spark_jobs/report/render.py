@@ -96,6 +96,7 @@ def _environment() -> Environment:
         "duration": figures.duration,
         "rate": figures.rate,
         "share": figures.share,
+        "files": lambda files: figures.count(files, "file"),
         "rows": lambda rows: "–" if rows is None else figures.count(rows, "row"),
         "part": lambda rows, most: round(100 * rows / most, 1),
         "bdi": lambda text: Markup("<bdi>{}</bdi>").format(text),

@@ -74,7 +74,9 @@ def judge_run(
     if now.tables:
         return _judge_open(pipeline, now, notes)
     if aside := [table for table in tables if is_all_set_aside(table.name, table.counts, table.late_kept)]:
-        return Verdict(Outcome.BAD, _why_bad(aside), notes, tuple(_steps_bad(pipeline, aside)))
+        why = _why_bad(aside)
+        others = tuple(note for note in notes if note.removesuffix(".") not in why)
+        return Verdict(Outcome.BAD, why, others, tuple(_steps_bad(pipeline, aside)))
     if notes:
         return Verdict(Outcome.WARNINGS, _why_warnings(tables, notes, now), notes)
     return Verdict(Outcome.GOOD, _why_good(tables))

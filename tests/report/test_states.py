@@ -108,8 +108,18 @@ def test_a_run_in_which_every_row_is_set_aside_is_not_good(shop: LakeOfRuns) -> 
     report = report_of(shop, Day(0))
 
     assert (report.verdict.outcome, report.verdict.why) == (Outcome.BAD, f"{said}.")
+    assert f"{said}." not in report.verdict.notes, "once"
     assert "weir quarantine list shop" in [step.command for step in report.verdict.steps]
     assert (report.totals.published, report.totals.quarantined, report.totals.set_aside) == (0, 1_040, 1_040)
+
+
+def test_empty_files_are_counted_on_the_page(shop: LakeOfRuns) -> None:
+    shop.run(Day(0))
+    shop.arrive("orders", Day(0), "taken", "shop/empty.json", size=0)
+
+    page = render_run(report_of(shop, Day(0)))
+
+    assert "2 taken (1 of them empty)" in page
 
 
 def test_late_rows_that_count_nowhere_are_in_verdict_totals_and_picture(shop: LakeOfRuns) -> None:
