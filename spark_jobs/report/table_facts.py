@@ -9,6 +9,7 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.lake.delta_log import count_rows, newest, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.reasons import count_open
+from spark_jobs.lake.states import KILLED
 from spark_jobs.report.facts import Point, RuleFact, Run, TableFact, TableState, TableWork
 from spark_jobs.report.work import Row, Work, sum_counts
 
@@ -21,7 +22,8 @@ def collect_tables(
 ) -> tuple[TableFact, ...]:
     """Every table in the order of the data, as the last run of the history left it."""
     known = work.tables_of(history[-1])
-    still = {table: TableWork(table, TableState.NOT_IN_RUN) for table in node_names(pipeline)}
+    without = TableState.NO_TRACE if history[-1].status == KILLED else TableState.NOT_IN_RUN
+    still = {table: TableWork(table, without) for table in node_names(pipeline)}
     return tuple(_table(pipeline, conf, lake, known.get(table, still[table]), history, work, rules.get(table, ())) for table in still)
 
 

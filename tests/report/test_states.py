@@ -182,6 +182,15 @@ def test_a_killed_run_gets_its_end_and_its_page_at_the_next_start(shop: LakeOfRu
     assert len(Ledger(shop.lake).rows("runs")) == rows, "once"
 
 
+def test_a_table_of_which_a_killed_run_wrote_nothing_may_have_been_in_it(shop: LakeOfRuns) -> None:
+    shop.run(Day(0, None, failed={"gold.revenue_per_hour": "it was at work when the run was killed"}))
+
+    report = report_of(shop, Day(0))
+
+    assert {table.name: table.state for table in report.tables}["gold.revenue_per_hour"] is TableState.NO_TRACE
+    assert "Not in this run" not in render_run(report)
+
+
 def test_status_tells_of_a_killed_run_before_the_next_one_starts(shop: LakeOfRuns) -> None:
     shop.run(Day(0, None))
     now = START + timedelta(hours=2)
