@@ -10,6 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from spark_jobs.config.expectation_types import CUSTOM_SQL
 from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.config.text import count
 from spark_jobs.lake.gate import Candidate
@@ -155,6 +156,8 @@ def say_finding(result: RuleResult) -> str:
     """What a rule found, in a few words and without any row's value; nothing where it found no more than that it is not met."""
     if result.problem is not None:
         return f"it could not be judged: {result.problem}"
+    if result.failed and result.rule.type == CUSTOM_SQL:  # they need not be rows of the batch
+        return f"its query found {count(result.failed, 'row')}"
     if result.failed is not None and result.rows:
         return f"{result.failed:,} of {count(result.rows, 'row')}, {result.failed / result.rows:.1%}"
     return f"found {result.observed}" if result.observed is not None else ""

@@ -21,6 +21,7 @@ from spark_jobs.report.collect import collect_report
 from spark_jobs.report.facts import Outcome, Report, RuleState, TableState
 from spark_jobs.report.flow import WIDTH, make_nodes, room_of, wrap
 from spark_jobs.report.render import render_run
+from spark_jobs.report.rules import found_rules
 from spark_jobs.report.write import write_report
 from spark_jobs.run.killed import close_killed_runs
 from tests.conftest import unguarded
@@ -111,6 +112,15 @@ def test_a_run_in_which_every_row_is_set_aside_is_not_good(shop: LakeOfRuns) -> 
     assert f"{said}." not in report.verdict.notes, "once"
     assert "weir quarantine list shop" in [step.command for step in report.verdict.steps]
     assert (report.totals.published, report.totals.quarantined, report.totals.set_aside) == (0, 1_040, 1_040)
+
+
+def test_the_rows_of_a_query_are_no_share_of_the_batch() -> None:
+    row = {"rule": "whole_amounts", "type": "unexpected_rows_expectation", "on_fail": "warn", "scope": "batch", "step": "stream",
+           "is_met": False, "rows": 160, "failed": 1, "problem": None}  # fmt: skip
+
+    [found] = found_rules([row])
+
+    assert (found.state, found.rows, found.failed) == (RuleState.WARNING, None, None)
 
 
 def test_empty_files_are_counted_on_the_page(shop: LakeOfRuns) -> None:
