@@ -44,7 +44,8 @@ def first_line(error: BaseException) -> str:
     if ended is not None:
         return ended
     if isinstance(error, HookRaised) and error.__cause__ is not None:
-        return f"{type(error).__name__}: {plain(str(error))}: {first_line(error.__cause__)}"
+        kind = type(error.__cause__).__name__  # its own words name it already
+        return f"{type(error).__name__}: {plain(str(error))}: {first_line(error.__cause__).removeprefix(f'{kind}: ')}"
     lines = [line.strip() for line in without_values(str(error)).splitlines() if line.strip()]
     if lines and (lines[0].startswith(IN_WORKER) or WORKER_SAID.search(str(error))):
         lines = [_place_in_worker(str(error)) or lines[0]]
@@ -53,7 +54,7 @@ def first_line(error: BaseException) -> str:
         lines = ["; ".join([lines[1].removeprefix(": ")[:300], *causes[-1:]])]
     elif deeper := [BECAUSE.sub("", line) for line in lines[1:] if BECAUSE.match(line)]:
         lines = [": ".join([lines[0], *deeper])]
-    return f"{type(error).__name__}: {plain(lines[0][:500]) if lines else 'no further word'}"
+    return f"{type(error).__name__}: {plain(lines[0][:500]).rstrip(';') if lines else 'no further word'}"
 
 
 def _place_in_worker(text: str) -> str | None:

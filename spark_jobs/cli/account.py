@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from spark_jobs.cli.ending import refuse
+from spark_jobs.cli.ending import refuse, say_if_empty
 from spark_jobs.config.errors import Refused
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.table_name import TableName
@@ -23,6 +23,7 @@ def account_command(name: str | None, as_json: bool) -> int:
         project = load_project(only=name)
     except Refused as error:
         return refuse(error, as_json=as_json, pipeline=name)
+    say_if_empty(project)
     accounts = [account_of(project, pipeline) for pipeline in project.pipelines]
     if as_json:
         print(json.dumps(accounts[0] if name else {"pipelines": accounts}))

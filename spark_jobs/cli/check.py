@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from spark_jobs.cli.ending import say_if_empty
 from spark_jobs.config.checks.project import check_survey
 from spark_jobs.config.errors import Problem
 from spark_jobs.config.loading import Project, survey_project
@@ -28,6 +29,8 @@ def check_command(as_json: bool) -> int:
         print(f"error: {count(len(problems), 'problem')} in the configuration", file=sys.stderr)
     else:
         print("conf/ is in order")
+        if project:
+            say_if_empty(project)
     return 2 if problems else 0
 
 

@@ -3,7 +3,7 @@
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile, print_result, until_stopped
-from spark_jobs.cli.whoami import known_as, whoami
+from spark_jobs.cli.whoami import known_as, known_reason, whoami
 from spark_jobs.run.decisions import Action, decide
 from spark_jobs.run.result import RunResult
 
@@ -14,7 +14,7 @@ def decide_command(
     def run() -> RunResult:
         project = load_checked(name)
         decided_by = whoami() if by is None else known_as(by)
-        return decide(project, name, known_profile(project, profile), table, action, decided_by, reason, seen=seen)
+        return decide(project, name, known_profile(project, profile), table, action, decided_by, known_reason(reason), seen=seen)
 
     with result_alone(as_json):
         result = until_stopped(name, run)

@@ -4,6 +4,7 @@ import json
 import sys
 
 from spark_jobs.config.errors import Refused
+from spark_jobs.config.loading import NO_PIPELINE, Project
 from spark_jobs.config.text import plain_lines
 
 USAGE = 2
@@ -24,3 +25,9 @@ def fail_with(status: str, message: str, code: int, *, as_json: bool, pipeline: 
 
 def refuse(error: Refused, *, as_json: bool, pipeline: str | None = None) -> int:
     return fail_with(error.status, error.said, USAGE, as_json=as_json, pipeline=pipeline)
+
+
+def say_if_empty(project: Project) -> None:
+    """Of a project without a pipeline there is nothing to tell: rather than nothing, that is said."""
+    if not project.pipelines:
+        print(NO_PIPELINE, file=sys.stderr)

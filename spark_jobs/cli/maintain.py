@@ -3,7 +3,7 @@
 import json
 import sys
 
-from spark_jobs.cli.ending import refuse
+from spark_jobs.cli.ending import refuse, say_if_empty
 from spark_jobs.config.errors import Refused
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.text import count, plain, plain_lines
@@ -18,6 +18,7 @@ def maintain_command(name: str | None, is_dry: bool, as_json: bool) -> int:
         project = load_project(only=name)
     except Refused as error:
         return refuse(error, as_json=as_json, pipeline=name)
+    say_if_empty(project)
     found = []
     for pipeline in project.pipelines:
         found.append(maintain_pipeline(project, pipeline, is_dry))

@@ -5,7 +5,7 @@ from spark_jobs.cli.quarantine_files import FilesErrand, Filters, files_command
 from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile, print_result, until_stopped
 from spark_jobs.cli.selecting import check_rules, check_table, make_selection, row_tables
-from spark_jobs.cli.whoami import whoami
+from spark_jobs.cli.whoami import known_reason, whoami
 from spark_jobs.config.errors import UsageError
 from spark_jobs.config.loading import Project
 from spark_jobs.config.table_name import TableName
@@ -49,6 +49,8 @@ def _do(
     if action == "discard" and selection == Selection():
         message = "nothing says which rows are to be discarded"
         raise UsageError("discard", table, message, "add --rule, --file, --since or --until")
+    if action == "discard":
+        known_reason(reason)
     if not count_rules(lake, table, selection):
         check_rules(lake, [table], selection)
         return RunResult(name, Status.NOTHING_TO_DO, f"no open row in the quarantine of {table} is selected")

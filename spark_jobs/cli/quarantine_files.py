@@ -10,7 +10,7 @@ from spark_jobs.cli.quarantine_list import selected_files
 from spark_jobs.cli.run import check_profile_name
 from spark_jobs.cli.selecting import check_table, make_selection
 from spark_jobs.cli.take import notes_about
-from spark_jobs.cli.whoami import whoami
+from spark_jobs.cli.whoami import known_reason, whoami
 from spark_jobs.config.errors import Refused, UsageError
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.sources import FileSource
@@ -95,8 +95,8 @@ def _select(project: Project, name: str, table: str, filters: Filters, errand: F
     if selection == Selection():
         hint = f"add --file, --rule, --since or --until; `weir quarantine list {name} {table}` names them"
         raise UsageError("--file", "", "no file is named", hint)
-    if errand.action == "discard" and not errand.reason.strip():
-        raise UsageError("--reason", errand.reason, "the reason is empty", "say in words why they are not wanted")
+    if errand.action == "discard":
+        known_reason(errand.reason)
     found = [file.path for file in selected_files(project, name, table, selection)]
     is_by_file_alone = selection == Selection(files=selection.files)
     unmatched = [path for path in selection.files if not set(path) & set("*?") and path not in found]

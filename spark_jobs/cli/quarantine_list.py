@@ -97,7 +97,8 @@ def _tell_summary(name: str, counts: list[RuleCount], files: list[FileAside], li
     for file in files[:limit]:
         print(plain(f"file {file.verdict}: {file.path!r}: {file.reason}"))
         if f"`{file.command}`" not in file.reason:
-            print(plain(f"  take it in: {file.command}"))
+            when = ", once a good copy is in its place" if file.verdict == UNREADABLE else ""
+            print(plain(f"  take it in{when}: {file.command}"))
     _tell_more(len(files) - limit, "more file")
     return 0
 

@@ -28,7 +28,8 @@ def rebuild_command(name: str, tables: tuple[str, ...], is_all: bool, is_dry: bo
             result = Rebuild(name, Status.STOPPED, stopping.say_stopped(str(stopping.asked_by())))
     is_error = result.exit_code not in (0, 3)
     said = "error: " if is_error and result.status is not Status.STOPPED else f"{name}: "
-    print(plain_lines(f"{said}{result.message} ({result.seconds:.1f} s)"), file=sys.stderr if as_json or is_error else sys.stdout)
+    took = f" ({result.seconds:.1f} s)" if result.seconds else ""
+    print(plain_lines(f"{said}{result.message}{took}"), file=sys.stderr if as_json or is_error else sys.stdout)
     if as_json:
         print(json.dumps(result.as_dict()))
     return result.exit_code

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.cli.ending import refuse
+from spark_jobs.cli.ending import refuse, say_if_empty
 from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.lake.layout import Lake
@@ -32,6 +32,7 @@ def report_command(name: str | None, run_id: str | None, is_opened: bool, is_jso
         newest = error.known[: -NEWEST_SHOWN - 1 : -1]
         hint = did_you_mean(error.run_id, newest) if newest else f"nothing has run yet: `weir run {error.pipeline}`"
         return refuse(UsageError("--run", error.run_id, str(error), hint), as_json=is_json, pipeline=name)
+    say_if_empty(project)
     if is_json:
         print(json.dumps(made[0] if name else {"pipelines": made}))
     _tell(project, name, made, is_json, is_opened)

@@ -104,6 +104,8 @@ def _last_line(result: RunResult) -> str:
     if result.status is Status.NOTHING_TO_DO:
         warnings = [plain(f"warning: {warning}") for warning in result.warnings]
         return "\n".join([*warnings, f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"])
+    if not result.tables:  # a decision that changes no table
+        return f"{result.pipeline}: ok: {result.message}"
     totals = result.totals
     numbers = [f"{totals.quarantined:,} quarantined"]
     numbers += [f"{totals.parked:,} parked"] * (totals.parked > 0)

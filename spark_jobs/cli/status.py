@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from spark_jobs.cli.ending import refuse
+from spark_jobs.cli.ending import refuse, say_if_empty
 from spark_jobs.config.errors import Refused
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.text import count, plain
@@ -33,6 +33,7 @@ def status_command(name: str | None, form: Literal["table", "json", "prometheus"
         return refuse(error, as_json=form == "json", pipeline=name)
     if watch is not None:
         return _watch(project, watch)
+    say_if_empty(project)
     found = [status_of(project, pipeline, datetime.now(UTC)) for pipeline in project.pipelines]
     if form == "json":
         print(json.dumps(found[0].as_dict() if name else {"pipelines": [status.as_dict() for status in found]}))

@@ -85,7 +85,8 @@ def _print(found: Verification, as_json: bool) -> None:
     is_good = found.status in (Outcome.OK, Outcome.NOTHING_TO_DO)
     words = {Outcome.OK: "ok", Outcome.NOTHING_TO_DO: "nothing to verify"}
     line = f"{found.pipeline}: {words[found.status]}: {found.message}" if is_good else f"error: {found.message}"
-    print(plain_lines(f"{line} ({found.seconds:.1f} s)"), file=sys.stderr if as_json or not is_good else sys.stdout)
+    took = f" ({found.seconds:.1f} s)" if found.seconds else ""
+    print(plain_lines(f"{line}{took}"), file=sys.stderr if as_json or not is_good else sys.stdout)
 
 
 def _report(check: TableCheck) -> list[str]:

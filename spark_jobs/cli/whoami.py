@@ -1,4 +1,4 @@
-"""Who typed the command, for tables that say by whom a thing was done."""
+"""Who typed the command, and why, for tables that say by whom a thing was done."""
 
 import getpass
 import os
@@ -29,3 +29,10 @@ def known_as(name: str) -> str:
         message = f"it has {len(said):,} characters" if said else "it is empty"
         raise UsageError("--by", said[:LONGEST_NAME], message, f"give a name of 1 to {LONGEST_NAME} characters")
     return said
+
+
+def known_reason(reason: str) -> str:
+    """The reason that was given for a decision; UsageError where it says nothing."""
+    if not reason.strip():
+        raise UsageError("--reason", reason, "the reason is empty", "say in words why, for those who read it later")
+    return reason

@@ -22,6 +22,7 @@ from spark_jobs.config.validation import validate
 
 T = TypeVar("T")
 LAKEHOUSE = Path("conf", "lakehouse.yml")
+NO_PIPELINE = "conf/pipelines has no pipeline yet; docs/pipeline-file.md says how to write one"
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def load_project(root: Path | None = None, environ: Mapping[str, str] = os.envir
         raise UsageError("--profile or WEIR_PROFILE", asked, message, did_you_mean(asked, project.profiles))
     if only is not None and only not in project.pipelines:
         known = sorted(path.stem for path in (project.conf / "pipelines").glob("*.yml"))
-        hint = did_you_mean(only, known) if known else "conf/pipelines has no pipeline yet; docs/pipeline-file.md says how to write one"
+        hint = did_you_mean(only, known) if known else NO_PIPELINE
         raise UsageError("PIPELINE", only, f"there is no pipeline {only!r}", hint)
     return project
 

@@ -17,7 +17,7 @@ from spark_jobs.lake.delta_table import TABLE, DeltaTable, ask, literal, names_o
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import holder_of
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.lake.states import BLOCKED, FAILED, TableEnd, newest_states
+from spark_jobs.lake.states import BLOCKED, FAILED, KILLED, TableEnd, newest_states
 from spark_jobs.lake.verdicts import Verdict, Verdicts
 from spark_jobs.run.plan import Plan, make_plan
 
@@ -131,11 +131,19 @@ def status_of(project: Project, name: str, now: datetime) -> PipelineStatus:
     plan = make_plan(project.pipelines[name], project.conf, lake)
     ledger, consumed = plan.ledger, plan.ledger.consumed_inputs()
     progress = {row["table"]: row for row in ledger.newest("progress")}
-    verdicts, last = Verdicts(ledger), ledger.last_run()
-    ends = newest_states(ledger)
+    verdicts, ends = Verdicts(ledger), newest_states(ledger)
+    writer, stream = holder_of(lake.lease()), holder_of(lake.stream_lease())
     tables = tuple(_table(plan, table, consumed.get(table), progress.get(table), verdicts, ends.get(table)) for table in plan.tables)
-    known = last and {name: last[name] for name in ("run_id", "at", "status", "message")}
-    return PipelineStatus(name, now, holder_of(lake.lease()), holder_of(lake.stream_lease()), known, tables)
+    return PipelineStatus(name, now, writer, stream, _last_run(ledger, is_at_work=bool(writer or stream)), tables)
+
+
+def _last_run(ledger: Ledger, is_at_work: bool) -> dict[str, Any] | None:
+    """The run that ended last. One that was killed after it could not say so: the next start will."""
+    last = ledger.last_run()
+    begun = [row for row in ledger.open_runs() if row["event"] == "started" and (last is None or row["at"] > last["at"])]
+    if begun and not is_at_work:
+        last = begun[-1] | {"status": KILLED, "message": "it ended without a word; the next run resumes"}
+    return last and {name: last[name] for name in ("run_id", "at", "status", "message")}
 
 
 def _table(

@@ -49,7 +49,8 @@ def collect_tables(
 ) -> tuple[TableFact, ...]:
     """Every table in the order of the data, as the last run of the history left it."""
     known = work.tables_of(history[-1])
-    still = {table: TableWork(table, TableState.NOT_IN_RUN) for table in node_names(pipeline)}
+    without = TableState.NO_TRACE if history[-1].status == KILLED else TableState.NOT_IN_RUN
+    still = {table: TableWork(table, without) for table in node_names(pipeline)}
     return tuple(_table(pipeline, conf, lake, known.get(table, still[table]), history, work, rules.get(table, ())) for table in still)
 
 

@@ -23,7 +23,9 @@ class Outcome(StrEnum):
 
 
 class TableState(StrEnum):
-    """As the ledger's states have it (lake/states.py); `RUNNING` while the run is at work, `NOT_IN_RUN` for tables without a row."""
+    """As the ledger's states have it (lake/states.py); `RUNNING` while the run is at work, `NOT_IN_RUN` for tables without a row.
+    `NO_TRACE` for those in a killed run: it may have been at work on one, and had written nothing of it down.
+    """
 
     DONE = states.DONE
     UP_TO_DATE = states.UP_TO_DATE
@@ -34,11 +36,12 @@ class TableState(StrEnum):
     NOT_REACHED = states.NOT_REACHED
     RUNNING = "running"
     NOT_IN_RUN = "not_in_run"
+    NO_TRACE = "no_trace"
 
     @property
     def is_still(self) -> bool:
         """Whether the run did nothing to the table."""
-        return self in (TableState.NOT_REACHED, TableState.NOT_IN_RUN, TableState.UP_TO_DATE)
+        return self in (TableState.NOT_REACHED, TableState.NOT_IN_RUN, TableState.NO_TRACE, TableState.UP_TO_DATE)
 
     @property
     def is_open(self) -> bool:
@@ -204,12 +207,15 @@ class ReasonFact:
 
 @dataclass(frozen=True)
 class SourceFact:
-    """The landed files of a source by verdict; `files` are those that this run took, None where that is not known."""
+    """The landed files of a source by verdict; `files` are those that this run took, None where that is not known. `empty`: taken ones
+    without a single byte.
+    """
 
     name: str
     path: str
     verdicts: dict[str, int]
     files: int | None
+    empty: int = 0
 
 
 @dataclass(frozen=True)

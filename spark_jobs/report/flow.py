@@ -30,6 +30,7 @@ STILL = {
     TableState.NOT_REACHED: "not reached",
     TableState.UP_TO_DATE: "nothing to do",
     TableState.NOT_IN_RUN: "not in this run",
+    TableState.NO_TRACE: "no trace of it",
 }
 
 

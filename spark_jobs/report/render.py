@@ -95,6 +95,7 @@ def _environment() -> Environment:
         "duration": text.duration,
         "rate": text.rate,
         "share": text.share,
+        "files": lambda files: text.count(files, "file"),
         "rows": lambda rows: "–" if rows is None else text.count(rows, "row"),
         "part": lambda rows, most: round(100 * rows / most, 1),
         "bdi": lambda text: Markup("<bdi>{}</bdi>").format(text),

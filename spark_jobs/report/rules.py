@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from spark_jobs.config.expectation_types import CUSTOM_SQL
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import MASK, sensitive_columns
 from spark_jobs.lake.blocked import Grounds
@@ -13,7 +14,7 @@ from spark_jobs.lake.scan import read_where
 from spark_jobs.lake.sequence import MARKER, read_ordered
 from spark_jobs.report.account import REENRICH
 from spark_jobs.report.facts import DecisionFact, GateFact, Point, RuleFact, RuleFound, RuleState, Run
-from spark_jobs.report.text import cut
+from spark_jobs.report.text import count, cut
 from spark_jobs.report.words import say_expectation
 
 # The gates of a run: batches that did not simply pass, and what people decided about them.
@@ -62,7 +63,7 @@ COLUMNS = [
     "run_id", "table", "judged_at", "rules", "rule", "type", "columns", "on_fail", "severity", "reason", "scope", "is_met", "rows",
     "failed", "observed", "problem",
 ]  # fmt: skip
-FOUND = ["run_id", "table", "rule", "on_fail", "scope", "is_met", "rows", "failed", "problem"]
+FOUND = ["run_id", "table", "rule", "type", "on_fail", "scope", "is_met", "rows", "failed", "problem"]
 """What a judgement says without its words."""
 TEXT_LENGTH = 500
 OBSERVED_LENGTH = 200
@@ -125,7 +126,14 @@ def _is_met(rows: Sequence[Row]) -> bool:
 
 def _found(rows: Sequence[Row]) -> RuleFound:
     worst = max((state_of(row) for row in rows), key=list(RuleState).index)
+    if _found_by_query(rows):
+        return RuleFound(cut(rows[-1]["rule"]), worst, None, None)
     return RuleFound(cut(rows[-1]["rule"]), worst, _add(row["rows"] for row in rows), _add(row["failed"] for row in rows))
+
+
+def _found_by_query(rows: Sequence[Row]) -> int:
+    """The rows that the query of a custom rule gave. They need not be rows of the table: it may count or add up."""
+    return (_add(row["failed"] for row in rows) or 0) if rows[-1]["type"] == CUSTOM_SQL else 0
 
 
 def state_of(row: Row) -> RuleState:
@@ -143,6 +151,9 @@ def _rule(rows: Sequence[Row], arguments: Mapping[str, Any], trend: tuple[Point,
     last, found = rows[-1], _found(rows)
     problem = next((row["problem"] for row in rows if row["problem"]), None)
     observed = next((row["observed"] for row in reversed(rows) if row["observed"]), None)
+    shown = observed and (MASK if is_hidden else cut(observed, OBSERVED_LENGTH))
+    if by_query := _found_by_query(rows):
+        shown = f"{count(by_query, 'row')} of its query"
     return RuleFact(
         name=found.name,
         state=found.state,
@@ -154,7 +165,7 @@ def _rule(rows: Sequence[Row], arguments: Mapping[str, Any], trend: tuple[Point,
         severity=last["severity"] or "",
         scope=last["scope"] or "batch",
         columns=cut(last["columns"] or "", TEXT_LENGTH),
-        observed=observed and (MASK if is_hidden else cut(observed, OBSERVED_LENGTH)),
+        observed=shown,
         problem=problem and ("it could not be judged; details are in the run's log" if is_hidden else cut(problem, TEXT_LENGTH)),
         trend=trend,
     )

@@ -13,7 +13,7 @@ from spark_jobs.lake.sequence import SEQUENCE, read_ordered
 from spark_jobs.landing.arrivals import TAKEN, read_arrivals
 from spark_jobs.landing.skipped import UNREADABLE
 from spark_jobs.quality.masking import mask_reasons
-from spark_jobs.report.account import FileNotRead, count_files, files_not_read
+from spark_jobs.report.account import FileNotRead, count_empty, count_files, files_not_read
 from spark_jobs.report.facts import DriftFact, FileFact, ReasonFact, Sample, SourceFact
 from spark_jobs.report.text import cut
 
@@ -27,7 +27,7 @@ TEXT_LENGTH = 300
 def collect_sources(pipeline: Pipeline, lake: Lake, run_id: str) -> tuple[SourceFact, ...]:
     verdicts = count_files(pipeline, lake)
     return tuple(
-        SourceFact(name, cut(source.place("").lstrip("/")), verdicts[name], _files_of_run(lake, name, run_id))
+        SourceFact(name, cut(source.place("").lstrip("/")), verdicts[name], _files_of_run(lake, name, run_id), count_empty(lake, name))
         for name, source in pipeline.sources.items()
     )
 

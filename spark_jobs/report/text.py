@@ -22,6 +22,7 @@ TITLES = {
     "up_to_date": ("Nothing to do", "", "="),
     "not_reached": ("Not reached", "warn", "…"),
     "not_in_run": ("Not in this run", "", "·"),
+    "no_trace": ("No trace of it", "", "·"),
     "met": ("Met", "good", "✓"),
     "set_aside": ("Rows quarantined", "warn", "!"),
     "warning": ("Not met", "warn", "!"),

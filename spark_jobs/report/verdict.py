@@ -74,9 +74,11 @@ def judge_run(
     if now.tables:
         return _judge_open(pipeline, now, notes)
     if aside := [table for table in tables if is_all_set_aside(table.name, table.counts, table.late_kept)]:
-        return Verdict(Outcome.BAD, _why_bad(aside), notes, tuple(_steps_bad(pipeline, aside)))
+        why = _why_bad(aside)
+        others = tuple(note for note in notes if note.removesuffix(".") not in why)
+        return Verdict(Outcome.BAD, why, others, tuple(_steps_bad(pipeline, aside)))
     if notes:
-        return Verdict(Outcome.WARNINGS, f"{_say_published(totals_of(tables))}; some of it needs a look.", notes)
+        return Verdict(Outcome.WARNINGS, _why_warnings(tables, notes, now), notes)
     return Verdict(Outcome.GOOD, _why_good(tables))
 
 
@@ -129,6 +131,13 @@ def _why_good(tables: Sequence[TableWork]) -> str:
     rules = sum(len(table.rules) for table in tables)
     met = f"; all {count(rules, 'expectation')} are met" if rules > 1 else "; the expectation is met" if rules else ""
     return f"{_say_published(totals_of(tables))}, none quarantined{met}."
+
+
+def _why_warnings(tables: Sequence[TableWork], notes: Sequence[str], now: Current) -> str:
+    """Lists and the overview show this sentence alone, so it also says that runs just before were cut."""
+    cut_runs = " ".join(_say_cut(run, totals) for run, totals in now.cut[:1])
+    look = count(len(notes), "thing needs a look", "things need a look")
+    return f"{_say_published(totals_of(tables))}; {look}.{f' {cut_runs}' if cut_runs else ''}"
 
 
 def _why_failed(run: Run, tables: Sequence[TableWork]) -> str:
@@ -236,10 +245,14 @@ def _row_notes(table: TableWork) -> Iterable[str]:
 
 def _current_notes(now: Current) -> Iterable[str]:
     for run, totals in now.cut:
-        yield f"The run of {moment(run.started_at)} {ENDED[run.status]}: {_say_published(totals)} before that."
+        yield _say_cut(run, totals)
     for entry in now.rules:
         said = "could not be judged" if entry.rule.state is RuleState.PROBLEM else f"is not met{_by_rows(entry.rule)}"
         yield f"{entry.table}: {entry.rule.name} {said}, judged last in the run of {moment(entry.run.started_at)}."
+
+
+def _say_cut(run: Run, totals: Totals) -> str:
+    return f"The run of {moment(run.started_at)} {ENDED[run.status]}: {_say_published(totals)} before that."
 
 
 def _by_rows(rule: RuleFound) -> str:

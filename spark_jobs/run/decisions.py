@@ -148,7 +148,7 @@ def decide(
         log_file = keep_trace_outside(project.root, name, "the decision", error)
         return RunResult(name, Status.FAILED, f"{first_line(error)}; log: {log_file}; fix the cause and decide again")
     if action == HOLD:
-        return RunResult(name, Status.OK, f"{table} stays held, which is written down; the next run judges the batch again")
+        return RunResult(name, Status.OK, f"{table} stays blocked, and who decided so and why is recorded; the next run judges it again")
     return run_pipeline(project, name, profile, RunRequest(_waiting_for(project, plan, table)), start)
 
 

@@ -47,6 +47,7 @@ def keep_rules(project: Project, plan: Plan) -> None:
     for table in plan.tables:
         verdicts.keep_rules(table, rules.get(table, ()))
 
+
 BEGUN = set[str]()
 """The runs of this process. Host, number and start of a process do not tell: another one may have had the same, and a clock steps back."""
 

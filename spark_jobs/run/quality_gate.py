@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.config.columns import ANY, aggregate_columns
+from spark_jobs.config.expectation_types import CUSTOM_SQL
 from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.config.graph import tables_read_by
 from spark_jobs.config.names import name_at_home
@@ -236,6 +237,8 @@ def say_finding(result: RuleResult) -> str:
     """What a rule found, in a few words and without any row's value; nothing where it found no more than that it is not met."""
     if result.problem is not None:
         return f"it could not be judged: {result.problem}"
+    if result.failed and result.rule.type == CUSTOM_SQL:  # they need not be rows of the batch
+        return f"its query found {count(result.failed, 'row')}"
     if result.failed is not None and result.rows:
         return f"{result.failed:,} of {count(result.rows, 'row')}, {result.failed / result.rows:.1%}"
     return f"found {result.observed}" if result.observed is not None else ""

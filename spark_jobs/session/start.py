@@ -15,6 +15,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from spark_jobs.session import jvm_end
@@ -51,6 +52,8 @@ def remember_classes(context: SparkContext) -> None:
 
 
 OF_THE_RUN = ("spark.sql.", "spark.databricks.", "spark.buffer.")
+OF_QUERY_ERRORS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""Loggers of PySpark: PySparkException._log_exception."""
 
 
 class ClusterUnreachable(Exception):
@@ -86,6 +89,7 @@ def spark_session(
 
     A driver inside a cluster has its JVM, and one session for as long as it lives (cli/driver.py).
     """
+    quiet_query_errors()
     if is_driver_in_cluster():
         yield SparkSession(driver_context(name, settings))
         return
@@ -116,6 +120,12 @@ def spark_session(
         jvm_end.end_watch()
         _stop_context(context)
         _end_jvm(gateway)
+
+
+def quiet_query_errors() -> None:
+    """PySpark prints each error of a query with its trace and the value that Spark stumbled over, and raises it: that is enough."""
+    for name in OF_QUERY_ERRORS:
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def driver_context(name: str, settings: Mapping[str, str]) -> SparkContext:

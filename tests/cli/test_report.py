@@ -36,7 +36,7 @@ def test_the_newest_run_is_reported_and_its_path_printed_last(shop: LakeOfRuns) 
 
     assert [done.returncode for done in (newest, again, older)] == [0, 0, 0]
     assert newest.stdout.splitlines() == [
-        "shop: good, with warnings: 980 silver rows published, 58 in dimensions, 4 quarantined, 5 parked; some of it needs a look.",
+        "shop: good, with warnings: 980 silver rows published, 58 in dimensions, 4 quarantined, 5 parked; 1 thing needs a look.",
         str(shop.root / "reports" / "shop" / f"{run_id_of(1)}.html"),
     ]
     assert again.stdout == newest.stdout

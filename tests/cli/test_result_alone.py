@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.cli import run as run_module
-from spark_jobs.cli.run import run_command
+from spark_jobs.cli.run import print_result, run_command
 from spark_jobs.run.result import RunResult, Status
 from tests.conftest import Workshop
 
@@ -36,3 +36,9 @@ def test_with_json_standard_output_is_the_result_alone(
     assert "half a line of a hook" in aside
     assert "of a program" in aside
     assert "half a line of a hook" in plain
+
+
+def test_a_decision_that_changes_no_table_has_no_totals(capfd: pytest.CaptureFixture[str]) -> None:
+    print_result(RunResult("shop", Status.OK, "silver.orders stays blocked"), as_json=False)
+
+    assert capfd.readouterr().out == "shop: ok: silver.orders stays blocked\n"

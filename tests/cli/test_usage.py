@@ -61,6 +61,10 @@ def weir(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Weir:
         (("rebuild", "shop", "silver.orders", "--all"), "--all: --all and names of tables contradict one another"),
         (("release", "shop", "silver.order", *WHY), "TABLE: there is no table 'silver.order'"),
         (("release", "shop", "silver.orders", "--by", " ", *WHY), "--by: it is empty"),
+        (("release", "shop", "silver.orders", "--reason", " "), "--reason: the reason is empty"),
+        (("set-aside", "shop", "silver.orders", "--reason", ""), "--reason: the reason is empty"),
+        (("hold", "shop", "silver.orders", "--reason", ""), "--reason: the reason is empty"),
+        (("quarantine", "discard", "shop", "silver.orders", "--rule", "x", "--reason", ""), "--reason: the reason is empty"),
         (("set-aside", "shop", "silver.order", *WHY), "TABLE: there is no table 'silver.order'"),
         (("hold", "shop", "silver.order", *WHY), "TABLE: there is no table 'silver.order'"),
         (("verify", "shop", "--select", "silver.order"), "--select: there is no table 'silver.order'"),
@@ -144,3 +148,12 @@ def test_a_project_without_pipelines_says_where_one_is_written(idle_workshop: Wo
     done = CliRunner().invoke(app, ("run", "shop"), catch_exceptions=False)
 
     assert done.stderr.startswith("error: PIPELINE: there is no pipeline 'shop'\n    conf/pipelines has no pipeline yet")
+
+
+@pytest.mark.parametrize("command", ["status", "account", "report", "maintain", "check"])
+def test_of_a_project_without_a_pipeline_that_is_said(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.setenv("WEIR_HOME", str(idle_workshop.root))
+
+    ended = CliRunner().invoke(app, [command], catch_exceptions=False)
+
+    assert ended.stderr.startswith("conf/pipelines has no pipeline yet")

@@ -361,15 +361,19 @@ def test_what_spark_spills_is_on_a_volume_and_a_killed_service_finds_its_part_em
 @pytest.mark.system
 def test_a_file_is_landed_under_a_name_that_runs_pass_over_until_it_is_whole(tmp_path: Path) -> None:
     fake = tmp_path / "docker"
-    fake.write_text('#!/bin/sh\necho "$@" >> "$CALLS"\n', encoding="utf-8")
+    fake.write_text('#!/bin/sh\necho "$@" >> "$CALLS"\ncat >> "$CALLS"\n', encoding="utf-8")
     fake.chmod(0o755)
+    (tmp_path / "day").mkdir()
+    (tmp_path / "day/orders 1.json").write_text("what the file says\n", encoding="utf-8")
     environ = {"PATH": f"{tmp_path}:/usr/bin:/bin", "CALLS": str(tmp_path / "calls")}
 
-    subprocess.run(["sh", str(ROOT / "docker" / "land.sh"), "retail/orders", "day/orders 1.json"], env=environ, check=True)
+    command = ["sh", str(ROOT / "docker" / "land.sh"), "retail/orders", "day/orders 1.json"]
+    subprocess.run(command, cwd=tmp_path, env=environ, stdin=subprocess.DEVNULL, check=True)
 
     assert (tmp_path / "calls").read_text(encoding="utf-8").splitlines() == [
         "compose exec -T airflow-scheduler mkdir -p /data/landing/retail/orders",
-        "compose cp day/orders 1.json airflow-scheduler:/data/landing/retail/orders/.orders 1.json.part",
+        'compose exec -T airflow-scheduler sh -c cat > "$1" land /data/landing/retail/orders/.orders 1.json.part',
+        "what the file says",
         "compose exec -T airflow-scheduler mv /data/landing/retail/orders/.orders 1.json.part /data/landing/retail/orders/orders 1.json",
     ]
 

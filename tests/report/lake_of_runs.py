@@ -215,8 +215,8 @@ class LakeOfRuns:
         if table.startswith("bronze."):
             self.arrive(table.partition(".")[2], day, "taken", f"shop/{day.number}.json")
 
-    def arrive(self, source: str, day: Day, verdict: str, path: str, reason: str | None = None) -> None:
-        row = {"chunk": day.number + 1, "path": path, "size": 10, "arrived_at": day.at, "verdict": verdict, "reason": reason}
+    def arrive(self, source: str, day: Day, verdict: str, path: str, reason: str | None = None, size: int = 10) -> None:
+        row = {"chunk": day.number + 1, "path": path, "size": size, "arrived_at": day.at, "verdict": verdict, "reason": reason}
         write_deltalake(self.lake.arrivals(source), pa.Table.from_pylist([row], schema=ARRIVALS), mode="append")
 
     def set_aside(

@@ -15,10 +15,12 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.states import TableEnd, write_states
+from spark_jobs.operations.status import status_of
 from spark_jobs.report.collect import collect_report
 from spark_jobs.report.facts import Outcome, Report, RuleState, TableState
 from spark_jobs.report.flow import WIDTH, make_nodes, room_of, wrap
 from spark_jobs.report.render import render_run
+from spark_jobs.report.rules import found_rules
 from spark_jobs.report.write import write_report
 from spark_jobs.run.killed import close_killed_runs
 from spark_jobs.run.order import new_order, note_run
@@ -108,8 +110,27 @@ def test_a_run_in_which_every_row_is_set_aside_is_not_good(shop: LakeOfRuns) -> 
     report = report_of(shop, Day(0))
 
     assert (report.verdict.outcome, report.verdict.why) == (Outcome.BAD, f"{said}.")
+    assert f"{said}." not in report.verdict.notes, "once"
     assert "weir quarantine list shop" in [step.command for step in report.verdict.steps]
     assert (report.totals.published, report.totals.quarantined, report.totals.set_aside) == (0, 1_040, 1_040)
+
+
+def test_the_rows_of_a_query_are_no_share_of_the_batch() -> None:
+    row = {"rule": "whole_amounts", "type": "unexpected_rows_expectation", "on_fail": "warn", "scope": "batch", "step": "stream",
+           "is_met": False, "rows": 160, "failed": 1, "problem": None}  # fmt: skip
+
+    [found] = found_rules([row])
+
+    assert (found.state, found.rows, found.failed) == (RuleState.WARNING, None, None)
+
+
+def test_empty_files_are_counted_on_the_page(shop: LakeOfRuns) -> None:
+    shop.run(Day(0))
+    shop.arrive("orders", Day(0), "taken", "shop/empty.json", size=0)
+
+    page = render_run(report_of(shop, Day(0)))
+
+    assert "2 taken (1 of them empty)" in page
 
 
 def test_late_rows_that_count_nowhere_are_in_verdict_totals_and_picture(shop: LakeOfRuns) -> None:
@@ -163,10 +184,37 @@ def test_a_killed_run_gets_its_end_and_its_page_at_the_next_start(shop: LakeOfRu
     killed = report_of(shop, Day(1))
     assert (killed.run.status, killed.verdict.outcome, killed.run.seconds) == ("killed", Outcome.KILLED, None)
     assert "980 silver rows published" in killed.verdict.why
+    page = (shop.root / "reports/shop" / f"{run_id_of(1)}.html").read_text(encoding="utf-8")
+    said = [words in page for words in ("<dt>found killed</dt>", "<dt>ended</dt>", "Its last line")]
+    assert said == [True, False, False], "nobody knows when it ended"
     assert listed(shop)[0]["outcome"] == "killed"
     rows = len(Ledger(shop.lake).rows("runs"))
     close_killed(shop)
     assert len(Ledger(shop.lake).rows("runs")) == rows, "once"
+
+
+def test_a_table_of_which_a_killed_run_wrote_nothing_may_have_been_in_it(shop: LakeOfRuns) -> None:
+    shop.run(Day(0, None, failed={"gold.revenue_per_hour": "it was at work when the run was killed"}))
+
+    report = report_of(shop, Day(0))
+
+    assert {table.name: table.state for table in report.tables}["gold.revenue_per_hour"] is TableState.NO_TRACE
+    assert "Not in this run" not in render_run(report)
+
+
+def test_status_tells_of_a_killed_run_before_the_next_one_starts(shop: LakeOfRuns) -> None:
+    shop.run(Day(0, None))
+    now = START + timedelta(hours=2)
+
+    killed = status_of(shop.project, "shop", now).last_run or {}
+    with hold_lease(shop.lake.lease(), "shop", "weir run"):
+        at_work = status_of(shop.project, "shop", now).last_run
+    shop.run(Day(1))
+    ended = status_of(shop.project, "shop", now).last_run or {}
+
+    assert (killed["run_id"], killed["status"]) == (run_id_of(0), "killed")
+    assert at_work is None, "it may still come to its end"
+    assert (ended["run_id"], ended["status"]) == (run_id_of(1), "ok")
 
 
 def test_after_a_killed_run_the_newest_page_speaks_of_what_it_left(tmp_path: Path) -> None:
@@ -196,6 +244,8 @@ def test_after_a_killed_run_the_newest_page_speaks_of_what_it_left(tmp_path: Pat
     )
     write_report(shop.project, "shop", last.run_id)
     assert listed(shop)[0]["outcome"] == "good_with_warnings"
+    overview = (tmp_path / "reports/index.html").read_text(encoding="utf-8")
+    assert "0 silver rows published; 2 things need a look. The run of 2026-11-01 07:00 UTC was killed: 980 silver rows" in overview
     assert report_of(shop, Day(0)).verdict.outcome is Outcome.GOOD, "an older page is about its own run"
 
 

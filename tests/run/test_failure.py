@@ -63,11 +63,12 @@ def test_an_error_of_spark_in_a_function_is_told_with_its_place_and_its_words() 
         __module__ = "pyspark.errors"
 
     with pytest.raises(HookRaised) as raised, calling("hooks/shop.py:build"):
-        raise AnalysisException("[UNRESOLVED_COLUMN] `citi` cannot be resolved")
+        raise AnalysisException("[UNRESOLVED_COLUMN] `citi` cannot be resolved;\n'Project ['citi]")
 
     said = first_line(raised.value)
     assert said.startswith("HookRaised: hooks/shop.py:build raised AnalysisException at hooks/shop.py")
-    assert said.endswith("AnalysisException: [UNRESOLVED_COLUMN] `citi` cannot be resolved")
+    assert said.endswith(": [UNRESOLVED_COLUMN] `citi` cannot be resolved")
+    assert said.count("AnalysisException") == 1
 
 
 def test_other_errors_are_told_by_their_first_line() -> None:

@@ -25,6 +25,15 @@ def test_a_rule_is_named_once_however_often_rows_are_judged_again() -> None:
     assert notices.say("silver.orders") == []
 
 
+def test_the_rows_of_a_query_are_no_share_of_the_batch() -> None:
+    notices, judged = Notices("shop"), rule("unexpected_rows_expectation", unexpected_rows_query="SELECT count(*) AS n FROM {batch}")
+    notices.add_finding("silver.orders", "stream", found(judged, 1, 160))
+
+    [line] = notices.say("silver.orders")
+
+    assert line.startswith(f"silver.orders: {judged.name} is not met (its query found 1 row)")
+
+
 def test_a_rule_that_only_corrected_rows_miss_is_named_by_what_they_show_last() -> None:
     notices, judged = Notices("shop"), rule("expect_column_values_to_not_be_null", column="city")
     notices.add_finding("silver.orders", "stream", found(judged, 0, 100))
