@@ -1,4 +1,5 @@
-"""`make bench`: the benchmarks one after the other; `python -m bench NAME …`: one of them, with its arguments (`--help` where it has some).
+"""`make bench`: the benchmarks one after the other; `python -m bench NAME …`: one of them, with its arguments
+(`--help` where it has some).
 
 They want a quiet machine; compare ratios, not seconds.
 """
@@ -23,12 +24,22 @@ ALL = (
     "latency",
     "small_files",
 )
-BY_NAME = ("growth_increments", "growth_files", "growth_rows", "ledger_year", "ledger_always_on", "driver_memory")
+BY_NAME = (
+    "growth_increments",
+    "growth_files",
+    "growth_rows",
+    "ledger_year",
+    "ledger_always_on",
+    "driver_memory",
+)
 """Not for every time: some take an hour, some are a part of another."""
 
 name, arguments = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else (None, [])
 if name is not None and name not in ALL + BY_NAME:
-    sys.exit(f"there is no benchmark {name!r} in {Path(__file__).parent}; there are {', '.join(sorted(ALL + BY_NAME))}")
+    sys.exit(
+        f"there is no benchmark {name!r} in {Path(__file__).parent}; there are"
+        f" {', '.join(sorted(ALL + BY_NAME))}"
+    )
 for module in ALL if name is None else (name,):
     sys.argv = [module, *arguments]
     runpy.run_module(f"bench.{module}", run_name="__main__", alter_sys=True)

@@ -1,7 +1,8 @@
-"""Nested orders in Weir and in DuckDB on the same machine: a first load, then 1,000 rows more, each by a cold process, in turns.
+"""Nested orders in Weir and in DuckDB on the same machine: a first load, then 1,000 rows more, each by a cold
+process, in turns.
 
-DuckDB reads all landed files each time and replaces its tables: nothing is quarantined, counted or kept as it arrived. The bench ends with
-an error unless both have the same gold table.
+DuckDB reads all landed files each time and replaces its tables: nothing is quarantined, counted or kept as it
+arrived. The bench ends with an error unless both have the same gold table.
 
 `python -m bench.beside_duckdb --orders 2000` is done in two minutes.
 """
@@ -24,7 +25,9 @@ LOAD, MORE = "first load", "1,000 rows more"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--orders", type=int, default=200_000, help="of the first load")
     parser.add_argument("--rounds", type=int, default=3, help="how often both are measured, in turns")
     arguments = parser.parse_args()
@@ -47,7 +50,10 @@ def compare(orders: int, rounds: int) -> None:
     for name, pairs in found.items():
         for what in ("seconds", "cpu_seconds", "peak_mb"):
             ours, theirs = (spread([getattr(one, what) for one in side]) for side in zip(*pairs, strict=True))
-            print(f"{name}, {what}: Weir {ours}, DuckDB {theirs}, {ours.median / theirs.median:.1f} times", flush=True)
+            print(
+                f"{name}, {what}: Weir {ours}, DuckDB {theirs}, {ours.median / theirs.median:.1f} times",
+                flush=True,
+            )
 
 
 def _pair(home: Path, name: str) -> tuple[Measured, Measured]:
@@ -65,8 +71,15 @@ def _check_same(home: Path) -> None:
 
 def _gold(lake: Path) -> list[tuple[Any, ...]]:
     """Sorted; the times are UTC in both, and only Weir's say so."""
-    rows = DeltaTable(lake / GOLD).to_pyarrow_table(columns=["window_start", "city", "order_count", "revenue"]).to_pylist()
-    return sorted((row["window_start"].replace(tzinfo=None), row["city"], row["order_count"], row["revenue"]) for row in rows)
+    rows = (
+        DeltaTable(lake / GOLD)
+        .to_pyarrow_table(columns=["window_start", "city", "order_count", "revenue"])
+        .to_pylist()
+    )
+    return sorted(
+        (row["window_start"].replace(tzinfo=None), row["city"], row["order_count"], row["revenue"])
+        for row in rows
+    )
 
 
 if __name__ == "__main__":

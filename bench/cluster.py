@@ -1,4 +1,6 @@
-"""A standalone Spark cluster as processes of this machine, on the loopback address: a run on it has a driver whose JVM is its own."""
+"""A standalone Spark cluster as processes of this machine, on the loopback address: a run on it has a driver
+whose JVM is its own.
+"""
 
 import os
 import signal
@@ -15,12 +17,18 @@ SPARK_CLASS = str(Path(sys.executable).with_name("spark-class"))
 HOST = "127.0.0.1"
 SECONDS_TO_START = 60.0
 # Master and workers do little themselves.
-ENVIRON = {"SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable, "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+ENVIRON = {
+    "SPARK_LOCAL_IP": HOST,
+    "PYSPARK_PYTHON": sys.executable,
+    "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A master at an address, and its workers. Each is a process group of its own, to which its executors belong."""
+    """A master at an address, and its workers. Each is a process group of its own, to which its executors
+    belong.
+    """
 
     address: str
     processes: dict[str, subprocess.Popen[bytes]]
@@ -32,8 +40,12 @@ class Cluster:
 
 
 @contextmanager
-def standalone_cluster(folder: Path, workers: int, cores: int, memory: str, environ: Mapping[str, str] = os.environ) -> Iterator[Cluster]:
-    """A master whose workers, of so many cores and so much memory each, work in the folder (worker-1, …); all end with the block."""
+def standalone_cluster(
+    folder: Path, workers: int, cores: int, memory: str, environ: Mapping[str, str] = os.environ
+) -> Iterator[Cluster]:
+    """A master whose workers, of so many cores and so much memory each, work in the folder (worker-1, …); all
+    end with the block.
+    """
     port = free_port()
     cluster = Cluster(f"spark://{HOST}:{port}", {})
     parts = {"master": ["org.apache.spark.deploy.master.Master", "--port", str(port)]}

@@ -1,7 +1,9 @@
-"""Does the driver keep anything of the rows that fail? Batches of more and more failing rows, on a cluster with a small driver.
+"""Does the driver keep anything of the rows that fail? Batches of more and more failing rows, on a cluster
+with a small driver.
 
-In `local[*]` one JVM is driver and executor, so its memory tells of both. Here the executor is another process, and what the driver holds
-is counted: the objects of its heap that are alive after a full collection, and the memory of the Python process.
+In `local[*]` one JVM is driver and executor, so its memory tells of both. Here the executor is another
+process, and what the driver holds is counted: the objects of its heap that are alive after a full collection,
+and the memory of the Python process.
 """
 
 import re
@@ -32,7 +34,9 @@ TOTAL = re.compile(r"^Total +\d+ +(\d+)", re.MULTILINE)
 
 @dataclass
 class DriverMemory:
-    """The most that the driver held whenever it was looked at: live objects of its heap, and memory of its Python process."""
+    """The most that the driver held whenever it was looked at: live objects of its heap, and memory of its
+    Python process.
+    """
 
     live_mb: list[float] = field(default_factory=list)
     python_mb: list[float] = field(default_factory=list)
@@ -55,21 +59,32 @@ def compare_drivers(sizes: Sequence[int] = SIZES) -> None:
         driver, measured = _run(rows)
         kept, with_both = set_aside(HOME / str(rows))
         heap = f"live heap of the driver at most {max(driver.live_mb):.0f} MB in {len(driver.live_mb)} looks"
-        print(f"  {rows:>9,}  {measured.seconds:6.1f} s  {heap}, its Python {max(driver.python_mb):.0f} MB", flush=True)
-        print(f"             set aside: {kept:,}, with both reasons: {with_both:,} (aim: {rows:,})", flush=True)
+        print(
+            f"  {rows:>9,}  {measured.seconds:6.1f} s  {heap}, its Python {max(driver.python_mb):.0f} MB",
+            flush=True,
+        )
+        print(
+            f"             set aside: {kept:,}, with both reasons: {with_both:,} (aim: {rows:,})", flush=True
+        )
 
 
 def _run(rows: int) -> tuple[DriverMemory, Measured]:
     home, driver = HOME / str(rows), DriverMemory()
     readings_project(home, rows, *FAILING)
     with standalone_cluster(home, workers=1, cores=2, memory="3g") as cluster:
-        (home / "conf/profiles/local.yml").write_text(PROFILE % (cluster.address, DRIVER_MEMORY), encoding="utf-8")
+        (home / "conf/profiles/local.yml").write_text(
+            PROFILE % (cluster.address, DRIVER_MEMORY), encoding="utf-8"
+        )
         return driver, run_project(home, "meters", watch=driver.watch, **ENVIRON)
 
 
 def live_heap_mb(pid: int) -> list[float]:
-    """What is left of the heap after a full collection; nothing where the JVM does not answer yet, or any more."""
-    said = subprocess.run(["jcmd", str(pid), "GC.class_histogram"], capture_output=True, text=True, check=False).stdout
+    """What is left of the heap after a full collection; nothing where the JVM does not answer yet, or any
+    more.
+    """
+    said = subprocess.run(
+        ["jcmd", str(pid), "GC.class_histogram"], capture_output=True, text=True, check=False
+    ).stdout
     return [int(total) / 1e6 for total in TOTAL.findall(said)]
 
 

@@ -1,4 +1,6 @@
-"""The first load of 2,000,000 sample orders (about 500 MB) against a hand-written PySpark + Delta job of the same tables in one session."""
+"""The first load of 2,000,000 sample orders (about 500 MB) against a hand-written PySpark + Delta job of the
+same tables in one session.
+"""
 
 import shutil
 import sys

@@ -1,4 +1,5 @@
-"""What a file costs: the same rows in many small files and in a few, through three tables, each by a cold process, in turns.
+"""What a file costs: the same rows in many small files and in a few, through three tables, each by a cold
+process, in turns.
 
 `python -m bench.growth_files --files 200 --few 2` is done in two minutes.
 """
@@ -23,7 +24,9 @@ SPAN = timedelta(days=5)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--files", type=int, default=20_000, help="the many")
     parser.add_argument("--few", type=int, default=20, help="the few")
     parser.add_argument("--rounds", type=int, default=3, help="how often both are measured, in turns")
@@ -39,11 +42,18 @@ def compare(files: int, few: int, rounds: int) -> None:
         for count, measured in found.items():
             one, asked = _load(count, rows)
             measured.append(one)
-            print(f"  {count:7,} files {one}  {asked.executions} executions, {asked.jobs} jobs, {asked.tasks} tasks", flush=True)
+            print(
+                f"  {count:7,} files {one}  {asked.executions} executions, {asked.jobs} jobs, {asked.tasks}"
+                " tasks",
+                flush=True,
+            )
     for what in ("seconds", "cpu_seconds", "peak_mb"):
         many, less = (spread([getattr(one, what) for one in measured]) for measured in found.values())
         print(f"  {what}: {many} against {less}, {many.median / less.median:.2f} times", flush=True)
-    extra = spread([one.cpu_seconds for one in found[files]]).median - spread([one.cpu_seconds for one in found[few]]).median
+    extra = (
+        spread([one.cpu_seconds for one in found[files]]).median
+        - spread([one.cpu_seconds for one in found[few]]).median
+    )
     print(f"  a file more: {extra / (files - few) * 1000:.2f} CPU ms", flush=True)
 
 
@@ -54,7 +64,10 @@ def _load(files: int, rows: int) -> tuple[Measured, Asked]:
     folder = home / "landing" / "readings"
     folder.mkdir(parents=True)
     for number in range(files):
-        lines = (reading(row, row * SPAN / rows) for row in range(rows * number // files, rows * (number + 1) // files))
+        lines = (
+            reading(row, row * SPAN / rows)
+            for row in range(rows * number // files, rows * (number + 1) // files)
+        )
         (folder / f"{number:06d}.json").write_text("".join(lines), encoding="utf-8")
     measured = run_project(home, "meters")
     if (published := DeltaTable(home / "lake/meters/silver/readings").count()) != rows:

@@ -1,7 +1,9 @@
-"""Does an increment cost more on a lake that has seen many? Three tables, increments of one size, one warm session.
+"""Does an increment cost more on a lake that has seen many? Three tables, increments of one size, one warm
+session.
 
-The last increments are held against the first, behind those in which Java warms up; then increments of the grown lake and of a new one
-take turns in the same session, which tells what grows with the lake from what changes with the process.
+The last increments are held against the first, behind those in which Java warms up; then increments of the
+grown lake and of a new one take turns in the same session, which tells what grows with the lake from what
+changes with the process.
 
 `python -m bench.growth_increments --increments 12 --ends 3 --warm-up 2` is done in a minute.
 """
@@ -25,9 +27,13 @@ SPAN = timedelta(minutes=30)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--increments", type=int, default=300, help="of the lake that grows")
-    parser.add_argument("--ends", type=int, default=20, help="how many of the first and of the last are compared")
+    parser.add_argument(
+        "--ends", type=int, default=20, help="how many of the first and of the last are compared"
+    )
     parser.add_argument("--warm-up", type=int, default=20, help="increments before the first that count")
     parser.add_argument("--rows", type=int, default=200, help="of an increment")
     arguments = parser.parse_args()
@@ -35,7 +41,11 @@ def main() -> None:
 
 
 def grow(increments: int, ends: int, warm_up: int, rows: int) -> None:
-    print(f"{increments} increments of {rows} rows through three tables, in one warm session, {warm_up} before them", flush=True)
+    print(
+        f"{increments} increments of {rows} rows through three tables, in one warm session, {warm_up} before"
+        " them",
+        flush=True,
+    )
     session = WarmSession()
     try:
         old = _new_lake("growth")
@@ -57,14 +67,24 @@ def grow(increments: int, ends: int, warm_up: int, rows: int) -> None:
 
 
 def _tell(count: int, part: Sequence[Increment]) -> None:
-    cpu, executions, jobs = (spread([getattr(one, what) for one in part]) for what in ("cpu_seconds", "executions", "jobs"))
+    cpu, executions, jobs = (
+        spread([getattr(one, what) for one in part]) for what in ("cpu_seconds", "executions", "jobs")
+    )
     print(
-        f"  {count - len(part):4d} to {count - 1:4d}: CPU s {cpu}, executions {executions.median:.0f}, jobs {jobs.median:.0f}", flush=True
+        f"  {count - len(part):4d} to {count - 1:4d}: CPU s {cpu}, executions {executions.median:.0f}, jobs"
+        f" {jobs.median:.0f}",
+        flush=True,
     )
 
 
 def _take_turns(
-    old: Path, run_old: Callable[[], Increment], first: int, new: Path, run_new: Callable[[], Increment], ends: int, rows: int
+    old: Path,
+    run_old: Callable[[], Increment],
+    first: int,
+    new: Path,
+    run_new: Callable[[], Increment],
+    ends: int,
+    rows: int,
 ) -> None:
     _land_and_run(new, 0, rows, run_new)  # makes the tables
     grown, fresh = list[Increment](), list[Increment]()
@@ -106,7 +126,10 @@ def _describe(home: Path) -> str:
     lake = home / "lake" / "meters"
     live = [f"{table} {len(DeltaTable(lake / table).file_uris())}" for table in TABLES]
     ledger = sum(1 for file in lake.rglob("*") if file.is_file() and "ledger" in str(file.relative_to(lake)))
-    return f"live files {', '.join(live)}; {sum(1 for _ in lake.rglob('*')):,} files and folders in all, {ledger:,} of the ledger"
+    return (
+        f"live files {', '.join(live)}; {sum(1 for _ in lake.rglob('*')):,} files and folders in all,"
+        f" {ledger:,} of the ledger"
+    )
 
 
 if __name__ == "__main__":

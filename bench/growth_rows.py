@@ -1,4 +1,5 @@
-"""Does a row cost more in a bigger load? First loads of nested orders of several sizes, each by a cold process, in turns.
+"""Does a row cost more in a bigger load? First loads of nested orders of several sizes, each by a cold
+process, in turns.
 
 `python -m bench.growth_rows --rows 2000 4000` is done in two minutes.
 """
@@ -16,8 +17,12 @@ ROWS_PER_FILE = 20_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, nargs="+", default=[2_000_000, 4_000_000, 8_000_000], help="of each load")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--rows", type=int, nargs="+", default=[2_000_000, 4_000_000, 8_000_000], help="of each load"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="how often all sizes are measured, in turns")
     arguments = parser.parse_args()
     compare(arguments.rows, arguments.rounds)
@@ -31,10 +36,17 @@ def compare(sizes: Sequence[int], rounds: int) -> None:
             print(f"  {rows:10,} rows {measured[-1]}", flush=True)
     first = spread([one.cpu_seconds / sizes[0] for one in found[sizes[0]]]).median
     for rows, measured in found.items():
-        seconds, cpu = (spread([getattr(one, what) / rows * 1e6 for one in measured]) for what in ("seconds", "cpu_seconds"))
+        seconds, cpu = (
+            spread([getattr(one, what) / rows * 1e6 for one in measured])
+            for what in ("seconds", "cpu_seconds")
+        )
         peak = spread([one.peak_mb for one in measured]).median
         ratio = cpu.median / 1e6 / first
-        print(f"  {rows:10,} rows: {seconds} us, {cpu} CPU us a row, {ratio:.2f} times the first size; {peak:.0f} MB", flush=True)
+        print(
+            f"  {rows:10,} rows: {seconds} us, {cpu} CPU us a row, {ratio:.2f} times the first size;"
+            f" {peak:.0f} MB",
+            flush=True,
+        )
 
 
 def _load(rows: int) -> Measured:

@@ -1,4 +1,6 @@
-"""Messages per second from a topic into silver, beside a hand-written Spark job on the same topic. Needs `weir setup --with kafka`."""
+"""Messages per second from a topic into silver, beside a hand-written Spark job on the same topic. Needs
+`weir setup --with kafka`.
+"""
 
 import json
 import shutil
@@ -55,7 +57,10 @@ def main() -> None:
         ]
         theirs = measure(job, PYTHONPATH=str(ROOT))
         report("messages into silver", ours, [theirs], 1.3)
-        print(f"  {MESSAGES / ours.seconds:,.0f} messages a second, by hand {MESSAGES / theirs.seconds:,.0f}", flush=True)
+        print(
+            f"  {MESSAGES / ours.seconds:,.0f} messages a second, by hand {MESSAGES / theirs.seconds:,.0f}",
+            flush=True,
+        )
 
 
 def _send(node: Broker) -> None:
@@ -64,7 +69,10 @@ def _send(node: Broker) -> None:
     for number in range(MESSAGES):
         order = number % ORDERS
         record = {
-            "customer": {"id": order % 50_000, "address": {"city": f"city {order % 200}", "street": "a street"}},
+            "customer": {
+                "id": order % 50_000,
+                "address": {"city": f"city {order % 200}", "street": "a street"},
+            },
             "payment": {"amount": f"{order % 500}.{number % 100:02}", "method": "card"},
             "ordered_at": (START + timedelta(seconds=order)).isoformat(),
             "note": "x" * 100,

@@ -1,4 +1,5 @@
-"""One late row in a table of five million: which windows are repaired, and how many files of which table are read for it.
+"""One late row in a table of five million: which windows are repaired, and how many files of which table are
+read for it.
 
 The files come from Spark's own event log of the run: the metric `number of files read` of every scan.
 """
@@ -42,7 +43,10 @@ def main() -> None:
     _write_readings(home / "landing" / "readings")
     print(f"one late row in a table of {ROWS:,}", flush=True)
     print(f"  load           {run_project(home, 'meters')}", flush=True)
-    before = {table: len(DeltaTable(home / "lake/meters" / table).file_uris()) for table in ("silver/readings", "gold/per_hour")}
+    before = {
+        table: len(DeltaTable(home / "lake/meters" / table).file_uris())
+        for table in ("silver/readings", "gold/per_hour")
+    }
     shutil.rmtree(home / EVENTS)
     late_at = START + timedelta(days=1, hours=10, minutes=10)
     (home / "landing/readings/late.json").write_text(_line(ROWS + 1, late_at), encoding="utf-8")
@@ -92,10 +96,18 @@ def _collect_scans(plan: dict[str, object], root: str, scans: dict[int, str]) ->
 
 def _windows_written(home: Path) -> list[str]:
     newest = (
-        DeltaTable(home / "lake/meters/gold/per_hour").to_pyarrow_table(columns=["window_start", "_processed_at", "_revision"]).to_pylist()
+        DeltaTable(home / "lake/meters/gold/per_hour")
+        .to_pyarrow_table(columns=["window_start", "_processed_at", "_revision"])
+        .to_pylist()
     )
     last = max(row["_processed_at"] for row in newest)
-    return sorted({f"{row['window_start']:%d %H:%M} (revision {row['_revision']})" for row in newest if row["_processed_at"] == last})
+    return sorted(
+        {
+            f"{row['window_start']:%d %H:%M} (revision {row['_revision']})"
+            for row in newest
+            if row["_processed_at"] == last
+        }
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""From landing to gold in the always-on mode: small files land one after the other, and the time is taken until gold has counted each."""
+"""From landing to gold in the always-on mode: small files land one after the other, and the time is taken
+until gold has counted each.
+"""
 
 import argparse
 import os
@@ -19,7 +21,9 @@ PATIENCE = 300.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--files", type=int, default=30, help="that are measured")
     parser.add_argument("--warm-up", type=int, default=15, help="files before them")
     arguments = parser.parse_args()
@@ -35,7 +39,11 @@ def follow(files: int, warm_up: int) -> None:
     gold = folder / "lake" / "page_views" / "gold" / "views_per_hour"
     environ = {**os.environ, "WEIR_HOME": str(folder)}
     command = [sys.executable, "-m", "spark_jobs.cli", "stream", "page_views", "--give-up-after", "1"]
-    print(f"always on: {files} files of {VIEWS} views after {warm_up}, each landed when the one before is in gold", flush=True)
+    print(
+        f"always on: {files} files of {VIEWS} views after {warm_up}, each landed when the one before is in"
+        " gold",
+        flush=True,
+    )
     with open(folder / "stream.log", "wb") as log:
         stream = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log)
         try:
@@ -49,7 +57,10 @@ def follow(files: int, warm_up: int) -> None:
 def _land_and_wait(folder: Path, gold: Path, number: int, stream: "subprocess.Popen[bytes]") -> float:
     """Land a file as one should, by a rename, and wait until its views are counted."""
     first, hour = number * VIEWS, f"2024-05-01T{number % 24:02}"
-    lines = [f'{{"view_id": {first + view}, "page": "/{view % 7}", "seen_at": "{hour}:00:00Z"}}' for view in range(VIEWS)]
+    lines = [
+        f'{{"view_id": {first + view}, "page": "/{view % 7}", "seen_at": "{hour}:00:00Z"}}'
+        for view in range(VIEWS)
+    ]
     new, target = folder / "new.json", folder / "landing" / "page_views" / f"{number:05}.json"
     new.write_text("\n".join(lines) + "\n", encoding="utf-8")
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +68,10 @@ def _land_and_wait(folder: Path, gold: Path, number: int, stream: "subprocess.Po
     new.rename(target)
     while _counted(gold) < first + VIEWS:
         if stream.poll() is not None or time.monotonic() - started > PATIENCE:
-            sys.exit(f"the stream has ended, or takes too long: {(folder / 'stream.log').read_text(errors='replace')[-2000:]}")
+            sys.exit(
+                "the stream has ended, or takes too long:"
+                f" {(folder / 'stream.log').read_text(errors='replace')[-2000:]}"
+            )
         time.sleep(0.05)
     return time.monotonic() - started
 

@@ -1,6 +1,8 @@
-"""What an idle look costs when the ledger is old: `weir plan`, and the look of a standing stream, over 200,000 batches.
+"""What an idle look costs when the ledger is old: `weir plan`, and the look of a standing stream, over
+200,000 batches.
 
-An always-on stream adds a few rows to the ledger with every increment, and looks every second. Run alone: python -m bench.ledger_always_on
+An always-on stream adds a few rows to the ledger with every increment, and looks every second. Run alone:
+python -m bench.ledger_always_on
 """
 
 import json
@@ -41,7 +43,10 @@ gold: {per_hour: {from: silver.views, window: {size: 1 hour}, measures: {n: coun
 def main() -> None:
     with TemporaryDirectory() as folder:
         root = Path(folder)
-        for path, text in {"pipelines/views.yml": PIPELINE, "lakehouse.yml": "landing: landing\nlake: lake\nprofile: local\n"}.items():
+        for path, text in {
+            "pipelines/views.yml": PIPELINE,
+            "lakehouse.yml": "landing: landing\nlake: lake\nprofile: local\n",
+        }.items():
             (root / "conf" / path).parent.mkdir(parents=True, exist_ok=True)
             (root / "conf" / path).write_text(text, encoding="utf-8")
         shutil.copytree(Path(__file__).parents[1] / "conf" / "profiles", root / "conf" / "profiles")
@@ -52,7 +57,9 @@ def main() -> None:
         with hold_lease(lake.lease(), "views", "bench") as lease:
             found = {
                 "weir plan": _seconds(lambda: look_ahead(project, "views")),
-                "a look of the stream": _seconds(lambda: run_increment(project, "views", project.profiles["local"], lease)),
+                "a look of the stream": _seconds(
+                    lambda: run_increment(project, "views", project.profiles["local"], lease)
+                ),
                 "weir status": _seconds(lambda: status_of(project, "views", datetime.now(UTC))),
             }
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
@@ -84,18 +91,45 @@ def _stand(root: Path, lake: Lake) -> None:
         for name in ("batches", "intents", "tables", "progress", "runs"):
             columns = set(SCHEMAS[name].names)
             rows = [{key: value for key, value in batch.items() if key in columns} for batch in batches]
-            write_deltalake(lake.ledger(name), pa.Table.from_pylist(rows, schema=SCHEMAS[name]), mode="append")
+            write_deltalake(
+                lake.ledger(name), pa.Table.from_pylist(rows, schema=SCHEMAS[name]), mode="append"
+            )
     for table in plan.tables:
         plan.ledger.write_table("run", table, 1.0, known.current_inputs(table), 0, 1, Counts())
 
 
 def _batch(number: int, tables: list[str]) -> dict[str, object]:
     table, at = tables[number % len(tables)], START + timedelta(seconds=number)
-    row: dict[str, object] = {"run_id": f"run-{number // 3:08}", "table": table, "step": "stream", "generation": 1, "batch": number // 3}
+    row: dict[str, object] = {
+        "run_id": f"run-{number // 3:08}",
+        "table": table,
+        "step": "stream",
+        "generation": 1,
+        "batch": number // 3,
+    }
     times = dict.fromkeys(("started_at", "ended_at", "begun_at", "at", "high"), at)
-    inputs = json.dumps({"silver.views": number, "definition": "0123456789abcdef", "watermark": [at.isoformat(), None]})
-    said = {"pipeline": "views", "event": "ended", "status": "ok", "inputs": inputs, "seconds": 1.0, "rows": 100, "chunk": number // 3}
-    return row | times | said | Counts(rows_in=100, inserted=100).as_dict() | {"version": number // 3, "batches": 1}
+    inputs = json.dumps(
+        {"silver.views": number, "definition": "0123456789abcdef", "watermark": [at.isoformat(), None]}
+    )
+    said = {
+        "pipeline": "views",
+        "event": "ended",
+        "status": "ok",
+        "inputs": inputs,
+        "seconds": 1.0,
+        "rows": 100,
+        "chunk": number // 3,
+    }
+    return (
+        row
+        | times
+        | said
+        | Counts(rows_in=100, inserted=100).as_dict()
+        | {
+            "version": number // 3,
+            "batches": 1,
+        }
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""A year of results in the ledger, 96 runs a day with 15 rules each: how long it takes to ask for the last runs, and for the trend.
+"""A year of results in the ledger, 96 runs a day with 15 rules each: how long it takes to ask for the last
+runs, and for the trend.
 
 Run alone: python -m bench.ledger_year
 """
@@ -32,10 +33,15 @@ def main() -> None:
         asked = time.monotonic()
         expectations = DeltaTable(path).to_pyarrow_dataset()
         by_month = duckdb.sql(
-            "SELECT rule, date_trunc('month', judged_at) AS month, sum(failed) AS failed FROM expectations GROUP BY ALL"
+            "SELECT rule, date_trunc('month', judged_at) AS month, sum(failed) AS failed FROM expectations"
+            " GROUP BY ALL"
         ).fetchall()
         ended = time.monotonic()
-        print(f"{runs * RULES:,} results of a year; {len(found):,} of the last 30 runs in {asked - started:.2f} s,", end=" ")
+        print(
+            f"{runs * RULES:,} results of a year; {len(found):,} of the last 30 runs in"
+            f" {asked - started:.2f} s,",
+            end=" ",
+        )
         print(f"the trend of all rules by month ({len(by_month):,} rows) in {ended - asked:.2f} s")
         del expectations
 

@@ -1,4 +1,6 @@
-"""Commands that only look: a run with nothing new, and `weir check` of the shipped project. Seconds and CPU seconds, in turns."""
+"""Commands that only look: a run with nothing new, and `weir check` of the shipped project. Seconds and CPU
+seconds, in turns.
+"""
 
 import argparse
 import os
@@ -16,7 +18,9 @@ COMMANDS = {"nothing new": (["run", "retail"], NOTHING_NEW), "weir check": (["ch
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=10)
     arguments = parser.parse_args()
     compare(arguments.rounds)
@@ -39,13 +43,18 @@ def compare(rounds: int) -> None:
 
 
 def _time(arguments: list[str], code: int, environ: dict[str, str]) -> tuple[float, float]:
-    """Exactly, by what the system says of a child that has ended: these are too short to be looked at now and then."""
+    """Exactly, by what the system says of a child that has ended: these are too short to be looked at now and
+    then.
+    """
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     command = [sys.executable, "-m", "spark_jobs.cli", *arguments]
     ended = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, check=False)
     seconds, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
     if ended.returncode != code:
-        sys.exit(f"{' '.join(arguments)} ended with {ended.returncode}: {ended.stderr.decode(errors='replace')[-2000:]}")
+        sys.exit(
+            f"{' '.join(arguments)} ended with {ended.returncode}:"
+            f" {ended.stderr.decode(errors='replace')[-2000:]}"
+        )
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 

@@ -1,4 +1,6 @@
-"""Runs a command and measures it: seconds, CPU seconds, and the most memory that its processes held together."""
+"""Runs a command and measures it: seconds, CPU seconds, and the most memory that its
+processes held together.
+"""
 
 import os
 import subprocess
@@ -38,14 +40,21 @@ class Process(NamedTuple):
 
 
 def measure(
-    command: list[str], expected: tuple[int, ...] = (0,), watch: Callable[[Sequence[Process]], None] | None = None, **environ: str
+    command: list[str],
+    expected: tuple[int, ...] = (0,),
+    watch: Callable[[Sequence[Process]], None] | None = None,
+    **environ: str,
 ) -> Measured:
-    """Run the command in a process group of its own and look at the group until it ends; `watch` looks as well."""
+    """Run the command in a process group of its own and look at the group until it ends; `watch` looks as
+    well.
+    """
     OUT.mkdir(parents=True, exist_ok=True)
     log = OUT / "last.log"
     with open(log, "wb") as out:
         started = time.monotonic()
-        process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environ}, stdout=out, stderr=out, start_new_session=True)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, **environ}, stdout=out, stderr=out, start_new_session=True
+        )
         peak, cpu, java = 0, {}, False
         while process.poll() is None:
             group = _group(process.pid)
@@ -57,13 +66,15 @@ def measure(
             time.sleep(SECONDS_BETWEEN_LOOKS)
         seconds = time.monotonic() - started
     if process.returncode not in expected:
-        sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{log.read_text(errors='replace')[-3000:]}")
+        sys.exit(
+            f"{' '.join(command)} ended with {process.returncode}:\n{log.read_text(errors='replace')[-3000:]}"
+        )
     return Measured(seconds, sum(cpu.values()) / TICKS, peak * 1024 / 1e6, java, process.returncode)
 
 
 def _group(leader: int) -> list[Process]:
-    """Each process in the session that the leader started. Memory that processes share, as a JVM does with a child just before that becomes
-    another program, is shared out among them.
+    """Each process in the session that the leader started. Memory that processes share, as a JVM does with a
+    child just before that becomes another program, is shared out among them.
     """
     found = []
     for folder in Path("/proc").iterdir():
@@ -73,11 +84,17 @@ def _group(leader: int) -> list[Process]:
             head, _, tail = (folder / "stat").read_text().rpartition(")")
             if int(tail.split()[3]) != leader:
                 continue
-            shared_out = next(line for line in (folder / "smaps_rollup").read_text().splitlines() if line.startswith("Pss:"))
+            shared_out = next(
+                line for line in (folder / "smaps_rollup").read_text().splitlines() if line.startswith("Pss:")
+            )
         except (OSError, StopIteration):  # it ended between the listing and the look
             continue
         fields = tail.split()
-        pid, ticks, kilobytes = int(folder.name), int(fields[11]) + int(fields[12]), int(shared_out.split()[1])
+        pid, ticks, kilobytes = (
+            int(folder.name),
+            int(fields[11]) + int(fields[12]),
+            int(shared_out.split()[1]),
+        )
         found.append(Process(pid, ticks, kilobytes, head.partition("(")[2], is_leader=pid == leader))
     return found
 
@@ -89,11 +106,23 @@ def cpu_seconds(process: str) -> float:
 
 
 def weir(*arguments: str, lake: Path, landing: Path, expected: tuple[int, ...] = (0,)) -> Measured:
-    return measure([sys.executable, "-m", "spark_jobs.cli", *arguments], expected, WEIR_LAKE=str(lake), WEIR_LANDING=str(landing))
+    return measure(
+        [sys.executable, "-m", "spark_jobs.cli", *arguments],
+        expected,
+        WEIR_LAKE=str(lake),
+        WEIR_LANDING=str(landing),
+    )
 
 
 def handwritten(script: str, lake: Path, landing: Path) -> Measured:
-    command = [sys.executable, f"bench/handwritten/{script}.py", "--landing", str(landing), "--lake", str(lake)]
+    command = [
+        sys.executable,
+        f"bench/handwritten/{script}.py",
+        "--landing",
+        str(landing),
+        "--lake",
+        str(lake),
+    ]
     return measure(command, PYTHONPATH=str(ROOT))
 
 

@@ -1,4 +1,6 @@
-"""A pipeline of three tables, one per layer, for what does not depend on much: readings by key, then sums per hour and district."""
+"""A pipeline of three tables, one per layer, for what does not depend on much: readings by key, then sums per
+hour and district.
+"""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,6 @@
-"""A pipeline of nested JSON orders, whose amount is computed from an array of items, with two dimensions; and the files that it reads."""
+"""A pipeline of nested JSON orders, whose amount is computed from an array of items, with two dimensions; and
+the files that it reads.
+"""
 
 import json
 from collections.abc import Iterable
@@ -65,12 +67,24 @@ def nested_project(home: Path, **files: str) -> None:
 
 def write_dimensions(landing: Path) -> None:
     at = FIRST.strftime("%Y-%m-%dT%H:%M:%SZ")
-    _write_sheet(landing, "customers", "customer_id,segment,changed_at", (f"{number},s{number % 7},{at}" for number in range(CUSTOMERS)))
-    _write_sheet(landing, "stores", "store_id,city,changed_at", (f"{number},city {number % 60},{at}" for number in range(STORES)))
+    _write_sheet(
+        landing,
+        "customers",
+        "customer_id,segment,changed_at",
+        (f"{number},s{number % 7},{at}" for number in range(CUSTOMERS)),
+    )
+    _write_sheet(
+        landing,
+        "stores",
+        "store_id,city,changed_at",
+        (f"{number},city {number % 60},{at}" for number in range(STORES)),
+    )
 
 
 def write_orders(landing: Path, name: str, first: int, count: int, files: int) -> int:
-    """Lands orders of about 280 bytes, in so many files; gives their bytes. One in ten is a newer version of the order ten before it."""
+    """Lands orders of about 280 bytes, in so many files; gives their bytes. One in ten is a newer version of
+    the order ten before it.
+    """
     folder, random, size = landing / "nested" / "orders", Random(first), 0
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(files):
@@ -90,7 +104,11 @@ def _line(number: int, random: Random) -> str:
     order_id = number - 10 if number % 10 == 9 and number >= 10 else number
     ordered_at = FIRST + timedelta(hours=order_id * 7919 % HOURS, seconds=order_id % 3600)
     items = [
-        {"sku": f"sku-{random.randrange(5000):05d}", "quantity": random.randrange(1, 9), "price": random.randrange(100, 99999) / 100}
+        {
+            "sku": f"sku-{random.randrange(5000):05d}",
+            "quantity": random.randrange(1, 9),
+            "price": random.randrange(100, 99999) / 100,
+        }
         for _ in range(random.randrange(1, 4))
     ]
     record = {

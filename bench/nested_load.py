@@ -1,7 +1,8 @@
-"""Nested JSON orders with two dimensions and hourly windows, beside hand-written hops in one session: the first load in 100 files, then
-1,000 rows in 5 files by a cold process.
+"""Nested JSON orders with two dimensions and hourly windows, beside hand-written hops in one session: the
+first load in 100 files, then 1,000 rows in 5 files by a cold process.
 
-`python -m bench.nested_load --orders 200000` is done in some minutes; `--sizes 4 8 16` loads so many MB instead, under either settings.
+`python -m bench.nested_load --orders 200000` is done in some minutes; `--sizes 4 8 16` loads so many MB
+instead, under either settings.
 """
 
 import argparse
@@ -21,10 +22,18 @@ SETTINGS = {"small-run": 1_000_000, "big-load": 0}
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--orders", type=int, default=2_000_000, help="of the first load")
-    parser.add_argument("--rounds", type=int, default=1, help="how often the pair is measured, in alternation")
+    parser.add_argument(
+        "--rounds", type=int, default=1, help="how often the pair is measured, in alternation"
+    )
     parser.add_argument("--only", choices=("weir", "handwritten"), help="measure one of the two")
-    parser.add_argument("--sizes", type=int, nargs="+", metavar="MB", help="first loads of so many MB, by Weir alone")
-    parser.add_argument("--both", action="store_true", help="with --sizes: under the small-run and under the big-load settings")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", metavar="MB", help="first loads of so many MB, by Weir alone"
+    )
+    parser.add_argument(
+        "--both",
+        action="store_true",
+        help="with --sizes: under the small-run and under the big-load settings",
+    )
     arguments = parser.parse_args()
     if arguments.sizes:
         compare_sizes(arguments.sizes, arguments.rounds, arguments.both)
@@ -51,12 +60,21 @@ def _pair(name: str, home: Path, landing: Path, lake: Path, only: str | None) ->
         if measured:
             print(f"  {name:<17} {who:<13} {measured}", flush=True)
     if ours and theirs:
-        ratios = ours.seconds / theirs.seconds, ours.cpu_seconds / theirs.cpu_seconds, ours.peak_mb / theirs.peak_mb
-        print("  {:<17} ratio           {:.2f} seconds, {:.2f} CPU s, {:.2f} memory".format(name, *ratios), flush=True)
+        ratios = (
+            ours.seconds / theirs.seconds,
+            ours.cpu_seconds / theirs.cpu_seconds,
+            ours.peak_mb / theirs.peak_mb,
+        )
+        print(
+            "  {:<17} ratio           {:.2f} seconds, {:.2f} CPU s, {:.2f} memory".format(name, *ratios),
+            flush=True,
+        )
 
 
 def compare_sizes(sizes: list[int], rounds: int, both: bool) -> None:
-    """First loads without the hand-written job: where the two settings cross, and that time per row never rises with the size."""
+    """First loads without the hand-written job: where the two settings cross, and that time per row never
+    rises with the size.
+    """
     for _ in range(rounds):
         for size in sizes:
             for settings in SETTINGS if both else (None,):

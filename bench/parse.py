@@ -1,6 +1,8 @@
-"""What Airflow's parse of the DAG folder costs: a hundred pipeline files of the size of retail, against importing Airflow itself.
+"""What Airflow's parse of the DAG folder costs: a hundred pipeline files of the size of retail, against
+importing Airflow itself.
 
-Run in Airflow's environment, as the DAG processor does it. CPU seconds, so that other work on the machine counts less.
+Run in Airflow's environment, as the DAG processor does it. CPU seconds, so that other work on the machine
+counts less.
 """
 
 import json
@@ -32,14 +34,27 @@ def main() -> None:
         pipelines.mkdir(parents=True)
         text = (ROOT / "conf" / "pipelines" / "retail.yml").read_text(encoding="utf-8")
         for number in range(FILES):
-            (pipelines / f"p{number}.yml").write_text(text.replace("pipeline: retail", f"pipeline: p{number}"), encoding="utf-8")
-        environ = {"AIRFLOW_HOME": f"{root}/airflow_home", "AIRFLOW__CORE__LOAD_EXAMPLES": "False", "PATH": "/usr/bin:/bin"}
-        command = [str(ROOT / ".envs" / "airflow" / "bin" / "python"), "-c", INSIDE, str(root), str(ROOT / "plugins")]
+            (pipelines / f"p{number}.yml").write_text(
+                text.replace("pipeline: retail", f"pipeline: p{number}"), encoding="utf-8"
+            )
+        environ = {
+            "AIRFLOW_HOME": f"{root}/airflow_home",
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "PATH": "/usr/bin:/bin",
+        }
+        command = [
+            str(ROOT / ".envs" / "airflow" / "bin" / "python"),
+            "-c",
+            INSIDE,
+            str(root),
+            str(ROOT / "plugins"),
+        ]
         done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["dags"] == FILES, found["problems"]
     print(
-        f"parse of {FILES} pipeline files: {found['weir']:.2f} CPU s (aim {AIM_SECONDS:.0f}); Airflow's own import: {found['airflow']:.2f}"
+        f"parse of {FILES} pipeline files: {found['weir']:.2f} CPU s (aim {AIM_SECONDS:.0f}); Airflow's own"
+        f" import: {found['airflow']:.2f}"
     )
 
 

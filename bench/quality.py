@@ -1,4 +1,5 @@
-"""What expectations cost: a load with 15 of them against the same load with none, and a batch of which every row breaks its rules.
+"""What expectations cost: a load with 15 of them against the same load with none, and a batch of which every
+row breaks its rules.
 
 `python -m bench.quality [orders] [failing rows]`; with 0 failing rows the two loads alone.
 """
@@ -31,16 +32,26 @@ def compare_loads(orders: int) -> None:
     if not landing.is_dir():
         print(f"writing {orders:,} sample orders", flush=True)
         weir("sample", "--orders", str(orders), lake=HOME, landing=landing)
-    size = sum(len(file.read_bytes()) for file in Path(landing, "retail").rglob("*") if file.is_file())  # and both find it in memory
-    print(f"load of {orders:,} orders, {size / 1e6:.0f} MB, without and with 15 expectations on silver.orders", flush=True)
+    # and both find it in memory
+    size = sum(len(file.read_bytes()) for file in Path(landing, "retail").rglob("*") if file.is_file())
+    print(
+        f"load of {orders:,} orders, {size / 1e6:.0f} MB, without and with 15 expectations on silver.orders",
+        flush=True,
+    )
     without = _load("without", {}, landing)
     judged = _load("with", {TABLE: EXPECTATIONS.read_text(encoding="utf-8")}, landing)
     print(f"  without       {without}\n  with          {judged}")
-    print(f"  expectations: {judged.seconds / without.seconds:.2f} times the load without them (aim: at most 1.05)", flush=True)
+    print(
+        f"  expectations: {judged.seconds / without.seconds:.2f} times the load without them (aim: at most"
+        " 1.05)",
+        flush=True,
+    )
 
 
 def compare_batches(rows: int) -> None:
-    """One batch of good rows, and one of as many rows that all break two rules: peak memory of driver and JVM."""
+    """One batch of good rows, and one of as many rows that all break two rules: peak memory of driver and
+    JVM.
+    """
     print(f"one batch of {rows:,} rows, all good and all failing", flush=True)
     good, failing = _batch("good", rows, *GOOD), _batch("failing", rows, *FAILING)
     print(f"  good          {good}\n  failing       {failing}")

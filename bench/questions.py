@@ -1,6 +1,8 @@
-"""Increments of the retail sample in one warm session: seconds, CPU seconds, and what they ask of Spark, by the place that asks.
+"""Increments of the retail sample in one warm session: seconds, CPU seconds, and what they ask of Spark, by
+the place that asks.
 
-A small batch costs what its questions cost. tests/run/test_questions.py holds their number; this tells where they come from.
+A small batch costs what its questions cost. tests/run/test_questions.py holds their number; this tells where
+they come from.
 """
 
 import json
@@ -30,7 +32,18 @@ from spark_jobs.session.start import spark_session
 
 ORDERS, INCREMENTS, SHOWN = 2000, 4, 25
 PROFILE = Profile.model_validate({"master": "local[2]", "event_log": True})
-ASKING = ("collectToPython", "collectAsArrowToPython", "count", "isEmpty", "save", "execute", "localCheckpoint", "persist", "load", "start")
+ASKING = (
+    "collectToPython",
+    "collectAsArrowToPython",
+    "count",
+    "isEmpty",
+    "save",
+    "execute",
+    "localCheckpoint",
+    "persist",
+    "load",
+    "start",
+)
 """Calls of the JVM that may begin an execution."""
 
 
@@ -44,17 +57,28 @@ def main() -> None:
     log4j = ROOT / "conf" / "log4j2.properties"
     settings = spark_settings(PROFILE, Workload.STANDING, 2, installed.jars, installed.archive, log4j, log)
     settings |= {"spark.eventLog.compress": "false", "spark.eventLog.rolling.enabled": "false"}
-    print(f"retail in one warm session: a load of {ORDERS:,} orders, then {INCREMENTS} increments", flush=True)
+    print(
+        f"retail in one warm session: a load of {ORDERS:,} orders, then {INCREMENTS} increments", flush=True
+    )
     with spark_session("weir bench", settings, installed.java(), log) as spark, _places():
         spans = [_run(folder, spark, number) for number in range(INCREMENTS + 1)]
-    events = [json.loads(line) for file in (folder / "logs" / "spark-events").iterdir() for line in file.read_text().splitlines()]
+    events = [
+        json.loads(line)
+        for file in (folder / "logs" / "spark-events").iterdir()
+        for line in file.read_text().splitlines()
+    ]
     asked = [event for event in events if event["Event"].endswith("SparkListenerSQLExecutionStart")]
     jobs = [event for event in events if event["Event"] == "SparkListenerJobStart"]
     for number, (begin, end) in enumerate(spans):
         executions = sum(begin <= event["time"] <= end for event in asked)
-        print(f"  {number}: {executions} executions, {sum(begin <= event['Submission Time'] <= end for event in jobs)} jobs")
+        print(
+            f"  {number}: {executions} executions,"
+            f" {sum(begin <= event['Submission Time'] <= end for event in jobs)} jobs"
+        )
     print("  the last one, by place:")
-    for place, count in Counter(_place(event) for event in asked if event["time"] >= spans[-1][0]).most_common(SHOWN):
+    for place, count in Counter(
+        _place(event) for event in asked if event["time"] >= spans[-1][0]
+    ).most_common(SHOWN):
         print(f"  {count:4} {place}", flush=True)
 
 
@@ -85,9 +109,13 @@ def _places() -> Iterator[None]:
         context = SparkContext._active_spark_context
         if member.name in ASKING and context is not None:
             frames = [
-                f"{Path(frame.filename).stem}.{frame.name}" for frame in traceback.extract_stack() if "/spark_jobs/" in frame.filename
+                f"{Path(frame.filename).stem}.{frame.name}"
+                for frame in traceback.extract_stack()
+                if "/spark_jobs/" in frame.filename
             ]
-            context._jsc.setLocalProperty("callSite.long", " < ".join(reversed(frames[-3:])) or "outside of Weir")
+            context._jsc.setLocalProperty(
+                "callSite.long", " < ".join(reversed(frames[-3:])) or "outside of Weir"
+            )
         return call(member, *arguments)
 
     JavaMember.__call__ = noted

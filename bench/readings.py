@@ -1,4 +1,6 @@
-"""A pipeline of meter readings with two rules for single rows, and deliveries whose rows meet all of them or break both."""
+"""A pipeline of meter readings with two rules for single rows, and deliveries whose rows meet all of them or
+break both.
+"""
 
 from pathlib import Path
 
@@ -30,18 +32,27 @@ LINES_PER_FILE = 250_000
 
 def readings_project(home: Path, rows: int, district: str, kwh: str) -> None:
     """The pipeline `meters` with so many rows landed, which one batch takes."""
-    write_project(home, {"conf/pipelines/meters.yml": READINGS, "expectations/meters/silver.readings.yml": READING_RULES})
+    write_project(
+        home,
+        {"conf/pipelines/meters.yml": READINGS, "expectations/meters/silver.readings.yml": READING_RULES},
+    )
     folder = home / "landing" / "readings"
     folder.mkdir(parents=True)
     for start in range(0, rows, LINES_PER_FILE):
         numbers = range(start, min(start + LINES_PER_FILE, rows))
         with open(folder / f"{start}.json", "w", encoding="utf-8") as file:
-            file.writelines(_line(number, district.format(number % 40), kwh.format(number % 997)) for number in numbers)
+            file.writelines(
+                _line(number, district.format(number % 40), kwh.format(number % 997)) for number in numbers
+            )
 
 
 def set_aside(home: Path) -> tuple[int, int]:
     """How many rows are in quarantine, and how many of them with both reasons."""
-    reasons = DeltaTable(home / "lake/meters/quarantine/silver.readings").to_pyarrow_table(columns=["reasons"]).column("reasons")
+    reasons = (
+        DeltaTable(home / "lake/meters/quarantine/silver.readings")
+        .to_pyarrow_table(columns=["reasons"])
+        .column("reasons")
+    )
     return len(reasons), pc.sum(pc.equal(pc.list_value_length(reasons), 2)).as_py()
 
 

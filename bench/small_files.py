@@ -1,4 +1,6 @@
-"""The small-files problem: files and reading time of a silver table after 50 small increments, without and with Weir's compaction."""
+"""The small-files problem: files and reading time of a silver table after 50 small increments, without and
+with Weir's compaction.
+"""
 
 import shutil
 import statistics
@@ -63,10 +65,17 @@ def _measure(spark: SparkSession, home: Path, name: str) -> None:
     table = home / "lake" / "meters" / "silver" / "readings"
     by_spark = [_time(lambda: read(spark, str(table)).agg({"kwh": "sum"}).collect()) for _ in range(READS)]
     by_reader = [_time(lambda: DeltaTable(table).to_pyarrow_table()) for _ in range(READS)]
-    files = {layer: len(DeltaTable(home / "lake" / "meters" / layer / "readings").file_uris()) for layer in ("bronze", "silver")}
-    print(f"  {name:<19} {seconds:6.1f} s to write; files: bronze {files['bronze']}, silver {files['silver']}", flush=True)
+    files = {
+        layer: len(DeltaTable(home / "lake" / "meters" / layer / "readings").file_uris())
+        for layer in ("bronze", "silver")
+    }
     print(
-        f"  {'':<19} a sum over silver: Spark {statistics.median(by_spark):.3f} s, delta-rs {statistics.median(by_reader):.3f} s (medians)"
+        f"  {name:<19} {seconds:6.1f} s to write; files: bronze {files['bronze']}, silver {files['silver']}",
+        flush=True,
+    )
+    print(
+        f"  {'':<19} a sum over silver: Spark {statistics.median(by_spark):.3f} s, delta-rs"
+        f" {statistics.median(by_reader):.3f} s (medians)"
     )
 
 

@@ -1,4 +1,5 @@
-"""The size of RocksDB state per million keys: a state table with one small value per key, and dedup of as many ids.
+"""The size of RocksDB state per million keys: a state table with one small value per key, and dedup of as
+many ids.
 
 Run alone: python -m bench.state
 """
@@ -48,13 +49,23 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         home = Path(folder)
         rows = "".join(f'{{"user":{key},"at":"2026-03-01T10:00:00Z"}}\n' for key in range(KEYS))
-        write_project(home, {"conf/pipelines/keys.yml": PIPELINE, "conf/hooks/count.py": HOOK, "landing/clicks/1.json": rows})
+        write_project(
+            home,
+            {"conf/pipelines/keys.yml": PIPELINE, "conf/hooks/count.py": HOOK, "landing/clicks/1.json": rows},
+        )
         print(f"{KEYS:,} keys: {run_project(home, 'keys')}")
         lake = Lake(str(home / "lake"), "keys")
         seconds = {row["table"]: row["seconds"] for row in Ledger(lake).rows("tables", ["table", "seconds"])}
         for table in ("gold.counts", "gold.once"):
-            files = [file.stat().st_size for file in Path(lake.checkpoint(table, 1), "state").rglob("*") if file.is_file()]
-            print(f"{table}: {sum(files) * 1_000_000 / KEYS / 1e6:.0f} MB of state per million keys, {seconds[table]:.0f} s")
+            files = [
+                file.stat().st_size
+                for file in Path(lake.checkpoint(table, 1), "state").rglob("*")
+                if file.is_file()
+            ]
+            print(
+                f"{table}: {sum(files) * 1_000_000 / KEYS / 1e6:.0f} MB of state per million keys,"
+                f" {seconds[table]:.0f} s"
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Increments in one warm session, as `weir stream` makes them: each with its seconds, its CPU seconds and what it asked of Spark."""
+"""Increments in one warm session, as `weir stream` makes them: each with its seconds, its CPU seconds and
+what it asked of Spark.
+"""
 
 import io
 import sys
@@ -31,7 +33,10 @@ class Increment:
     jobs: int
 
     def __str__(self) -> str:
-        return f"{self.seconds:7.1f} s  {self.cpu_seconds:7.2f} CPU s  {self.executions:4d} executions  {self.jobs:4d} jobs"
+        return (
+            f"{self.seconds:7.1f} s  {self.cpu_seconds:7.2f} CPU s  {self.executions:4d} executions "
+            f" {self.jobs:4d} jobs"
+        )
 
 
 class _Reading(NamedTuple):
@@ -50,7 +55,9 @@ class WarmSession:
 
     @contextmanager
     def increments(self, home: Path, pipeline: str) -> Iterator[Callable[[], Increment]]:
-        """Gives what makes one increment of a project's pipeline, of the files that have landed since the last."""
+        """Gives what makes one increment of a project's pipeline, of the files that have landed since the
+        last.
+        """
         project = load_project(home, {})
         project = replace(
             project, lakehouse=project.lakehouse.model_copy(update={"keep_reports": 0})
@@ -61,7 +68,9 @@ class WarmSession:
                 before = self._read()
                 lease.take(patience=0)
                 with redirect_stderr(io.StringIO()):  # its progress
-                    result = run_increment(project, pipeline, project.profiles["local"], lease, start=self._start)
+                    result = run_increment(
+                        project, pipeline, project.profiles["local"], lease, start=self._start
+                    )
                 lease.give_back()
                 if result.status is not Status.OK:
                     sys.exit(f"{pipeline}: {result.message}")
@@ -84,11 +93,15 @@ class WarmSession:
             yield self._spark
 
     def _read(self) -> _Reading:
-        """Where the processes are now. To look asks nothing of Spark, whose count of executions is private."""
+        """Where the processes are now. To look asks nothing of Spark, whose count of
+        executions is private.
+        """
         if self._spark is None:
             return _Reading(time.monotonic(), cpu_seconds("self"), 0, 0)
         jvm, context = self._spark._jvm, self._spark.sparkContext._jsc.sc()
-        counter = jvm.java.lang.Class.forName("org.apache.spark.sql.execution.SQLExecution$").getDeclaredField("_nextExecutionId")  # type: ignore[union-attr]
+        counter = jvm.java.lang.Class.forName(
+            "org.apache.spark.sql.execution.SQLExecution$"
+        ).getDeclaredField("_nextExecutionId")  # type: ignore[union-attr]
         counter.setAccessible(True)
         java = str(jvm.java.lang.ProcessHandle.current().pid())  # type: ignore[union-attr]
         cpu = cpu_seconds("self") + cpu_seconds(java)

@@ -1,5 +1,5 @@
-"""Increments of the retail sample, nine tables and all their rules: in a warm session, as `weir stream` makes them, and each by a cold
-process of its own. Two lakes over the same files, in turns.
+"""Increments of the retail sample, nine tables and all their rules: in a warm session, as `weir stream` makes
+them, and each by a cold process of its own. Two lakes over the same files, in turns.
 
 `python -m bench.warm_increment --orders 400 --increments 2 --warm-up 1` is done in some minutes.
 """
@@ -16,8 +16,12 @@ from spark_jobs.sample.write import write_sample
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--orders", type=int, default=2_000, help="of the first load; an increment has a tenth of them")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--orders", type=int, default=2_000, help="of the first load; an increment has a tenth of them"
+    )
     parser.add_argument("--increments", type=int, default=5, help="that are measured")
     parser.add_argument("--warm-up", type=int, default=3, help="increments of the warm session before them")
     arguments = parser.parse_args()
@@ -32,7 +36,11 @@ def compare(orders: int, increments: int, warm_up: int) -> None:
         shutil.copytree(ROOT / name, home / name, dirs_exist_ok=True)
     landing, session = home / "landing", WarmSession()
     warm, cold = list[Increment](), list[Measured]()
-    print(f"retail: a load of {orders:,} orders, {warm_up} increments to warm up, then {increments} warm and cold in turns", flush=True)
+    print(
+        f"retail: a load of {orders:,} orders, {warm_up} increments to warm up, then {increments} warm and"
+        " cold in turns",
+        flush=True,
+    )
     try:
         with session.increments(home, "retail") as run:
             for number in range(warm_up + 1):
@@ -52,7 +60,11 @@ def compare(orders: int, increments: int, warm_up: int) -> None:
 def _compare(warm: Sequence[Increment], cold: Sequence[Measured]) -> None:
     for what in ("seconds", "cpu_seconds"):
         ours, theirs = (spread([getattr(one, what) for one in side]) for side in (warm, cold))
-        print(f"  {what}: warm {ours}, cold {theirs}, {ours.median / theirs.median:.2f} times (aim: at most 0.2)", flush=True)
+        print(
+            f"  {what}: warm {ours}, cold {theirs}, {ours.median / theirs.median:.2f} times (aim: at most"
+            " 0.2)",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Airflow's DAG for the upkeep of all tables: small files are compacted, old ones removed, reports and logs kept to their number."""
+"""Airflow's DAG for the upkeep of all tables: small files are compacted, old ones removed, reports and logs
+kept to their number.
+"""
 
 import os
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""One Airflow DAG per file in conf/pipelines. A file that cannot be used has none here; broken_pipelines.py shows it as an import error."""
+"""One Airflow DAG per file in conf/pipelines. A file that cannot be used has none here; broken_pipelines.py
+shows it as an import error.
+"""
 
 import os
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""A container's health, asked of what runs in it: `health.py api` of the API server here, `health.py heartbeat SchedulerJob` of the part of
-Airflow that this host runs, by the heartbeat that it leaves in the database, and `health.py port 7077` of a port.
+"""A container's health, asked of what runs in it: `health.py api` of the API server here, `health.py
+heartbeat SchedulerJob` of the part of Airflow that this host runs, by the heartbeat that it leaves in the
+database, and `health.py port 7077` of a port.
 """
 
 import json
@@ -12,7 +13,9 @@ from pathlib import Path
 
 API = os.environ.get("WEIR_HEALTH_URL", "http://127.0.0.1:8080/api/v2/monitor/health")
 DATABASE_URL = Path("/run/weir/database_url")
-NEWEST = "SELECT max(latest_heartbeat) FROM job WHERE job_type = :kind AND hostname = :host AND state = 'running'"
+NEWEST = (
+    "SELECT max(latest_heartbeat) FROM job WHERE job_type = :kind AND hostname = :host AND state = 'running'"
+)
 STALE_AFTER = timedelta(seconds=60)
 """Each part leaves a heartbeat every few seconds."""
 

@@ -1,4 +1,5 @@
-"""Tables as Airflow assets. `retail.silver.orders` has an event whenever a new version of it was published, and never otherwise.
+"""Tables as Airflow assets. `retail.silver.orders` has an event whenever a new version of it was published,
+and never otherwise.
 
 Its producers are the tasks that may publish it, its consumers those that read it and do not make it.
 """
@@ -30,8 +31,8 @@ def table_assets(pipeline: str, tables: Iterable[str]) -> list[Asset]:
 
 
 def read_assets(pipeline: Pipeline, covered: Collection[str], conf: Path) -> list[Asset]:
-    """The tables that a task reads and does not make itself: those of tasks before it, and of other pipelines. A SQL file that cannot be
-    read is a problem of its own.
+    """The tables that a task reads and does not make itself: those of tasks before it, and of other
+    pipelines. A SQL file that cannot be read is a problem of its own.
     """
     found: list[str] = []
     for table in covered:
@@ -39,7 +40,10 @@ def read_assets(pipeline: Pipeline, covered: Collection[str], conf: Path) -> lis
             found += [name for name in inputs_of(pipeline, table, conf) if name not in covered]
         except (OSError, UnicodeDecodeError):
             continue
-    return [table_asset(name if other_pipeline(name) else f"{pipeline.name}.{name}") for name in dict.fromkeys(found)]
+    return [
+        table_asset(name if other_pipeline(name) else f"{pipeline.name}.{name}")
+        for name in dict.fromkeys(found)
+    ]
 
 
 def announce_nothing(context: Context) -> None:
@@ -51,15 +55,24 @@ def announce_nothing(context: Context) -> None:
 def announce(context: Context, pipeline: str, result: Mapping[str, Any]) -> list[str]:
     """An event for every table with a version that no event has told of, and which these are.
 
-    A table that was published by a try that failed later is up to date in the next one: going by versions, its event comes then.
+    A table that was published by a try that failed later is up to date in the next one: going by versions,
+    its event comes then.
     """
     announced = []
     for table in (table for table in result.get("tables", []) if not table["table"].startswith(SINK)):
         asset = table_asset(f"{pipeline}.{table['table']}")
-        if table.get("state") in PUBLISHED and table.get("version") is not None and table["version"] != _last_told(context, asset):
-            last = table.get("last") if table["state"] == "up_to_date" else None  # by whom it was published, where this run did not
+        if (
+            table.get("state") in PUBLISHED
+            and table.get("version") is not None
+            and table["version"] != _last_told(context, asset)
+        ):
+            # by whom it was published, where this run did not
+            last = table.get("last") if table["state"] == "up_to_date" else None
             extra = {name: (last or table).get(name, 0) for name in COUNTS}
-            told = {"verdict": table.get("verdict"), **{name: (last or result).get(name) for name in ("run_id", "report")}}
+            told = {
+                "verdict": table.get("verdict"),
+                **{name: (last or result).get(name) for name in ("run_id", "report")},
+            }
             _add(context, asset, {**extra, "version": table["version"], **told})
             announced.append(asset.name)
     return announced

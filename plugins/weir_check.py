@@ -1,6 +1,8 @@
-"""What `weir check` finds in the project: also what needs several keys or files, SQL or Great Expectations, as a column that is not there.
+"""What `weir check` finds in the project: also what needs several keys or files, SQL or Great Expectations,
+as a column that is not there.
 
-Airflow's environment has none of these libraries, so the command of the Spark environment is asked, once for each state of the files.
+Airflow's environment has none of these libraries, so the command of the Spark environment is asked, once for
+each state of the files.
 """
 
 import hashlib
@@ -23,8 +25,9 @@ log = logging.getLogger(__name__)
 
 
 def find_problems(root: Path, command: str, kept: Path | None) -> list[str]:
-    """Every problem with its file and line, from the answer `kept` in a file where the files are the same. None where nobody can be asked:
-    what Airflow's side finds by itself is known without it, and the first task of a run says the rest.
+    """Every problem with its file and line, from the answer `kept` in a file where the files are the same.
+    None where nobody can be asked: what Airflow's side finds by itself is known without it, and the first
+    task of a run says the rest.
     """
     fingerprint = fingerprint_of(root, command)
     if kept and (known := _read(kept)) and known.get("fingerprint") == fingerprint:
@@ -56,7 +59,13 @@ def _ask(root: Path, command: str) -> list[str] | None:
     environ = {**handed_on(os.environ, own_variables(root)), "WEIR_HOME": str(root)}
     try:
         asked = subprocess.run(
-            [command, "check", "--json"], cwd=root, env=environ, capture_output=True, text=True, timeout=SECONDS, check=False
+            [command, "check", "--json"],
+            cwd=root,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
         )
         return [str(Problem(**problem)) for problem in json.loads(asked.stdout.splitlines()[-1])["problems"]]
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, IndexError, TypeError) as error:

@@ -1,4 +1,6 @@
-"""Turns a pipeline file into a DAG: prepare, the tables by pipeline, layer or table, decide about what is blocked, finish."""
+"""Turns a pipeline file into a DAG: prepare, the tables by pipeline, layer or table, decide about what is
+blocked, finish.
+"""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -31,10 +33,11 @@ RUN_TYPES = [kind for kind in DagRunType if kind is not DagRunType.BACKFILL]
 
 
 def build_dags(root: Path, only: str | None = None) -> tuple[dict[str, DAG], list[str]]:
-    """The DAGs of conf/pipelines by name, or `only` this one, and what is wrong with the files that have none and with expectation files.
+    """The DAGs of conf/pipelines by name, or `only` this one, and what is wrong with the files that have none
+    and with expectation files.
 
-    A pipeline keeps its DAG when only what is expected of its tables is broken: its next run says so and fails, which is louder than
-    a DAG that is gone.
+    A pipeline keeps its DAG when only what is expected of its tables is broken: its next run says so and
+    fails, which is louder than a DAG that is gone.
     """
     dags: dict[str, DAG] = {}
     pipelines: dict[str, Pipeline] = {}
@@ -118,7 +121,11 @@ def pipeline_dag(pipeline: Pipeline, root: Path, rules: PipelineRules) -> DAG:
 
 
 def _doc(pipeline: Pipeline) -> str:
-    return "\n\n".join(filter(None, [pipeline.description, pipeline.doc, f"Defined in `conf/pipelines/{pipeline.name}.yml`."]))
+    return "\n\n".join(
+        filter(
+            None, [pipeline.description, pipeline.doc, f"Defined in `conf/pipelines/{pipeline.name}.yml`."]
+        )
+    )
 
 
 def _schedule(pipeline: Pipeline) -> str | AssetAny | None:
@@ -141,5 +148,13 @@ def _deadline(pipeline: Pipeline) -> DeadlineAlert | None:
     """A run that is not done in time is told of while it still runs."""
     if pipeline.deadline is None:
         return None
-    told = {"pipeline": pipeline.name, "what": f"a run is not done after {pipeline.deadline}", **_channels(pipeline)}
-    return DeadlineAlert(DeadlineReference.DAGRUN_QUEUED_AT, parse_duration(pipeline.deadline), AsyncCallback(WeirNotifier, kwargs=told))
+    told = {
+        "pipeline": pipeline.name,
+        "what": f"a run is not done after {pipeline.deadline}",
+        **_channels(pipeline),
+    }
+    return DeadlineAlert(
+        DeadlineReference.DAGRUN_QUEUED_AT,
+        parse_duration(pipeline.deadline),
+        AsyncCallback(WeirNotifier, kwargs=told),
+    )

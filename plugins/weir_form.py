@@ -1,4 +1,6 @@
-"""The trigger form of a pipeline's DAG: what a person may ask of one run, and what that means for each task."""
+"""The trigger form of a pipeline's DAG: what a person may ask of one run, and what that
+means for each task.
+"""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -35,7 +37,9 @@ class Asked:
 
     def contradiction(self) -> str | None:
         if self.full_refresh and self.rebuild != NO_TABLE:
-            return f"'Full refresh' builds every table again, '{self.rebuild}' among them: choose one of the two"
+            return (
+                f"'Full refresh' builds every table again, '{self.rebuild}' among them: choose one of the two"
+            )
         return None
 
     def errands(self, pipeline: str) -> list[list[str]]:
@@ -45,13 +49,16 @@ class Asked:
         if self.full_refresh:
             commands.append(["rebuild", pipeline, "--all", *dry])
         elif self.rebuild != NO_TABLE:
-            commands.append(["rebuild", pipeline, *([] if self.rebuild == CHANGED_TABLES else [self.rebuild]), *dry])
+            commands.append(
+                ["rebuild", pipeline, *([] if self.rebuild == CHANGED_TABLES else [self.rebuild]), *dry]
+            )
         if self.replay != NO_TABLE:
             commands.append(["quarantine", "replay", pipeline, self.replay, *dry])
         return commands
 
     def run_arguments(self, covered: Collection[str], is_whole: bool) -> list[str] | None:
-        """The arguments of `weir run` for a task that covers these tables; None where nothing of it is asked for.
+        """The arguments of `weir run` for a task that covers these tables; None where nothing of it is asked
+        for.
 
         A task that covers the whole pipeline names no tables.
         """
@@ -71,7 +78,9 @@ class Asked:
 
 
 def say_unknown(conf: Mapping[str, Any]) -> str | None:
-    """What is wrong with keys that the form does not have. Airflow takes any, and a run with `dryrun` would load for real."""
+    """What is wrong with keys that the form does not have. Airflow takes any, and a run with `dryrun` would
+    load for real.
+    """
     known = list(Asked.__dataclass_fields__)
     unknown = [name for name in conf if name not in known]
     return "; ".join(f"the form has no key {name!r}: {did_you_mean(name, known)}" for name in unknown) or None
@@ -80,7 +89,9 @@ def say_unknown(conf: Mapping[str, Any]) -> str | None:
 def form(pipeline: Pipeline) -> dict[str, Param]:
     """Typed and bounded: Airflow refuses anything else before a run begins."""
     tables = [f"{layer}.{name}" for layer, name, _ in pipeline.nodes()]
-    layers = [layer for layer, parts in LAYERS.items() if any(table.partition(".")[0] in parts for table in tables)]
+    layers = [
+        layer for layer, parts in LAYERS.items() if any(table.partition(".")[0] in parts for table in tables)
+    ]
     built = [table for table in tables if not table.startswith("bronze.")]
     judged = [table for table in built if not table.startswith(("gold.", "sink."))]
     return {
@@ -88,7 +99,8 @@ def form(pipeline: Pipeline) -> dict[str, Param]:
             ALL_TABLES,
             [ALL_TABLES, *layers, *tables],
             "What to run",
-            f"A layer or one table, instead of all that is due.{SCHEDULED_FIRST if isinstance(pipeline.schedule, str) else ''}",
+            "A layer or one table, instead of all that is"
+            f" due.{SCHEDULED_FIRST if isinstance(pipeline.schedule, str) else ''}",
         ),
         "files_per_batch": Param(
             None,
@@ -108,22 +120,30 @@ def form(pipeline: Pipeline) -> dict[str, Param]:
             False,
             type="boolean",
             title="Full refresh",
-            description="Build every dimension, silver and gold table again from bronze. Readers keep the old ones until then.",
+            description=(
+                "Build every dimension, silver and gold table again from bronze. Readers keep the old ones"
+                " until then."
+            ),
         ),
         "replay": _select(
             NO_TABLE,
             [NO_TABLE, *judged],
             "Replay quarantine",
-            "Take the open rows in this table's quarantine through today's definition and rules, and publish those that pass.",
+            "Take the open rows in this table's quarantine through today's definition and rules, and publish"
+            " those that pass.",
         ),
         "dry_run": Param(
-            False, type="boolean", title="Dry run", description="Only say what would be done. A rebuild is built and compared, not swapped."
+            False,
+            type="boolean",
+            title="Dry run",
+            description="Only say what would be done. A rebuild is built and compared, not swapped.",
         ),
         "when_held": _select(
             pipeline.when_held,
             ["ask", "fail"],
             "When a batch is blocked",
-            "ask: wait for a person's decision in this run; fail: fail the run, and judge the batch again in the next.",
+            "ask: wait for a person's decision in this run; fail: fail the run, and judge the batch again in"
+            " the next.",
         ),
     }
 

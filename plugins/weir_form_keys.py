@@ -1,6 +1,8 @@
-"""Lets Airflow's API refuse a run of a pipeline whose form has keys that there are not: 400, with the nearest key.
+"""Lets Airflow's API refuse a run of a pipeline whose form has keys that there are not: 400, with the nearest
+key.
 
-Airflow checks the values of a form, and takes any further key (3.3). Runs that are started past the API are refused by their first task.
+Airflow checks the values of a form, and takes any further key (3.3). Runs that are started past the API are
+refused by their first task.
 """
 
 import os
@@ -13,7 +15,9 @@ from spark_jobs.config.names import NAME
 
 
 def refuse_unknown_keys() -> None:
-    """Called where only the API server comes by. It goes when a DAG can say that its params are all there are."""
+    """Called where only the API server comes by. It goes when a DAG can say that its params are all there
+    are.
+    """
     from airflow.models.dagrun import DagRun
     from sqlalchemy import event
 
@@ -29,4 +33,7 @@ def check_conf(target: Any, args: Any, known: dict[str, Any]) -> None:
 
 
 def is_pipeline(name: str) -> bool:
-    return bool(NAME.fullmatch(name)) and (find_root(os.environ) / "conf" / "pipelines" / f"{name}.yml").is_file()
+    return (
+        bool(NAME.fullmatch(name))
+        and (find_root(os.environ) / "conf" / "pipelines" / f"{name}.yml").is_file()
+    )

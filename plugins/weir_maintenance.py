@@ -1,4 +1,6 @@
-"""The DAG of upkeep: one `weir maintain` per pipeline, in the pool of that pipeline, so that it never meets a run of it."""
+"""The DAG of upkeep: one `weir maintain` per pipeline, in the pool of that pipeline, so that it never meets a
+run of it.
+"""
 
 from datetime import timedelta
 from pathlib import Path
@@ -12,10 +14,11 @@ from spark_jobs.config.loading import load_lakehouse
 from spark_jobs.config.names import NAME
 
 NAME_OF_DAG = "weir_maintenance"
-DOC = """Compacts small files, removes files that no reader and no run needs any more, and keeps reports and logs to their number.
+DOC = """Compacts small files, removes files that no reader and no run needs any more, and limits the number
+of reports and logs.
 
-`maintenance:` in `conf/lakehouse.yml` says when; nobody has to switch this DAG on. The log of each task has the figures of every table,
-before and after.
+`maintenance:` in `conf/lakehouse.yml` says when; nobody has to switch this DAG on. The log of each task has
+the figures of every table, before and after.
 """
 
 
@@ -27,7 +30,9 @@ class Maintain(WeirOperator):
 
 
 def maintenance_dag(root: Path) -> DAG:
-    names = sorted(path.stem for path in (root / "conf" / "pipelines").glob("*.yml") if NAME.fullmatch(path.stem))
+    names = sorted(
+        path.stem for path in (root / "conf" / "pipelines").glob("*.yml") if NAME.fullmatch(path.stem)
+    )
     dag = DAG(
         NAME_OF_DAG,
         description="Upkeep of all tables.",

@@ -1,4 +1,5 @@
-"""Notices about a run that failed, waits for a person or is late: to the log, to a webhook and by e-mail, through Airflow's own notifiers.
+"""Notices about a run that failed, waits for a person or is late: to the log, to a webhook and by e-mail,
+through Airflow's own notifiers.
 
 They name pipeline, task, tables, rules and counts, and where to look. No value of any row is in them.
 """
@@ -26,7 +27,13 @@ class WeirNotifier(BaseNotifier):
         context: Context | None = None,
     ) -> None:
         super().__init__(context=context)
-        self.pipeline, self.what, self.to_log, self.webhook, self.email = pipeline, what, to_log, webhook, list(email)
+        self.pipeline, self.what, self.to_log, self.webhook, self.email = (
+            pipeline,
+            what,
+            to_log,
+            webhook,
+            list(email),
+        )
 
     def notify(self, context: Context) -> None:
         """Of a task, in its own process."""
@@ -38,7 +45,9 @@ class WeirNotifier(BaseNotifier):
                 self._tell_of(channel, error)
 
     async def async_notify(self, context: Context) -> None:
-        """Of a deadline, in the triggerer: a callback that the executor runs may read no connection of Airflow's database."""
+        """Of a deadline, in the triggerer: a callback that the executor runs may read no connection of
+        Airflow's database.
+        """
         notice = self._notice(context)
         for channel in self._channels(notice):
             try:
@@ -56,14 +65,22 @@ class WeirNotifier(BaseNotifier):
         if self.webhook:
             from airflow.providers.http.notifications.http import HttpNotifier
 
-            yield HttpNotifier(http_conn_id=self.webhook, json=notice, headers={"Content-Type": "application/json"})
+            yield HttpNotifier(
+                http_conn_id=self.webhook, json=notice, headers={"Content-Type": "application/json"}
+            )
         if self.email:
             from airflow.providers.smtp.notifications.smtp import SmtpNotifier
 
-            yield SmtpNotifier(to=self.email, subject=notice["subject"], html_content=f"<pre>{html.escape(notice['text'])}</pre>")
+            yield SmtpNotifier(
+                to=self.email,
+                subject=notice["subject"],
+                html_content=f"<pre>{html.escape(notice['text'])}</pre>",
+            )
 
     def _tell_of(self, channel: BaseNotifier, error: Exception) -> None:
-        self.log.error("the notice could not be sent: %s: %s: %s", type(channel).__name__, type(error).__name__, error)
+        self.log.error(
+            "the notice could not be sent: %s: %s: %s", type(channel).__name__, type(error).__name__, error
+        )
 
 
 def make_notice(pipeline: str, what: str, context: Context) -> dict[str, Any]:
@@ -88,7 +105,11 @@ def make_notice(pipeline: str, what: str, context: Context) -> dict[str, Any]:
     }
     lines = [
         f"{pipeline}: {what}",
-        *(f"{name}: {_text(value)}" for name, value in facts.items() if value and name not in ("pipeline", "what")),
+        *(
+            f"{name}: {_text(value)}"
+            for name, value in facts.items()
+            if value and name not in ("pipeline", "what")
+        ),
     ]
     return {"subject": lines[0], **facts, "text": "\n".join(lines)}
 

@@ -1,8 +1,10 @@
-"""The base of Weir's Airflow tasks: runs one `weir` command in the Spark environment, shows its progress and returns its JSON result.
+"""The base of Weir's Airflow tasks: runs one `weir` command in the Spark environment, shows its progress and
+returns its JSON result.
 
-Exit codes decide what Airflow does next. 0 (done), 3 (nothing to do) and, for runs, 4 (a batch is held) are results. 2 (configuration),
-4 and 6 (stopped) fail at once, because a retry would meet the same files, or go against the person who stopped it; but what `make down`
-has stopped goes on after the next start. 1 (engine failure) and 5 (another run holds the pipeline) are worth a retry.
+Exit codes decide what Airflow does next. 0 (done), 3 (nothing to do) and, for runs, 4 (a batch is held) are
+results. 2 (configuration), 4 and 6 (stopped) fail at once, because a retry would meet the same files, or go
+against the person who stopped it; but what `make down` has stopped goes on after the next start. 1 (engine
+failure) and 5 (another run holds the pipeline) are worth a retry.
 """
 
 import json
@@ -24,7 +26,9 @@ Result = dict[str, Any]
 DONE, HELD, LEASED, STOPPED = (0, 3), 4, 5, 6
 FINAL = {2: "configuration error", HELD: "data blocked by quality", STOPPED: "stopped"}
 PASSING = {1: "engine failure", LEASED: "another run holds the lease"}
-GRACE_SECONDS = 4.0  # Airflow kills a task that it has asked to end after 5: what is left by then is ended before, and the next run goes on
+# Airflow kills a task that it has asked to end after 5: what is left by then is ended before, and the next
+# run goes on
+GRACE_SECONDS = 4.0
 GOING_DOWN = "Airflow is going down, and the next try goes on"
 TABLE_ENDED = re.compile(r"[a-z]+\.\S+ +(failed|blocked)\b")
 LEASE_WAIT_SECONDS = 300.0
@@ -44,7 +48,9 @@ class WeirFailedForGood(AirflowFailException, WeirFailed):
 
 
 class WeirOperator(BaseOperator):
-    """One task of a pipeline. What a person typed into the form reaches the command as single arguments, never through a shell."""
+    """One task of a pipeline. What a person typed into the form reaches the command as single arguments,
+    never through a shell.
+    """
 
     ui_color = "#cfe8ef"
 
@@ -68,9 +74,11 @@ class WeirOperator(BaseOperator):
         announce_nothing(context)
 
     def weir(self, context: Context, arguments: Sequence[str], also: Collection[int] = ()) -> Result:
-        """The result of the command; WeirFailed where it failed. `also` are exit codes that are results here beside 0 and 3.
+        """The result of the command; WeirFailed where it failed. `also` are exit codes that are results here
+        beside 0 and 3.
 
-        A pipeline that another process holds is waited for: what a killed task has left behind ends by itself, when its batch is done.
+        A pipeline that another process holds is waited for: what a killed task has left behind ends by
+        itself, when its batch is done.
         """
         argv = [weir_command(Path(self.root)), *arguments, "--json"]
         waited_until = time.monotonic() + self.lease_wait_seconds
@@ -92,7 +100,9 @@ class WeirOperator(BaseOperator):
         try:
             self._child = start(argv, Path(self.root), {"WEIR_ORIGIN": origin(context)})
         except OSError as error:
-            message = f"cannot start {argv[0]}: {error}. Run `make setup`, or name the command in WEIR_COMMAND."
+            message = (
+                f"cannot start {argv[0]}: {error}. Run `make setup`, or name the command in WEIR_COMMAND."
+            )
             raise WeirFailedForGood(message) from error
         try:
             return follow(self._child, by_level(self.log), self.grace_seconds)
@@ -100,20 +110,26 @@ class WeirOperator(BaseOperator):
             end_group(self._child, self.grace_seconds)
 
     def _list_killed(self, context: Context) -> None:
-        """A run that was killed, by the system perhaps, could not write its page: it is made here, so that the list of runs has it."""
+        """A run that was killed, by the system perhaps, could not write its page: it is made here, so that
+        the list of runs has it.
+        """
         finished = self._call(context, [weir_command(Path(self.root)), "report", self.pipeline, "--json"])
         if finished.exit_code:
-            self.log.warning("the report of the run that was killed could not be written: %s", _said(finished))
+            self.log.warning(
+                "the report of the run that was killed could not be written: %s", _said(finished)
+            )
 
     def on_kill(self) -> None:
-        """Says nothing: Airflow calls it in a signal handler, and the line being logged at that moment holds the logger's lock."""
+        """Says nothing: Airflow calls it in a signal handler, and the line being logged at that moment holds
+        the logger's lock.
+        """
         if self._child is not None:
             end_group(self._child, self.grace_seconds)
 
 
 def by_level(log: Any) -> Callable[[str], None]:
-    """Logs the lines of a command at the level that they have: Airflow's filter of levels finds warnings and errors. What follows an error
-    explains it.
+    """Logs the lines of a command at the level that they have: Airflow's filter of levels finds warnings and
+    errors. What follows an error explains it.
     """
     has_failed = False
 
@@ -132,7 +148,9 @@ def by_level(log: Any) -> Callable[[str], None]:
 
 
 def is_going_down() -> bool:
-    """Whether `make down` is at work, which asks loads to stop: not a person's will to end this run, but a pause of it."""
+    """Whether `make down` is at work, which asks loads to stop: not a person's will to end this run, but a
+    pause of it.
+    """
     home = os.environ.get("AIRFLOW_HOME")
     return home is not None and Path(home, "going_down.json").exists()
 
@@ -148,17 +166,29 @@ def origin(context: Context) -> str:
     if instance is None:
         return ""
     return json.dumps(
-        {"dag": instance.dag_id, "run": instance.run_id, "task": instance.task_id, "try": instance.try_number}, separators=(",", ":")
+        {
+            "dag": instance.dag_id,
+            "run": instance.run_id,
+            "task": instance.task_id,
+            "try": instance.try_number,
+        },
+        separators=(",", ":"),
     )
 
 
 def judge(argv: Sequence[str], finished: Finished, also: Collection[int] = ()) -> Result:
-    """The result of a command that went well; otherwise the exception that tells Airflow whether to try again."""
+    """The result of a command that went well; otherwise the exception that tells Airflow whether to try
+    again.
+    """
     result = read_result(finished.last_line)
     code = finished.exit_code
     if result is not None and (code in DONE or code in also):
         return result
-    reason = f"was ended by signal {-code}" if code < 0 else f"ended with {code} ({FINAL.get(code) or PASSING.get(code) or 'no result'})"
+    reason = (
+        f"was ended by signal {-code}"
+        if code < 0
+        else f"ended with {code} ({FINAL.get(code) or PASSING.get(code) or 'no result'})"
+    )
     message = f"{' '.join(argv[1:])} {reason}: {_said(finished)}"
     raise WeirFailedForGood(message, result) if code in FINAL else WeirFailed(message, result)
 

@@ -1,4 +1,6 @@
-"""A pool with one slot for each pipeline, made when a run of its DAG begins: two of its tasks never run at once, whatever started them."""
+"""A pool with one slot for each pipeline, made when a run of its DAG begins: two of its tasks never run at
+once, whatever started them.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,9 @@ def pool_of(pipeline: str) -> str:
 
 
 class PoolMaker:
-    """Told by the scheduler. The run's own session is used, so that the pool is there in the same instant as the run."""
+    """Told by the scheduler. The run's own session is used, so that the pool is there in the same instant as
+    the run.
+    """
 
     @hookimpl
     def on_dag_run_running(self, dag_run: "DagRun", msg: str) -> None:
@@ -30,7 +34,11 @@ class PoolMaker:
         for name in {task.pool for task in dag.tasks if task.pool.startswith(PREFIX)}:
             if Pool.get_pool(name, session=session) is None:
                 Pool.create_or_update_pool(
-                    name, 1, f"one task of the pipeline {name.removeprefix(PREFIX)} at a time", False, session=session
+                    name,
+                    1,
+                    f"one task of the pipeline {name.removeprefix(PREFIX)} at a time",
+                    False,
+                    session=session,
                 )
 
 

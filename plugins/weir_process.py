@@ -1,6 +1,8 @@
-"""Runs the `weir` command as a child with a session of its own, so that it can be ended with everything it started.
+"""Runs the `weir` command as a child with a session of its own, so that it can be ended with everything it
+started.
 
-Asked to end, `weir` finishes the batch at work. Its JVM has a process group of its own within the session, and is not asked.
+Asked to end, `weir` finishes the batch at work. Its JVM has a process group of its own within the session,
+and is not asked.
 
 Its stderr is the progress, handed on line by line; the last line of its stdout is the result.
 """
@@ -27,14 +29,20 @@ PROCESSES = Path("/proc")
 
 @dataclass(frozen=True)
 class Finished:
-    """How the child ended: its exit code (negative: the signal that ended it) and the last line of its stdout."""
+    """How the child ended: its exit code (negative: the signal that ended it) and the last line of its
+    stdout.
+    """
 
     exit_code: int
     last_line: str
 
 
-def start(argv: Sequence[str], folder: Path, environ: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    """Starts the command in the folder of its project, with what it may have of this process's variables and these on top."""
+def start(
+    argv: Sequence[str], folder: Path, environ: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
+    """Starts the command in the folder of its project, with what it may have of this process's variables and
+    these on top.
+    """
     return subprocess.Popen(
         argv,
         cwd=folder,
@@ -49,12 +57,15 @@ def start(argv: Sequence[str], folder: Path, environ: Mapping[str, str] | None =
 
 
 def follow(child: subprocess.Popen[str], say: Callable[[str], None], grace_seconds: float) -> Finished:
-    """Hands every line of progress to `say` while the child runs, and returns how it ended. Leaves nothing of its session behind."""
+    """Hands every line of progress to `say` while the child runs, and returns how it ended. Leaves nothing of
+    its session behind.
+    """
     assert child.stdout is not None
     assert child.stderr is not None
     last_lines: deque[str] = deque(maxlen=1)
     reader = threading.Thread(target=_keep_last, args=(child.stdout, last_lines), daemon=True)
-    # Beside the reading: a process that outlives the child keeps stderr open, and reading alone would wait for it for ever.
+    # Beside the reading: a process that outlives the child keeps stderr open, and reading alone would wait
+    # for it for ever.
     reaper = threading.Thread(target=_reap, args=(child, grace_seconds), daemon=True)
     reader.start()
     reaper.start()
@@ -67,8 +78,8 @@ def follow(child: subprocess.Popen[str], say: Callable[[str], None], grace_secon
 
 
 def _reap(child: subprocess.Popen[str], grace_seconds: float) -> None:
-    """Collect the child last: until then its number, by which its group and session are known, is given to no other process. Where there
-    is no /proc, only the child itself is known.
+    """Collect the child last: until then its number, by which its group and session are known, is given to no
+    other process. Where there is no /proc, only the child itself is known.
     """
     if PROCESSES.is_dir():
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
@@ -81,7 +92,8 @@ def _keep_last(lines: IO[str], kept: deque[str]) -> None:
 
 
 def end_group(child: subprocess.Popen[str], grace_seconds: float) -> None:
-    """Asks the child's group to end, and kills what is left of its session after the grace. Does nothing when all have ended.
+    """Asks the child's group to end, and kills what is left of its session after the grace. Does nothing when
+    all have ended.
 
     A child that was collected is not signalled any more: its number may be another's by now.
     """
@@ -102,7 +114,9 @@ def end_group(child: subprocess.Popen[str], grace_seconds: float) -> None:
 
 
 def _is_alive(child: subprocess.Popen[str]) -> bool:
-    """Whether anything is left of what the child started, or of itself. One that has ended and was not collected yet is not alive."""
+    """Whether anything is left of what the child started, or of itself. One that has ended and was not
+    collected yet is not alive.
+    """
     if child.returncode is not None:
         return False
     if PROCESSES.is_dir():
@@ -117,13 +131,17 @@ def _signal_group(child: subprocess.Popen[str], number: int) -> None:
 
 
 def _session(child: subprocess.Popen[str]) -> list[int]:
-    """The processes of the child's session, in whatever group. Where there is no /proc, none: a JVM without parent ends by itself."""
+    """The processes of the child's session, in whatever group. Where there is no /proc, none: a JVM without
+    parent ends by itself.
+    """
     found = []
     for entry in PROCESSES.iterdir() if PROCESSES.is_dir() else ():
         if entry.name.isdecimal():
             with contextlib.suppress(OSError):  # it has just ended
                 # pid (name) state parent group session …; the name may be anything
-                state, _, _, session = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:4]
+                state, _, _, session = (
+                    (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[:4]
+                )
                 if int(session) == child.pid and state not in "ZX":
                     found.append(int(entry.name))
     return found

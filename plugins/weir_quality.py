@@ -1,6 +1,8 @@
-"""The Data-quality tab of the Airflow UI: a page in the navigation, and a tab on each DAG, DAG run, task and task instance.
+"""The Data-quality tab of the Airflow UI: a page in the navigation, and a tab on each DAG, DAG run, task and
+task instance.
 
-Every Airflow component imports this file, and only the API server shows pages: the pages are imported when it asks for them.
+Every Airflow component imports this file, and only the API server shows pages: the pages are imported when it
+asks for them.
 """
 
 from functools import cached_property
@@ -12,7 +14,8 @@ from airflow.plugins_manager import AirflowPlugin
 PREFIX = "/weir"
 NAME, SHORT_NAME = "Data quality", "Quality"
 """The menu of the UI has room for eight letters."""
-# Relative to the UI's own base, so that they are right behind a URL prefix as well. The UI fills in the names in braces.
+# Relative to the UI's own base, so that they are right behind a URL prefix as well. The UI fills in the names
+# in braces.
 PAGES = {
     "nav": "weir/reports/index.html",
     "dag": "weir/dags/{DAG_ID}",
@@ -23,17 +26,31 @@ PAGES = {
 
 
 def view(destination: str, href: str) -> dict[str, Any]:
-    """One place in the UI. Each needs a route of its own: Airflow leaves out the second of two with the same."""
+    """One place in the UI. Each needs a route of its own: Airflow leaves out the second
+    of two with the same.
+    """
     route = "data-quality" if destination == "nav" else f"data-quality-{destination.replace('_', '-')}"
     icons = {"icon": icon("#ffffff", "#44597d"), "icon_dark_mode": icon("#e4e4e7", "none")}
     is_nav = destination == "nav"
     name = SHORT_NAME if is_nav else NAME
-    return {"name": name, "href": href, "destination": destination, "url_route": route, "nav_top_level": is_nav, **icons}
+    return {
+        "name": name,
+        "href": href,
+        "destination": destination,
+        "url_route": route,
+        "nav_top_level": is_nav,
+        **icons,
+    }
 
 
 def icon(line: str, inside: str) -> str:
-    """A tick in a shield, as an address that needs no file. Its colours must be seen on the menu and on the chosen entry of it."""
-    shield, tick = "M12 2.5 4.5 5.5v6c0 4.6 3.2 8.6 7.5 10 4.3-1.4 7.5-5.4 7.5-10v-6z", "m8.5 12 2.5 2.5 4.5-5"
+    """A tick in a shield, as an address that needs no file. Its colours must be seen on the menu and on the
+    chosen entry of it.
+    """
+    shield, tick = (
+        "M12 2.5 4.5 5.5v6c0 4.6 3.2 8.6 7.5 10 4.3-1.4 7.5-5.4 7.5-10v-6z",
+        "m8.5 12 2.5 2.5 4.5-5",
+    )
     pen = f'stroke="{line}" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"'
     paths = f'<path fill="{inside}" d="{shield}"/><path fill="none" d="{tick}"/>'
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" {pen}>{paths}</svg>'

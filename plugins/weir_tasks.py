@@ -1,7 +1,8 @@
-"""The tasks of a pipeline's DAG, in their order: prepare, run, decide, finish. In a run in which nothing is asked for and nothing is
-blocked, all of them succeed.
+"""The tasks of a pipeline's DAG, in their order: prepare, run, decide, finish. In a run in which nothing is
+asked for and nothing is blocked, all of them succeed.
 
-What is blocked waits for a person in `decide`; the tasks before it have done their work when they have judged and blocked a batch.
+What is blocked waits for a person in `decide`; the tasks before it have done their work when they have judged
+and blocked a batch.
 """
 
 import re
@@ -29,8 +30,9 @@ REASON = Param("", type="string", maxLength=500, title="Why", description="For t
 
 
 class Prepare(WeirOperator, SkipMixin):
-    """Asks `weir plan`, which starts no JVM, and does what the form asks for beside an increment; what that publishes is announced with
-    its own figures. Where there is nothing to do, and in a dry run, all tasks that follow are skipped.
+    """Asks `weir plan`, which starts no JVM, and does what the form asks for beside an increment; what that
+    publishes is announced with its own figures. Where there is nothing to do, and in a dry run, all tasks
+    that follow are skipped.
     """
 
     inherits_from_skipmixin = True
@@ -56,7 +58,9 @@ class Prepare(WeirOperator, SkipMixin):
 
 
 class RunTables(WeirOperator):
-    """One increment of the tables that this task covers. A batch that is blocked is a result: `decide` follows."""
+    """One increment of the tables that this task covers. A batch that is blocked is a result: `decide`
+    follows.
+    """
 
     def __init__(self, *, pipeline: str, tables: Sequence[str], is_whole: bool, **kwargs: Any) -> None:
         super().__init__(pipeline=pipeline, outlets=table_assets(pipeline, tables), **kwargs)
@@ -71,10 +75,12 @@ class RunTables(WeirOperator):
 
 
 class Decide(HITLOperator):
-    """Waits for a person where a batch is blocked: publish it all the same, set its rows aside, or stop. Nobody is asked where nothing is
-    blocked, and where somebody has stopped the same before, unless a person has started this run.
+    """Waits for a person where a batch is blocked: publish it all the same, set its rows aside, or stop.
+    Nobody is asked where nothing is blocked, and where somebody has stopped the same before, unless a person
+    has started this run.
 
-    It is retried, and asks again, where Airflow itself loses an answer: one that comes in the second in which the task begins to wait.
+    It is retried, and asks again, where Airflow itself loses an answer: one that comes in the second in which
+    the task begins to wait.
     """
 
     def __init__(self, *, pipeline: str, run_tasks: Sequence[str], **kwargs: Any) -> None:
@@ -94,11 +100,16 @@ class Decide(HITLOperator):
             return None
         result = {"held": held, "pipeline": self.pipeline}
         if Asked.of(context["params"]).when_held == "fail":
-            raise WeirFailedForGood(f"{self.pipeline} ended with {HELD} (data blocked by quality): {_say(held)}", result)
+            raise WeirFailedForGood(
+                f"{self.pipeline} ended with {HELD} (data blocked by quality): {_say(held)}", result
+            )
         if all(entry.get("stopped") for entry in held) and not is_by_hand(context):
             raise WeirFailedForGood(say_stopped(self.pipeline, held), result)
         self.held = held
-        self.subject = f"{self.pipeline}: {', '.join(str(entry['table']) for entry in held)} blocked, waiting for your decision"
+        self.subject = (
+            f"{self.pipeline}: {', '.join(str(entry['table']) for entry in held)} blocked, waiting for your"
+            " decision"
+        )
         self.options = options_for(held)
         self.body = body(self.pipeline, held)
         context["ti"].xcom_push(key=ASKED, value=held)
@@ -106,7 +117,10 @@ class Decide(HITLOperator):
 
     def process_trigger_event_error(self, event: dict[str, Any]) -> None:
         if event["error_type"] == "timeout":
-            raise WeirFailedForGood(f"nobody decided within {self.response_timeout}; the batch stays blocked, and the next run asks again")
+            raise WeirFailedForGood(
+                f"nobody decided within {self.response_timeout}; the batch stays blocked, and the next run"
+                " asks again"
+            )
         super().process_trigger_event_error(event)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
@@ -115,17 +129,23 @@ class Decide(HITLOperator):
         by = user.get("name") or user.get("id") or "somebody in Airflow"
         choice, reason = answer["chosen_options"][0], str(answer["params_input"].get("reason") or "").strip()
         if not reason:
-            raise WeirFailedForGood(f"{by} chose {choice!r} without a reason, and nothing was done; clear this task to be asked again")
+            raise WeirFailedForGood(
+                f"{by} chose {choice!r} without a reason, and nothing was done; clear this task to be asked"
+                " again"
+            )
         self.log.info("%s decided: %s, because: %s", by, choice, reason)
         asked = context["ti"].xcom_pull(task_ids=self.task_id, key=ASKED)
         if not asked:
-            raise WeirFailedForGood(f"what {by} was asked about is not known, and nothing was done; clear this task to be asked again")
+            raise WeirFailedForGood(
+                f"what {by} was asked about is not known, and nothing was done; clear this task to be asked"
+                " again"
+            )
         return {"action": COMMANDS[choice], "held": asked, "reason": reason, "by": by}
 
 
 class Finish(WeirOperator):
-    """Does what was decided and goes on with the tables below, then makes the page of the newest run again. Fails where that was to stop.
-    The decision is recorded in the ledger, with who and why.
+    """Does what was decided and goes on with the tables below, then makes the page of the newest run again.
+    Fails where that was to stop. The decision is recorded in the ledger, with who and why.
     """
 
     def __init__(self, *, pipeline: str, tables: Sequence[str], decide_task: str, **kwargs: Any) -> None:
@@ -138,16 +158,26 @@ class Finish(WeirOperator):
         report = self.weir(context, ["report", self.pipeline])
         if decision and decision["action"] == COMMANDS[STOP]:
             held = decision["held"]
-            later = "it stays blocked, and nobody is asked again before it is another batch or a run is started by hand"
+            later = (
+                "it stays blocked, and nobody is asked again before it is another batch or a run is started"
+                " by hand"
+            )
             message = f"stopped by {decision['by']}: {decision['reason']}; {_say(held)}; {later}"
             raise WeirFailedForGood(message, {"held": held, "pipeline": self.pipeline})
         return {**report, "results": results}
 
     def _carry_out(self, context: Context, decision: Result) -> list[Result]:
         results, held = [], decision["held"]
-        if unseen := [str(entry["table"]) for entry in held if not entry.get("seen")]:  # of a run of an earlier version
-            said = f"it is not known what {decision['by']} saw of {', '.join(unseen)}, and something else may be blocked by now"
-            raise WeirFailedForGood(f"{said}: nothing was decided; run the DAG again, which judges the batch again and asks about it")
+        # of a run of an earlier version
+        if unseen := [str(entry["table"]) for entry in held if not entry.get("seen")]:
+            said = (
+                f"it is not known what {decision['by']} saw of {', '.join(unseen)}, and something else may be"
+                " blocked by now"
+            )
+            raise WeirFailedForGood(
+                f"{said}: nothing was decided; run the DAG again, which judges the batch again and asks"
+                " about it"
+            )
         for entry in held:
             arguments = [decision["action"], self.pipeline, entry["table"], "--seen", entry["seen"]]
             arguments += ["--reason", decision["reason"], "--by", decision["by"]]
@@ -169,16 +199,29 @@ def is_by_hand(context: Context) -> bool:
 
 def say_stopped(pipeline: str, held: Sequence[Result]) -> str:
     """Why nobody is asked, and how to decide all the same."""
-    who = "; ".join(f"{entry['table']}: {entry['stopped']['by']} left it blocked: {entry['stopped']['reason']}" for entry in held)
-    ways = f"correct the data or the rule, trigger {pipeline} by hand to be asked, or use `weir release` or `weir set-aside`"
-    return f"{pipeline} is blocked by quality, as it was when somebody chose {STOP!r}, and nobody is asked again. {who}. To go on: {ways}"
+    who = "; ".join(
+        f"{entry['table']}: {entry['stopped']['by']} left it blocked: {entry['stopped']['reason']}"
+        for entry in held
+    )
+    ways = (
+        f"correct the data or the rule, trigger {pipeline} by hand to be asked, or use `weir release` or"
+        " `weir set-aside`"
+    )
+    return (
+        f"{pipeline} is blocked by quality, as it was when somebody chose {STOP!r}, and nobody is asked"
+        f" again. {who}. To go on: {ways}"
+    )
 
 
 def options_for(held: Sequence[Result]) -> list[str]:
-    """The buttons: what the engine allows for each of the blocked batches, so that no answer is refused half-way. A result of an earlier
-    version does not say what is allowed.
+    """The buttons: what the engine allows for each of the blocked batches, so that no answer is refused
+    half-way. A result of an earlier version does not say what is allowed.
     """
-    return [choice for choice, action in ACTIONS.items() if all(action in (entry.get("actions") or ACTIONS.values()) for entry in held)]
+    return [
+        choice
+        for choice, action in ACTIONS.items()
+        if all(action in (entry.get("actions") or ACTIONS.values()) for entry in held)
+    ]
 
 
 def body(pipeline: str, held: Sequence[Result]) -> str:
@@ -191,15 +234,20 @@ def body(pipeline: str, held: Sequence[Result]) -> str:
             why = f". Why there is such a rule: {prose(finding['reason'])}" if finding.get("reason") else ""
             lines.append(f"* {code(finding['rule'])}: {prose(finding.get('found') or 'it is not met')}{why}")
         if stopped := entry.get("stopped"):
-            lines += ["", f"{prose(stopped['by'])} has seen the same, and chose *{STOP}*: {prose(stopped['reason'])}"]
+            lines += [
+                "",
+                f"{prose(stopped['by'])} has seen the same, and chose *{STOP}*: {prose(stopped['reason'])}",
+            ]
         lines.append("")
     aside = f" **{SET_ASIDE}** puts the rows into quarantine." if SET_ASIDE in options_for(held) else ""
     lines += [
         f"**{RELEASE}** publishes them all the same.{aside}",
         f"**{STOP}** leaves them blocked and fails this run: correct the data or the rule, and run again.",
         "",
-        "A decision needs a reason, and the right to edit runs of this DAG (with the users of `make up`: any role above *viewer*). "
-        "Without one of the two the buttons stay grey.",
+        (
+            "A decision needs a reason, and the right to edit runs of this DAG (with the users of `make up`:"
+            " any role above *viewer*). Without one of the two the buttons stay grey."
+        ),
         "",
         f"The whole story is in the *Data quality* tab of this run, or `weir report {pipeline} --open`.",
     ]

@@ -1,4 +1,6 @@
-"""The command behind `make up` and `make down`: `python -m service up | down | status`; `scheduler` is for a container."""
+"""The command behind `make up` and `make down`: `python -m service up | down | status`; `scheduler` is for a
+container.
+"""
 
 import argparse
 import json
@@ -19,8 +21,10 @@ from service.stop import GRACE_SECONDS, stop_service
 from spark_jobs.config.loading import find_root
 
 EPILOG = """Example: WEIR_PORT=8090 python -m service up
-Exit codes: 0 done, or it runs already · 1 it could not be started, or a part has ended · 2 usage · 3 nothing is running (status)
-Variables: WEIR_PORT (8080), WEIR_USERS (further users: ada:op,bo:viewer), WEIR_AIRFLOW_DATABASE (a SQLAlchemy URL; else SQLite),
+Exit codes: 0 done, or it runs already · 1 it could not be started, or a part has ended · 2 usage ·
+  3 nothing is running (status)
+Variables: WEIR_PORT (8080), WEIR_USERS (further users: ada:op,bo:viewer),
+  WEIR_AIRFLOW_DATABASE (a SQLAlchemy URL; else SQLite),
   WEIR_AIRFLOW__SECTION__KEY (any setting of Airflow)"""
 NEXT = """  {weir} sample                 lands sample files
   then switch on `retail` in the list of DAGs, or trigger it by its button"""
@@ -28,10 +32,20 @@ DOWN = "`make down` ends all of it; loads at work finish their batch."
 
 
 def main(arguments: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
-    parser = argparse.ArgumentParser("service", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        "service", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("command", choices=("up", "down", "status", "scheduler"))
-    parser.add_argument("--json", action="store_true", dest="as_json", help="print the result as one JSON object")
-    parser.add_argument("--grace", type=float, default=GRACE_SECONDS, metavar="SECONDS", help="how long `down` waits for the batch at work")
+    parser.add_argument(
+        "--json", action="store_true", dest="as_json", help="print the result as one JSON object"
+    )
+    parser.add_argument(
+        "--grace",
+        type=float,
+        default=GRACE_SECONDS,
+        metavar="SECONDS",
+        help="how long `down` waits for the batch at work",
+    )
     asked = parser.parse_args(arguments)
     root = find_root(environ)
     try:
@@ -58,7 +72,10 @@ def _up(root: Path, environ: Mapping[str, str], as_json: bool) -> int:
     else:
         print(_welcome(started, root, environ) if started.is_new else _running(started.state))
     for user, password in started.passwords.items():
-        say(f"password of {user}: {password}   (shown this once; kept in {airflow_home(root) / 'passwords.json'})")
+        say(
+            f"password of {user}: {password}   (shown this once; kept in"
+            f" {airflow_home(root) / 'passwords.json'})"
+        )
     return 1 if ended else 0
 
 
@@ -110,7 +127,11 @@ def _running(state: State) -> str:
     ended = {component.name for component in state.ended()}
     lines = [f"Airflow is up since {state.since}: {state.url}"]
     for component in state.components:
-        what = f"has ended; see {component.log}" if component.name in ended else f"process {component.process.pid}"
+        what = (
+            f"has ended; see {component.log}"
+            if component.name in ended
+            else f"process {component.process.pid}"
+        )
         lines.append(f"  {component.name:<14} {what}")
     return "\n".join([*lines, *(["`make down`, then `make up` starts it again"] if ended else [])])
 
@@ -118,7 +139,11 @@ def _running(state: State) -> str:
 def _as_dict(state: State) -> dict[str, Any]:
     ended = {component.name for component in state.ended()}
     parts = {
-        component.name: {"pid": component.process.pid, "is_running": component.name not in ended, "log": str(component.log)}
+        component.name: {
+            "pid": component.process.pid,
+            "is_running": component.name not in ended,
+            "log": str(component.log),
+        }
         for component in state.components
     }
     return {"status": "up", "url": state.url, "since": state.since, "components": parts}

@@ -1,4 +1,6 @@
-"""`scheduler`: Airflow's scheduler as the main process of a container. Stopped, it lets the loads finish their batch, as `down` does."""
+"""`scheduler`: Airflow's scheduler as the main process of a container. Stopped, it lets the loads finish
+their batch, as `down` does.
+"""
 
 import signal
 import subprocess
@@ -16,16 +18,24 @@ from service.stop import end_tasks
 COMMAND = ("scheduler", "--skip-serve-logs")
 
 
-def run_scheduler(root: Path, environ: Mapping[str, str], say: Callable[[str], None], grace_seconds: float) -> int:
-    """The exit code of the scheduler. SIGTERM reaches this process alone: the scheduler leads a session of its own."""
+def run_scheduler(
+    root: Path, environ: Mapping[str, str], say: Callable[[str], None], grace_seconds: float
+) -> int:
+    """The exit code of the scheduler. SIGTERM reaches this process alone: the scheduler leads a session of
+    its own.
+    """
     going_down_file(root).unlink(missing_ok=True)
     marker = uuid.uuid4().hex
     signal.signal(signal.SIGTERM, _stop)
     with subprocess.Popen(
-        [str(airflow_command(root)), *COMMAND], env={**environ, MARKER: marker, "SPT_NOENV": "1"}, start_new_session=True
+        [str(airflow_command(root)), *COMMAND],
+        env={**environ, MARKER: marker, "SPT_NOENV": "1"},
+        start_new_session=True,
     ) as child:
         found = find_process(child.pid)
-        scheduler = Component("scheduler", found.process if found else Process(child.pid, 0), Path("/dev/stdout"))
+        scheduler = Component(
+            "scheduler", found.process if found else Process(child.pid, 0), Path("/dev/stdout")
+        )
         state = State(marker, boot_id(), "", datetime.now(UTC).isoformat(timespec="seconds"), (scheduler,))
         try:
             return child.wait()

@@ -1,4 +1,6 @@
-"""Which DAGs are switched on, as Airflow's API says it: what `up` tells is so, and not only so at a first start."""
+"""Which DAGs are switched on, as Airflow's API says it: what `up` tells is so, and not only so at a first
+start.
+"""
 
 import json
 import urllib.request
@@ -16,11 +18,19 @@ AT_CREATION = f"{OWN_SETTING}CORE__DAGS_ARE_PAUSED_AT_CREATION"
 
 
 def say_paused(dags: Mapping[str, bool] | None, environ: Mapping[str, str]) -> str:
-    """One sentence: what loads, and what does not. `dags` are paused or not; None where Airflow could not be asked."""
+    """One sentence: what loads, and what does not. `dags` are paused or not; None where Airflow could not be
+    asked.
+    """
     if dags is None:
-        return "DAGs that are switched on load by their schedules, and others do not: the list of DAGs shows which."
+        return (
+            "DAGs that are switched on load by their schedules, and others do not: the list of DAGs shows"
+            " which."
+        )
     if not dags and environ.get(AT_CREATION, "").lower() in ("false", "0", "f"):
-        return f"DAGs are being read, and are switched on at once, as {AT_CREATION} says: they load by their schedules."
+        return (
+            f"DAGs are being read, and are switched on at once, as {AT_CREATION} says: they load by their"
+            " schedules."
+        )
     if not dags:
         return "DAGs are being read. They are paused until you switch them on: nothing is loaded before."
     dags = {name: is_paused for name, is_paused in dags.items() if name != UPKEEP}
@@ -29,14 +39,23 @@ def say_paused(dags: Mapping[str, bool] | None, environ: Mapping[str, str]) -> s
         return f"{_count(len(dags))} paused until you switch them on: nothing is loaded before."
     named = ", ".join(active[:NAMED]) + (f" and {len(active) - NAMED} more" if len(active) > NAMED else "")
     paused = f"; {_count(len(dags) - len(active))} paused" if len(dags) > len(active) else ""
-    return f"{_count(len(active))} switched on, and {'load' if len(active) > 1 else 'loads'} by schedule: {named}{paused}."
+    return (
+        f"{_count(len(active))} switched on, and {'load' if len(active) > 1 else 'loads'} by schedule:"
+        f" {named}{paused}."
+    )
 
 
 def paused_dags(url: str, password_file: Path) -> dict[str, bool] | None:
-    """Every DAG and whether it is paused; None where the API does not say it, as under another auth manager."""
+    """Every DAG and whether it is paused; None where the API does not say it, as under
+    another auth manager.
+    """
     try:
         password = json.loads(password_file.read_text(encoding="utf-8"))[USER]
-        token = _ask(f"{url}/auth/token", {"Content-Type": "application/json"}, {"username": USER, "password": password})["access_token"]
+        token = _ask(
+            f"{url}/auth/token",
+            {"Content-Type": "application/json"},
+            {"username": USER, "password": password},
+        )["access_token"]
         found = _ask(f"{url}/api/v2/dags?limit=1000", {"Authorization": f"Bearer {token}"})
         return {str(dag["dag_id"]): bool(dag["is_paused"]) for dag in found["dags"]}
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,4 +1,6 @@
-"""The environment that Airflow's processes get: this project's home, DAGs and plugins, and nothing of another Airflow of the caller."""
+"""The environment that Airflow's processes get: this project's home, DAGs and plugins, and nothing of another
+Airflow of the caller.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +13,16 @@ MARKER = "WEIR_SERVICE"
 """Set in the environment of every process that `up` starts, and so of all that these start."""
 USERS = "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS"
 OWN_SETTING = "WEIR_AIRFLOW__"
-"""WEIR_AIRFLOW__CORE__PARALLELISM=4 reaches Airflow as AIRFLOW__CORE__PARALLELISM, and wins over what is set here."""
+"""WEIR_AIRFLOW__CORE__PARALLELISM=4 reaches Airflow as AIRFLOW__CORE__PARALLELISM, and wins over what is set
+here.
+"""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a service is started with. `database` is a SQLAlchemy URL; without one Airflow keeps a SQLite file in its home."""
+    """What a service is started with. `database` is a SQLAlchemy URL; without one Airflow keeps a SQLite file
+    in its home.
+    """
 
     root: Path
     port: int
@@ -61,18 +67,22 @@ def service_environ(settings: Settings, keys: Keys, environ: Mapping[str, str]) 
         "AIRFLOW__API__BASE_URL": settings.url,
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{settings.url}/execution/",
         "AIRFLOW__CORE__HOSTNAME_CALLABLE": "socket.gethostname",  # no name server is asked
-        "AIRFLOW__CORE__PARALLELISM": "8",  # a process waits for each; a pipeline runs one task at a time anyway
+        # a process waits for each; a pipeline runs one task at a time anyway
+        "AIRFLOW__CORE__PARALLELISM": "8",
         "AIRFLOW__CORE__FERNET_KEY": keys.fernet_key,
         "AIRFLOW__API__SECRET_KEY": keys.secret_key,
         "AIRFLOW__API_AUTH__JWT_SECRET": keys.jwt_secret,
         USERS: ",".join(filter(None, [f"{USER}:admin", environ.get("WEIR_USERS", "").strip()])),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(keys.password_file),
-        "SPT_NOENV": "1",  # else a process that gives itself a title writes it over its environment, and with it over the marker
+        # else a process that gives itself a title writes it over its environment, and with it over the marker
+        "SPT_NOENV": "1",
         MARKER: settings.marker,
     }
     if settings.database:
         made["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] = settings.database
     for name in ("no_proxy", "NO_PROXY"):  # tasks report to the API server, and never through a proxy
         made[name] = ",".join(filter(None, [environ.get(name), HOST]))
-    given = {name.removeprefix("WEIR_"): value for name, value in environ.items() if name.startswith(OWN_SETTING)}
+    given = {
+        name.removeprefix("WEIR_"): value for name, value in environ.items() if name.startswith(OWN_SETTING)
+    }
     return made | given

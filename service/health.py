@@ -57,15 +57,23 @@ def ask_health(url: str) -> dict[str, Any]:
 
 
 def unhealthy_parts(health: Mapping[str, Any], since: str) -> list[str]:
-    """The parts that have not reported since then, the API server first. A heartbeat from before is that of an earlier start."""
+    """The parts that have not reported since then, the API server first. A heartbeat from before is that of
+    an earlier start.
+    """
     if not health:
         return ["api_server", *PARTS]
-    return [part for part in PARTS if not _has_reported(health.get(part) or {}, f"latest_{part}_heartbeat", since)]
+    return [
+        part for part in PARTS if not _has_reported(health.get(part) or {}, f"latest_{part}_heartbeat", since)
+    ]
 
 
 def _has_reported(part: Mapping[str, Any], heartbeat: str, since: str) -> bool:
     beat = part.get(heartbeat)
-    return part.get("status") == "healthy" and bool(beat) and datetime.fromisoformat(str(beat)) >= datetime.fromisoformat(since)
+    return (
+        part.get("status") == "healthy"
+        and bool(beat)
+        and datetime.fromisoformat(str(beat)) >= datetime.fromisoformat(since)
+    )
 
 
 def _component(state: State, part: str) -> Component:

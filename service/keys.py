@@ -1,4 +1,6 @@
-"""The keys that Airflow signs and encrypts with, and the passwords of users: made once, kept in files that only their owner can read."""
+"""The keys that Airflow signs and encrypts with, and the passwords of users: made once, kept in files that
+only their owner can read.
+"""
 
 import base64
 import json
@@ -26,7 +28,9 @@ class Keys:
 
 
 def ensure_keys(home: Path) -> Keys:
-    """The keys in Airflow's home. A new Airflow gets new ones; an old one keeps its own, or what it encrypted could not be read."""
+    """The keys in Airflow's home. A new Airflow gets new ones; an old one keeps its own, or what it encrypted
+    could not be read.
+    """
     path = home / "keys.json"
     if not path.exists():
         made = {
@@ -40,21 +44,33 @@ def ensure_keys(home: Path) -> Keys:
 
 
 def ensure_home(home: Path) -> None:
-    """Makes Airflow's home for its owner alone: Airflow writes settings, keys and logs into it with the caller's umask."""
+    """Makes Airflow's home for its owner alone: Airflow writes settings, keys and logs into it with the
+    caller's umask.
+    """
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     home.chmod(0o700)
 
 
 def read_passwords(keys: Keys) -> dict[str, str]:
     """Of all users, as they are kept."""
-    kept: dict[str, str] = json.loads(keys.password_file.read_text(encoding="utf-8") or "{}") if keys.password_file.exists() else {}
+    kept: dict[str, str] = (
+        json.loads(keys.password_file.read_text(encoding="utf-8") or "{}")
+        if keys.password_file.exists()
+        else {}
+    )
     return kept
 
 
 def ensure_passwords(keys: Keys, users: Iterable[str]) -> dict[str, str]:
-    """Makes the passwords of users who have none, and returns these, this one time. Airflow would make them as well, and log them."""
+    """Makes the passwords of users who have none, and returns these, this one time. Airflow would make them
+    as well, and log them.
+    """
     kept = read_passwords(keys)
-    made = {user: secrets.token_urlsafe(PASSWORD_CHARACTERS)[:PASSWORD_CHARACTERS] for user in users if user not in kept}
+    made = {
+        user: secrets.token_urlsafe(PASSWORD_CHARACTERS)[:PASSWORD_CHARACTERS]
+        for user in users
+        if user not in kept
+    }
     if made:
         write_passwords(keys, kept | made)
     return made
@@ -72,6 +88,8 @@ def write_private(path: Path, text: str) -> None:
     """A file for its owner alone, whole or not at all."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.unlink(missing_ok=True)
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    with os.fdopen(
+        os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+    ) as file:
         file.write(text)
     fresh.replace(path)

@@ -1,4 +1,6 @@
-"""The processes of this machine, as Linux tells of them in /proc. One that has ended and waits to be collected counts as ended."""
+"""The processes of this machine, as Linux tells of them in /proc. One that has ended and waits to be
+collected counts as ended.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +11,9 @@ PROC = Path("/proc")
 
 @dataclass(frozen=True)
 class Process:
-    """A process by what no other can share: a number may be given again, but not with the same start (in ticks since the boot)."""
+    """A process by what no other can share: a number may be given again, but not with the same start (in
+    ticks since the boot).
+    """
 
     pid: int
     started: int
@@ -33,8 +37,14 @@ def boot_id() -> str:
 def find_process(pid: int) -> Found | None:
     """The process that has this number now; None when there is none or it has ended."""
     try:
-        # The name, in brackets, may hold anything; what follows the last bracket is plain: state, parent, group, session … start
-        fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        # The name, in brackets, may hold anything; what follows the last bracket is plain: state, parent,
+        # group, session … start
+        fields = (
+            (PROC / str(pid) / "stat")
+            .read_text(encoding="utf-8", errors="replace")
+            .rpartition(")")[2]
+            .split()
+        )
     except (FileNotFoundError, ProcessLookupError):
         return None
     parent, group, session, started = (int(fields[place]) for place in (1, 2, 3, 19))
@@ -58,9 +68,18 @@ def has_variable(process: Process, name: str, value: str) -> bool:
 
 
 def variable_of(process: Process, name: str) -> str | None:
-    """A variable with which the process was started. Those of other users cannot be asked, and are none of ours."""
+    """A variable with which the process was started. Those of other users cannot be asked, and are none of
+    ours.
+    """
     lines = _read(process, "environ").split(b"\0")
-    return next((line.partition(b"=")[2].decode(errors="replace") for line in lines if line.startswith(f"{name}=".encode())), None)
+    return next(
+        (
+            line.partition(b"=")[2].decode(errors="replace")
+            for line in lines
+            if line.startswith(f"{name}=".encode())
+        ),
+        None,
+    )
 
 
 def arguments_of(process: Process) -> list[str]:

@@ -1,4 +1,6 @@
-"""`up`: Airflow's API server, DAG processor, triggerer and scheduler, each in a session of its own, until all are healthy."""
+"""`up`: Airflow's API server, DAG processor, triggerer and scheduler, each in a session of its own, until all
+are healthy.
+"""
 
 import re
 import socket
@@ -17,8 +19,8 @@ from service.processes import PROC, Process, boot_id, find_process
 from service.state import Component, State, going_down_file, only_one, read_state, write_state
 from service.stop import end_service
 
-# Logs are read from the folder that all share: nothing but the API server has to listen. The scheduler comes last: tasks that wait since
-# the last `down` talk to the API server, and would lose a try without it.
+# Logs are read from the folder that all share: nothing but the API server has to listen. The scheduler comes
+# last: tasks that wait since the last `down` talk to the API server, and would lose a try without it.
 COMMANDS = {
     "api-server": ("api-server",),
     "dag-processor": ("dag-processor",),
@@ -36,7 +38,9 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True)
 class Started:
-    """A service that runs. `passwords` are those that this start made, by user; `is_new` is false when it ran before."""
+    """A service that runs. `passwords` are those that this start made, by user; `is_new` is false when it ran
+    before.
+    """
 
     state: State
     is_new: bool
@@ -51,9 +55,14 @@ def start_service(
     say: Callable[[str], None] = print,
     timeout_seconds: float = START_SECONDS,
 ) -> Started:
-    """Starts Airflow, or returns what is running. Port 0 takes a free one. Nothing is left behind when a part does not start."""
+    """Starts Airflow, or returns what is running. Port 0 takes a free one. Nothing is left behind when a part
+    does not start.
+    """
     if not PROC.joinpath("self", "stat").exists():
-        raise CannotStart("`make up` finds its processes in /proc, which only Linux has; elsewhere use docker compose (docs/airflow.md)")
+        raise CannotStart(
+            "`make up` finds its processes in /proc, which only Linux has; elsewhere use docker compose"
+            " (docs/airflow.md)"
+        )
     if not airflow_command(root).exists():
         raise CannotStart(f"{airflow_command(root)} is not there; run `make setup`")
     with only_one(root):
@@ -61,18 +70,23 @@ def start_service(
         if before and before.is_up():
             return Started(before, is_new=False)
         if before:
-            end_service(root, before, say)  # a reboot or a kill: what it may have left would write beside the new one
+            # a reboot or a kill: what it may have left would write beside the new one
+            end_service(root, before, say)
         settings = Settings(root, usable_port(port), database, uuid.uuid4().hex)
         return _start(settings, environ, say, timeout_seconds)
 
 
-def _start(settings: Settings, environ: Mapping[str, str], say: Callable[[str], None], timeout_seconds: float) -> Started:
+def _start(
+    settings: Settings, environ: Mapping[str, str], say: Callable[[str], None], timeout_seconds: float
+) -> Started:
     keys = ensure_keys(settings.home)
     child_environ = service_environ(settings, keys, environ)
     going_down_file(settings.root).unlink(missing_ok=True)  # of a `down` that was killed
     users = users_of(child_environ[USERS])
     before, passwords = read_passwords(keys), ensure_passwords(keys, users)
-    state = State(settings.marker, boot_id(), settings.url, datetime.now(UTC).isoformat(timespec="seconds"), ())
+    state = State(
+        settings.marker, boot_id(), settings.url, datetime.now(UTC).isoformat(timespec="seconds"), ()
+    )
     try:
         say("preparing Airflow's database")
         _migrate(settings, child_environ)
@@ -93,12 +107,17 @@ def _start(settings: Settings, environ: Mapping[str, str], say: Callable[[str], 
 
 
 def users_of(setting: str) -> list[str]:
-    """The names of users in Airflow's setting: name:role, one after another; CannotStart where one is written in another way."""
+    """The names of users in Airflow's setting: name:role, one after another; CannotStart where one is written
+    in another way.
+    """
     found = [entry.strip().split(":") for entry in setting.split(",")]
     for parts in found:
         if not (2 <= len(parts) <= 3 and re.fullmatch(r"[\w.@-]+", parts[0]) and parts[1] in ROLES):
             given, allowed = ":".join(parts), ", ".join(ROLES)
-            raise CannotStart(f"WEIR_USERS names {given!r}; write name:role, as in ada:op,bo:viewer; the roles are {allowed}")
+            raise CannotStart(
+                f"WEIR_USERS names {given!r}; write name:role, as in ada:op,bo:viewer; the roles are"
+                f" {allowed}"
+            )
     return [parts[0] for parts in found]
 
 
@@ -111,7 +130,8 @@ def usable_port(port: int) -> int:
         except OSError as error:
             other = port + 1 if port < 65535 else 8080
             raise CannotStart(
-                f"port {port} on {HOST} cannot be used: {error.strerror}. Take another one: WEIR_PORT={other} make up"
+                f"port {port} on {HOST} cannot be used: {error.strerror}. Take another one: WEIR_PORT={other}"
+                " make up"
             ) from error
         found: int = probe.getsockname()[1]
         return found

@@ -17,7 +17,9 @@ class ServiceBusy(Exception):
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        super().__init__(f"another `make up` or `make down` in {root} is at work; wait for it, then try again")
+        super().__init__(
+            f"another `make up` or `make down` in {root} is at work; wait for it, then try again"
+        )
 
 
 @dataclass(frozen=True)
@@ -50,11 +52,17 @@ class State:
         return len(self.ended()) < len(self.components)
 
     def processes(self) -> list[Found]:
-        """Every process of the service: those that bear its marker, wherever they went, and those in the sessions of its components."""
+        """Every process of the service: those that bear its marker, wherever they went, and those in the
+        sessions of its components.
+        """
         if self.boot != boot_id():
             return []
         sessions = {component.process.pid for component in self.components if is_running(component.process)}
-        return [found for found in all_processes() if found.session in sessions or has_variable(found.process, MARKER, self.marker)]
+        return [
+            found
+            for found in all_processes()
+            if found.session in sessions or has_variable(found.process, MARKER, self.marker)
+        ]
 
     def _runs(self, component: Component) -> bool:
         return self.boot == boot_id() and is_running(component.process)
@@ -73,7 +81,10 @@ def read_state(root: Path) -> State | None:
     """What was started last; None when it was ended properly, or the record was cut."""
     try:
         kept = json.loads(state_file(root).read_text(encoding="utf-8"))
-        components = tuple(Component(part["name"], Process(**part["process"]), Path(part["log"])) for part in kept.pop("components"))
+        components = tuple(
+            Component(part["name"], Process(**part["process"]), Path(part["log"]))
+            for part in kept.pop("components")
+        )
         return State(components=components, **kept)
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None

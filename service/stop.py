@@ -1,8 +1,9 @@
-"""`down`: loads finish the batch at work, then what other DAGs run is asked to end, then Airflow's parts. What is left is killed.
+"""`down`: loads finish the batch at work, then what other DAGs run is asked to end, then Airflow's parts.
+What is left is killed.
 
-Airflow leaves a task five seconds between its signal and its death. So loads are asked by a signal of their own, while the scheduler
-starts nothing more and waits for its workers: a load finishes its batch, and its task says how it ended. Nothing with the service's marker
-remains.
+Airflow leaves a task five seconds between its signal and its death. So loads are asked by a signal of their
+own, while the scheduler starts nothing more and waits for its workers: a load finishes its batch, and its
+task says how it ended. Nothing with the service's marker remains.
 """
 
 import json
@@ -42,7 +43,8 @@ def stop_service(root: Path, say: Say = print, grace_seconds: float = GRACE_SECO
 def end_service(root: Path, state: State, say: Say, grace_seconds: float = GRACE_SECONDS) -> None:
     """Tasks first: they tell the API server how they ended."""
     end_tasks(root, state, say, grace_seconds)
-    _signal(_leaders(state), signal.SIGTERM)  # alone: a child that hears it as well may wait for its parent for ever
+    # alone: a child that hears it as well may wait for its parent for ever
+    _signal(_leaders(state), signal.SIGTERM)
     _wait(lambda: _leaders(state), LAST_SECONDS)
     if not _wait(state.processes, QUIET_SECONDS):
         _signal(state.processes(), signal.SIGKILL)
@@ -62,11 +64,13 @@ def end_tasks(root: Path, state: State, say: Say, grace_seconds: float) -> None:
     has_scheduler = any(found.process.pid == _scheduler(state) for found in _tasks(state))
     # Without one, a worker may still be saying how its task ended: it has a moment for that.
     _wait(lambda: _tasks(state), REPORT_SECONDS if has_scheduler else QUIET_SECONDS)
-    _signal(_tasks(state), signal.SIGKILL)  # as workers that have lost their scheduler: they hear no other signal
+    # as workers that have lost their scheduler: they hear no other signal
+    _signal(_tasks(state), signal.SIGKILL)
 
 
 class Asked:
-    """The processes that were asked to end: a second signal would end a load in the middle of its batch, also one of a second `down`.
+    """The processes that were asked to end: a second signal would end a load in the middle of its batch, also
+    one of a second `down`.
 
     The file by which they are known also tells tasks that Airflow is going down (plugins/weir_operator.py).
     """
@@ -97,7 +101,9 @@ def _read_asked(file: Path) -> set[Process]:
 
 
 def _end_loads(state: State, asked: Asked, say: Say, deadline: float) -> bool:
-    """Asks every load once, also those that a task has just started, and waits for them. Whether there were any."""
+    """Asks every load once, also those that a task has just started, and waits for them. Whether there were
+    any.
+    """
     started = tell_at = time.monotonic()
     is_any = False
     while loads := _loads(state):
@@ -105,8 +111,14 @@ def _end_loads(state: State, asked: Asked, say: Say, deadline: float) -> bool:
         now, names = time.monotonic(), ", ".join(_name(found) for found in loads)
         asked.ask(loads, whole_group=True)  # the JVM has a group of its own, and is not asked
         if now >= deadline:
-            say(f"killed, as the time is over: {names}; what is published stays, and the next run goes on from there")
-            _signal((found for found in state.processes() for load in loads if found.session == load.session), signal.SIGKILL)
+            say(
+                f"killed, as the time is over: {names}; what is published stays, and the next run goes on"
+                " from there"
+            )
+            _signal(
+                (found for found in state.processes() for load in loads if found.session == load.session),
+                signal.SIGKILL,
+            )
             _wait(lambda: _loads(state), LAST_SECONDS)
             break
         if now >= tell_at:
@@ -124,11 +136,15 @@ def _leaders(state: State) -> list[Found]:
 
 
 def _end_others(state: State, asked: Asked, say: Say, deadline: float) -> None:
-    """Asks what is left of tasks: a worker hands the signal on to its task. Those whose worker is gone get it from here."""
+    """Asks what is left of tasks: a worker hands the signal on to its task. Those whose worker is gone get it
+    from here.
+    """
     left = _beside_workers(state)
     tasks = {found.process.pid for found in _tasks(state)}
     parents = {found.parent for found in left}
-    asked.ask(found for found in _tasks(state) if found.group == _scheduler(state) and found.process.pid in parents)
+    asked.ask(
+        found for found in _tasks(state) if found.group == _scheduler(state) and found.process.pid in parents
+    )
     asked.ask(found for found in left if found.parent not in tasks)
     if not _wait(lambda: _beside_workers(state), QUIET_SECONDS):
         seconds = max(0.0, deadline - time.monotonic())
@@ -138,13 +154,17 @@ def _end_others(state: State, asked: Asked, say: Say, deadline: float) -> None:
 
 
 def _tasks(state: State) -> list[Found]:
-    """The scheduler, its workers, the tasks and what the tasks have started, in whatever session: all but the other components."""
+    """The scheduler, its workers, the tasks and what the tasks have started, in whatever session: all but the
+    other components.
+    """
     others = {component.process.pid for component in state.components if component.name != "scheduler"}
     return [found for found in state.processes() if found.session not in others]
 
 
 def _beside_workers(state: State) -> list[Found]:
-    """The tasks and what they have started: the scheduler and its workers share a group, every task has its own."""
+    """The tasks and what they have started: the scheduler and its workers share a group, every task has its
+    own.
+    """
     return [found for found in _tasks(state) if found.group != _scheduler(state)]
 
 

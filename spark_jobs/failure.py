@@ -1,4 +1,6 @@
-"""What is said of a failure: its cause in one line to a person, the whole story to the log; to neither the value of a row."""
+"""What is said of a failure: its cause in one line to a person, the whole story to the log; to neither the
+value of a row.
+"""
 
 import re
 import traceback
@@ -10,42 +12,58 @@ from spark_jobs.config.text import plain, plain_lines
 from spark_jobs.session.jvm_end import explain_end
 
 CALLED_INTO_JAVA = "An error occurred while calling"
-"""How errors begin that came through from the JVM as they were; the error is on the second line, what it came from further below."""
+"""How errors begin that came through from the JVM as they were; the error is on the second line, what it came
+from further below.
+"""
 CAUSED_BY = "Caused by: "
 BECAUSE = re.compile(r"^(?:\x1b\[\d*m)?↳(?:\x1b\[\d*m)? *")
 """Before each line in which an error of delta-rs says what it came from, in colours."""
 IN_WORKER = "An exception was thrown from the Python worker"
 """How an error of a function begins that Spark's own Python process has called; its traceback follows."""
-FRAME = re.compile(r'^ +File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?:(?! +File ") .*\n)*', re.MULTILINE)
+FRAME = re.compile(
+    r'^ +File "(?P<file>[^"]+)", line (?P<line>\d+), in .*\n(?:(?! +File ") .*\n)*', re.MULTILINE
+)
 KIND = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(?::|$)", re.MULTILINE)
-DATA_ERROR = re.compile(r"\[(?P<condition>[A-Z][A-Z0-9_.]+)\] (?P<said>.*) ?SQLSTATE: (?P<state>22\w{3})", re.DOTALL)
-"""Spark's errors about a value bear the class 22 of the SQL standard. As far as the last of them: a value may say SQLSTATE itself.
+DATA_ERROR = re.compile(
+    r"\[(?P<condition>[A-Z][A-Z0-9_.]+)\] (?P<said>.*) ?SQLSTATE: (?P<state>22\w{3})", re.DOTALL
+)
+"""Spark's errors about a value bear the class 22 of the SQL standard. As far as the last of them: a value may
+say SQLSTATE itself.
 
 conf/log4j2.properties does the same to Spark's own log.
 """
 CAST = re.compile(r'of the type "[A-Z0-9_(),<>: ]+" cannot be cast to "[A-Z0-9_(),<>: ]+"')
 QUOTED_VALUE = re.compile(
-    r"""(?P<said>For\ input\ string:\ |could\ not\ convert\ string\ to\ \w+:\ |invalid\ literal\ for\ int\(\)\ with\ base\ \d+:\ |\bText\ )
+    r"""(?P<said>For\ input\ string:\ |could\ not\ convert\ string\ to\ \w+:[ ]
+    |invalid\ literal\ for\ int\(\)\ with\ base\ \d+:\ |\bText\ )
     (?P<quote>['"]).*(?P=quote)""",
     re.VERBOSE,
 )
 """What Java and Python say of a text that is no number or time."""
 WORKER_SAID = re.compile(
-    r"""(?P<way>File\ "[^"\n]*/conf/[^"\n]*",\ line\ \d+[^\n]*\n(?:[ \t]+[^\n]*\n)*)(?P<kind>[A-Za-z_][\w.]*):\ [^\n]*
+    r"""(?P<way>File\ "[^"\n]*/conf/[^"\n]*",\ line\ \d+[^\n]*\n(?:[ \t]+[^\n]*\n)*)
+    (?P<kind>[A-Za-z_][\w.]*):\ [^\n]*
     (?:\n(?![ \t]|JVM|Caused|Traceback)[^\n]+)*""",
     re.VERBOSE,
 )
-"""In the trace of a Python worker the way to an error of a file below conf/, its kind, and its words, which may hold values of rows."""
+"""In the trace of a Python worker the way to an error of a file below conf/, its kind, and its words, which
+may hold values of rows.
+"""
 
 
 def first_line(error: BaseException) -> str:
-    """The cause in one line: Spark's errors begin with it and go on with pages of stack. Where its process is gone, that is the cause."""
+    """The cause in one line: Spark's errors begin with it and go on with pages of stack. Where its process is
+    gone, that is the cause.
+    """
     ended = explain_end(error)
     if ended is not None:
         return ended
     if isinstance(error, HookRaised) and error.__cause__ is not None:
         kind = type(error.__cause__).__name__  # its own words name it already
-        return f"{type(error).__name__}: {plain(str(error))}: {first_line(error.__cause__).removeprefix(f'{kind}: ')}"
+        return (
+            f"{type(error).__name__}: {plain(str(error))}:"
+            f" {first_line(error.__cause__).removeprefix(f'{kind}: ')}"
+        )
     lines = [line.strip() for line in without_values(str(error)).splitlines() if line.strip()]
     if lines and (lines[0].startswith(IN_WORKER) or WORKER_SAID.search(str(error))):
         lines = [_place_in_worker(str(error)) or lines[0]]
@@ -63,12 +81,22 @@ def _place_in_worker(text: str) -> str | None:
     kind = KIND.match(text, frames[-1].end()) if frames else None
     if kind is None:
         return None
-    own = [frame for frame in frames if "/pyspark/" not in frame["file"] and "/site-packages/" not in frame["file"]]
-    return f"{kind['kind']} at {own[-1]['file'].rpartition('/conf/')[2]} line {own[-1]['line']}" if own else kind["kind"]
+    own = [
+        frame
+        for frame in frames
+        if "/pyspark/" not in frame["file"] and "/site-packages/" not in frame["file"]
+    ]
+    return (
+        f"{kind['kind']} at {own[-1]['file'].rpartition('/conf/')[2]} line {own[-1]['line']}"
+        if own
+        else kind["kind"]
+    )
 
 
 def without_values(text: str) -> str:
-    """What an error says, without the value that it stumbled over: that stands in the tables, where it is looked after."""
+    """What an error says, without the value that it stumbled over: that stands in the tables, where it is
+    looked after.
+    """
     masked = WORKER_SAID.sub(rf"\g<way>\g<kind>: {MASK}", text)
     return QUOTED_VALUE.sub(rf"\g<said>{MASK}", DATA_ERROR.sub(_name_only, masked))
 

@@ -1,11 +1,13 @@
-"""For tests of your own state classes: rows in, time forward, emitted rows out, as a run of Weir gives them to the class, without Spark.
+"""For tests of your own state classes: rows in, time forward, emitted rows out, as a run of Weir gives them
+to the class, without Spark.
 
     trial = try_state(load_project(root), "clickstream", "user_sessions")
     assert trial.feed({"user_id": 7, "clicked_at": datetime(2026, 3, 1, 10)}) == []
     assert trial.advance(datetime(2026, 3, 1, 12)) == [{"user_id": 7, ...}]
 
-Each `feed` is one batch, in the order given: late rows are set aside in `trial.late`, the others go to the class key by key, then the
-watermark moves and timers fire. State is pyspark's own double (TwsTester). It forgets nothing by itself: a time to live is not tried here.
+Each `feed` is one batch, in the order given: late rows are set aside in `trial.late`, the others go to the
+class key by key, then the watermark moves and timers fire. State is pyspark's own double (TwsTester). It
+forgets nothing by itself: a time to live is not tried here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +15,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from spark_jobs.config import Project
@@ -30,7 +37,9 @@ class WrongColumns(AssertionError):
 
     def __init__(self, found: list[str], declared: list[str]) -> None:
         self.found, self.declared = found, declared
-        super().__init__(f"the class has emitted the columns {', '.join(found)}; declared are {', '.join(declared)}")
+        super().__init__(
+            f"the class has emitted the columns {', '.join(found)}; declared are {', '.join(declared)}"
+        )
 
 
 def try_state(project: Project, pipeline: str, table: str) -> "Trial":
@@ -47,7 +56,9 @@ def try_state(project: Project, pipeline: str, table: str) -> "Trial":
 class Trial:
     """One table's class, and how far its time has come. `late` are the rows that did not reach it."""
 
-    def __init__(self, processor: StatefulProcessor, gold: Gold, declared: list[str], event_time: str | None) -> None:
+    def __init__(
+        self, processor: StatefulProcessor, gold: Gold, declared: list[str], event_time: str | None
+    ) -> None:
         self.gold, self.declared, self.event_time = gold, declared, event_time
         self.key = gold.key or []
         self.is_by_event = gold.timers != "processing"
@@ -55,7 +66,9 @@ class Trial:
         self.late: list[Mapping[str, Any]] = []
         self.newest: datetime | None = None
         mode = "EventTime" if self.is_by_event else "ProcessingTime"
-        self.tester = TwsTester(_Keyed(processor), timeMode=mode, eventTimeExtractor=lambda row: _millis(row["_event_at"]))
+        self.tester = TwsTester(
+            _Keyed(processor), timeMode=mode, eventTimeExtractor=lambda row: _millis(row["_event_at"])
+        )
 
     def feed(self, *rows: Mapping[str, Any]) -> list[Emitted]:
         """One batch of rows of the silver table; columns that are not given are NULL."""
@@ -65,14 +78,18 @@ class Trial:
             if self.is_by_event and self.newest is not None and at <= self.newest - self.delay:
                 self.late.append(row)
                 continue
-            values = {name: row.get(name) for name in self.declared} | ({"_event_at": at} if self.is_by_event else {})
+            values = {name: row.get(name) for name in self.declared} | (
+                {"_event_at": at} if self.is_by_event else {}
+            )
             groups.setdefault(tuple(row.get(name) for name in self.key), []).append(Row(**values))
         emitted = [made for key, group in groups.items() for made in self.tester.test(key, group)]
         times = [row["_event_at"] for group in groups.values() for row in group] if self.is_by_event else []
         return self._checked(emitted) + (self.advance(max(times)) if times else [])
 
     def advance(self, to: datetime) -> list[Emitted]:
-        """Event time: as if rows up to this time had come for other keys. Processing time: the clock of the run. Timers fire."""
+        """Event time: as if rows up to this time had come for other keys. Processing time: the clock of the
+        run. Timers fire.
+        """
         at = _plain(to)
         if self.is_by_event:
             self.newest = at if self.newest is None else max(at, self.newest)
@@ -105,8 +122,15 @@ class _Keyed(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: TimerValues) -> Iterator[Any]:  # noqa: N802, N803 - pyspark's
         return self.inner.handleInputRows(key[0], rows, timerValues)
 
-    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[Any]:  # noqa: N802, N803
-        return self.inner.handleExpiredTimer(key=key[0], timerValues=timerValues, expiredTimerInfo=expiredTimerInfo)
+    def handleExpiredTimer(  # noqa: N802
+        self,
+        key: Any,
+        timerValues: TimerValues,  # noqa: N803
+        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
+    ) -> Iterator[Any]:
+        return self.inner.handleExpiredTimer(
+            key=key[0], timerValues=timerValues, expiredTimerInfo=expiredTimerInfo
+        )
 
 
 def _plain(at: datetime) -> datetime:

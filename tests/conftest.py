@@ -1,7 +1,9 @@
-"""What tests share: one Spark session and one browser for all, and small projects in a temporary folder, run as `weir run` runs them.
+"""What tests share: one Spark session and one browser for all, and small projects in a temporary folder, run
+as `weir run` runs them.
 
-Marks follow from what a test uses: `spark` from the shared session, `system` from a service of its own. Who starts a process marks the
-test as `system`: one that does so without the mark fails, so that `make test` stays quick.
+Marks follow from what a test uses: `spark` from the shared session, `system` from a service of its own. Who
+starts a process marks the test as `system`: one that does so without the mark fails, so that `make test`
+stays quick.
 """
 
 import os
@@ -47,9 +49,21 @@ def unguarded() -> None:
     """The guard of a test that writes to a ledger or to arrivals of its own, without a lease."""
 
 
-LONGEST_FIRST = ("end_to_end", "faults", "engines", "run", "sinks", "verify", "stateful", "kafka", "examples", "airflow", "service")
-"""Folders in the order in which processes take their files; files that start neither Spark nor Airflow come last, so that nobody is left
-alone with a long one at the end.
+LONGEST_FIRST = (
+    "end_to_end",
+    "faults",
+    "engines",
+    "run",
+    "sinks",
+    "verify",
+    "stateful",
+    "kafka",
+    "examples",
+    "airflow",
+    "service",
+)
+"""Folders in the order in which processes take their files; files that start neither Spark nor Airflow come
+last, so that nobody is left alone with a long one at the end.
 """
 
 
@@ -66,9 +80,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for name in getattr(item, "fixturenames", ()):
             for mark in MARKS.get(name, ()):
                 item.add_marker(mark)
-    long = {item.path for item in items if item.get_closest_marker("spark") or item.get_closest_marker("airflow")}
+    long = {
+        item.path for item in items if item.get_closest_marker("spark") or item.get_closest_marker("airflow")
+    }
     folders = {item.path: item.path.parent.name for item in items}
-    items.sort(key=lambda item: (item.path not in long, (*LONGEST_FIRST, folders[item.path]).index(folders[item.path])))
+    items.sort(
+        key=lambda item: (
+            item.path not in long,
+            (*LONGEST_FIRST, folders[item.path]).index(folders[item.path]),
+        )
+    )
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -79,7 +100,9 @@ CHROMIUM_FLAGS = [
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """In a worker of xdist, a `python -c`: GX imports Spark Connect, which takes that for its own doctests and ends the process."""
+    """In a worker of xdist, a `python -c`: GX imports Spark Connect, which takes that for its own doctests
+    and ends the process.
+    """
     if hasattr(config, "workerinput"):
         main = sys.modules["__main__"]
         main.__file__ = "-c"
@@ -90,11 +113,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The session of an always-on stream, shared: starting one takes longer than most tests. It has its whole heap at once."""
+    """The session of an always-on stream, shared: starting one takes longer than most tests. It has its whole
+    heap at once.
+    """
     installed, log = Installation(ROOT), tmp_path_factory.mktemp("spark") / "spark.log"
     more_jars = installed.component_jars(installed.installed_components())
     log4j = ROOT / "conf" / "log4j2.properties"
-    settings = spark_settings(PROFILE, Workload.STANDING, 2, installed.jars, installed.archive, log4j, log, more_jars=more_jars)
+    settings = spark_settings(
+        PROFILE, Workload.STANDING, 2, installed.jars, installed.archive, log4j, log, more_jars=more_jars
+    )
     settings["spark.driver.extraJavaOptions"] += f' "-Xms{PROFILE.driver_memory}"'
     with ExitStack() as stack:
         with WATCH.aside():
@@ -104,7 +131,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(autouse=True)
 def forgotten_tables(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Delta remembers every table of the last hour, a megabyte each: a few hundred of the tests' fill the session's heap."""
+    """Delta remembers every table of the last hour, a megabyte each: a few hundred of the tests' fill the
+    session's heap.
+    """
     yield
     if "spark" in request.fixturenames:
         spark: SparkSession = request.getfixturevalue("spark")
@@ -125,7 +154,10 @@ def s3_server() -> Iterator["S3Server"]:
     from tests.s3.server import PROGRAM, s3_server
 
     if not PROGRAM.is_file():
-        pytest.skip("skipped, because there is no S3 server: `make test` builds it, and needs Go or the network for that")
+        pytest.skip(
+            "skipped, because there is no S3 server: `make test` builds it, and needs Go or the network for"
+            " that"
+        )
     with s3_server() as server:
         yield server
 
@@ -152,7 +184,9 @@ def chromium() -> Iterator["Browser"]:
 
 @pytest.fixture
 def browser(chromium: "Browser") -> Iterator["Browser"]:
-    """Pages go with their test: one of Airflow's asks for news as long as it is open, and paints what moves."""
+    """Pages go with their test: one of Airflow's asks for news as long as it is open, and
+    paints what moves.
+    """
     yield chromium
     for context in chromium.contexts:
         context.close()
@@ -171,10 +205,14 @@ def database_server() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def database(database_server: str, request: pytest.FixtureRequest) -> str:
-    """host:port/name of a database of this module's own: what another one leaves behind, a cut batch for instance, is not in it."""
+    """host:port/name of a database of this module's own: what another one leaves behind, a cut batch for
+    instance, is not in it.
+    """
     host, _, port = database_server.partition(":")
     name = request.module.__name__.rpartition(".")[2]
-    subprocess.run([find_binaries() / "createdb", "--host", host, "--port", port, "--username", "weir", name], check=True)
+    subprocess.run(
+        [find_binaries() / "createdb", "--host", host, "--port", port, "--username", "weir", name], check=True
+    )
     return f"{database_server}/{name}"
 
 
@@ -205,20 +243,35 @@ class Workshop:
         return self.write(f"landing/{path}", text)
 
     def copied(self, root: Path) -> "Workshop":
-        """This project in another folder, with its lake and what has landed: for a test that changes what others look at as well."""
+        """This project in another folder, with its lake and what has landed: for a test that changes what
+        others look at as well.
+        """
         shutil.copytree(self.root, root, symlinks=True)
         return replace(self, root=root)
 
-    def run(self, pipeline: str, *select: str, layer: str | None = None, files_per_batch: int | None = None) -> RunResult:
+    def run(
+        self, pipeline: str, *select: str, layer: str | None = None, files_per_batch: int | None = None
+    ) -> RunResult:
         """As `weir run`. Whatever a test is about, `weir plan` must have seen whether there is work."""
         has_work = self._has_work(pipeline) if not select and layer is None else None
         result = self.run_beside_others(pipeline, *select, layer=layer, files_per_batch=files_per_batch)
-        assert has_work in (None, result.status is not Status.NOTHING_TO_DO), f"the plan said {has_work}, the run {result.status}"
+        assert has_work in (
+            None,
+            result.status is not Status.NOTHING_TO_DO,
+        ), f"the plan said {has_work}, the run {result.status}"
         return result
 
-    def run_beside_others(self, pipeline: str, *select: str, layer: str | None = None, files_per_batch: int | None = None) -> RunResult:
+    def run_beside_others(
+        self, pipeline: str, *select: str, layer: str | None = None, files_per_batch: int | None = None
+    ) -> RunResult:
         """The same where another run may do the work between the question and the run."""
-        return run_pipeline(self.project, pipeline, PROFILE, RunRequest(select, layer, files_per_batch=files_per_batch), self._start)
+        return run_pipeline(
+            self.project,
+            pipeline,
+            PROFILE,
+            RunRequest(select, layer, files_per_batch=files_per_batch),
+            self._start,
+        )
 
     def plan(self, pipeline: str) -> Outlook:
         """As `weir plan`, by the clock that the test gives its runs."""
@@ -234,7 +287,9 @@ class Workshop:
     def rows(self, table: str, *columns: str) -> list[tuple[Any, ...]]:
         """The rows of a table, as a reader outside Spark sees them, in a fixed order."""
         pipeline, layer, name = table.split(".", 2)
-        found = DeltaTable(f"{self.lake or self.root / 'lake'}/{pipeline}/{layer}/{name}").to_pyarrow_table(columns=list(columns) or None)
+        found = DeltaTable(f"{self.lake or self.root / 'lake'}/{pipeline}/{layer}/{name}").to_pyarrow_table(
+            columns=list(columns) or None
+        )
         return sorted((tuple(row.values()) for row in found.to_pylist()), key=repr)
 
     def versions(self) -> dict[str, int]:
@@ -277,7 +332,8 @@ def new_workshop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
 def _empty_workshop(root: Path, spark: SparkSession | None) -> Workshop:
     shutil.copytree(ROOT / "conf" / "profiles", root / "conf" / "profiles")
     workshop = Workshop(root, spark)
-    workshop.write("conf/lakehouse.yml", "landing: landing\nlake: lake\nprofile: local\nkeep_reports: 0\n")  # a second for each run
+    # a second for each run
+    workshop.write("conf/lakehouse.yml", "landing: landing\nlake: lake\nprofile: local\nkeep_reports: 0\n")
     return workshop
 
 

@@ -1,4 +1,6 @@
-"""Which test is at work, and which processes it starts: a test that starts one is marked `system`, or it fails."""
+"""Which test is at work, and which processes it starts: a test that starts one is marked `system`, or it
+fails.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -7,12 +9,22 @@ from typing import Any
 
 import pytest
 
-STARTING = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn")
+STARTING = (
+    "subprocess.Popen",
+    "os.fork",
+    "os.forkpty",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.system",
+    "pty.spawn",
+)
 """What Python says to those who listen, when a process is about to start (PEP 578)."""
 
 
 class Watch:
-    """Notes what is started while somebody looks. Python cannot forget a listener: there is one for each process."""
+    """Notes what is started while somebody looks. Python cannot forget a listener: there is one for each
+    process.
+    """
 
     def __init__(self) -> None:
         self.is_on = False
@@ -33,7 +45,9 @@ class Watch:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """What tests share starts its processes in whichever test comes first: they are not that test's own."""
+        """What tests share starts its processes in whichever test comes first: they are
+        not that test's own.
+        """
         was_on, self.is_on = self.is_on, False
         try:
             yield

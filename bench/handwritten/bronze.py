@@ -15,8 +15,14 @@ def load_bronze(session: SparkSession, places: Places) -> None:
     """The sources do not depend on each other, so their queries run at the same time."""
     queries = [_append(_lines(session, places, "orders"), places, "orders")]
     for source, key in DIMENSIONS.items():
-        query = _lines(session, places, source).writeStream.foreachBatch(partial(_append_csv, places, source, key))
-        queries.append(query.option("checkpointLocation", places.checkpoint(f"bronze_{source}")).trigger(availableNow=True).start())
+        query = _lines(session, places, source).writeStream.foreachBatch(
+            partial(_append_csv, places, source, key)
+        )
+        queries.append(
+            query.option("checkpointLocation", places.checkpoint(f"bronze_{source}"))
+            .trigger(availableNow=True)
+            .start()
+        )
     for running in queries:
         running.awaitTermination()
 
@@ -35,12 +41,16 @@ def _lines(session: SparkSession, places: Places, source: str) -> DataFrame:
 
 
 def _append(lines: DataFrame, places: Places, source: str) -> StreamingQuery:
-    writer = lines.writeStream.format("delta").option("checkpointLocation", places.checkpoint(f"bronze_{source}"))
+    writer = lines.writeStream.format("delta").option(
+        "checkpointLocation", places.checkpoint(f"bronze_{source}")
+    )
     return writer.trigger(availableNow=True).start(places.table("bronze", source))
 
 
 def _append_csv(places: Places, source: str, key: str, lines: DataFrame, batch: int) -> None:
-    """Files order their columns differently: each row becomes a JSON object by the names in the header of its file."""
+    """Files order their columns differently: each row becomes a JSON object by the names in the header of its
+    file.
+    """
     is_header = F.col("record").contains("changed_at") & F.col("record").contains(key)
     headers = lines.where(is_header).select("_file", F.split("record", ",").alias("names"))
     columns = [f"c{at}" for at in range(MAX_CSV_COLUMNS)]
@@ -49,9 +59,19 @@ def _append_csv(places: Places, source: str, key: str, lines: DataFrame, batch: 
     rows = (
         lines.where(~is_header & (F.trim("record") != ""))
         .join(F.broadcast(headers), on="_file", how="inner")
-        .select(F.to_json(F.map_from_arrays(F.col("names"), values)).alias("record"), "_file", "_file_modified_at", "_arrived_at")
+        .select(
+            F.to_json(F.map_from_arrays(F.col("names"), values)).alias("record"),
+            "_file",
+            "_file_modified_at",
+            "_arrived_at",
+        )
     )
-    once = rows.write.format("delta").mode("append").option("txnAppId", f"bronze_{source}").option("txnVersion", batch)
+    once = (
+        rows.write.format("delta")
+        .mode("append")
+        .option("txnAppId", f"bronze_{source}")
+        .option("txnVersion", batch)
+    )
     once.save(places.table("bronze", source))
 
 

@@ -1,4 +1,6 @@
-"""The tables of nested orders by DuckDB, from all landed files each time, written as Delta tables without Spark. Times are UTC."""
+"""The tables of nested orders by DuckDB, from all landed files each time, written as Delta tables without
+Spark. Times are UTC.
+"""
 
 import argparse
 from pathlib import Path

@@ -35,7 +35,14 @@ def _top_products(lines: DataFrame) -> DataFrame:
             F.sum("quantity").alias("quantity"),
             F.sum(F.col("quantity") * F.col("price")).alias("revenue"),
         )
-        .select("sku", "category", "order_count", "quantity", "revenue", F.current_timestamp().alias("_processed_at"))
+        .select(
+            "sku",
+            "category",
+            "order_count",
+            "quantity",
+            "revenue",
+            F.current_timestamp().alias("_processed_at"),
+        )
     )
 
 

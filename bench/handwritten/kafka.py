@@ -1,4 +1,6 @@
-"""Orders from a topic into bronze (as they came) and silver (typed, the newest version of each), as one would write it by hand."""
+"""Orders from a topic into bronze (as they came) and silver (typed, the newest version of each), as one would
+write it by hand.
+"""
 
 import argparse
 import os
@@ -10,7 +12,10 @@ from pyspark.sql import functions as F
 
 from bench.handwritten.session import ROOT, start_session
 
-RECORD = "customer struct<id:bigint,address:struct<city:string>>, payment struct<amount:string,method:string>, ordered_at string"
+RECORD = (
+    "customer struct<id:bigint,address:struct<city:string>>, payment struct<amount:string,method:string>,"
+    " ordered_at string"
+)
 
 
 def main() -> None:
@@ -23,14 +28,24 @@ def main() -> None:
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--jars {jars} pyspark-shell"
     spark = start_session("by hand")
     bronze, silver = str(arguments.lake / "bronze"), str(arguments.lake / "silver")
-    topic = spark.readStream.format("kafka").option("kafka.bootstrap.servers", arguments.servers).option("subscribe", arguments.topic)
+    topic = (
+        spark.readStream.format("kafka")
+        .option("kafka.bootstrap.servers", arguments.servers)
+        .option("subscribe", arguments.topic)
+    )
     messages = topic.option("startingOffsets", "earliest").option("includeHeaders", "true").load()
     texts = [F.col(name).cast("string").alias(name) for name in ("key", "value")]
-    kept = messages.select(*texts, "headers", "partition", "offset", "timestamp", F.current_timestamp().alias("ingested_at"))
-    to_bronze = kept.writeStream.format("delta").option("checkpointLocation", f"{arguments.lake}/checkpoints/bronze")
+    kept = messages.select(
+        *texts, "headers", "partition", "offset", "timestamp", F.current_timestamp().alias("ingested_at")
+    )
+    to_bronze = kept.writeStream.format("delta").option(
+        "checkpointLocation", f"{arguments.lake}/checkpoints/bronze"
+    )
     to_bronze.trigger(availableNow=True).start(bronze).awaitTermination()
     rows = spark.readStream.format("delta").load(bronze)
-    to_silver = rows.writeStream.option("checkpointLocation", f"{arguments.lake}/checkpoints/silver").trigger(availableNow=True)
+    to_silver = rows.writeStream.option("checkpointLocation", f"{arguments.lake}/checkpoints/silver").trigger(
+        availableNow=True
+    )
     to_silver.foreachBatch(lambda batch, _: upsert(batch, silver)).start().awaitTermination()
 
 

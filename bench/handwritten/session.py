@@ -1,4 +1,6 @@
-"""The Spark session of the hand-written jobs: settings that an engineer would give Delta on one machine, and the arguments of every job."""
+"""The Spark session of the hand-written jobs: settings that an engineer would give Delta on one machine, and
+the arguments of every job.
+"""
 
 import argparse
 import os
@@ -24,8 +26,15 @@ class Places:
 
 def read_arguments(description: str | None) -> Places:
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--landing", type=Path, required=True, help="folder with retail/orders, retail/customers and retail/products")
-    parser.add_argument("--lake", type=Path, required=True, help="folder for the Delta tables and checkpoints")
+    parser.add_argument(
+        "--landing",
+        type=Path,
+        required=True,
+        help="folder with retail/orders, retail/customers and retail/products",
+    )
+    parser.add_argument(
+        "--lake", type=Path, required=True, help="folder for the Delta tables and checkpoints"
+    )
     arguments = parser.parse_args()
     return Places(arguments.landing.resolve(), arguments.lake.resolve())
 

@@ -1,6 +1,7 @@
 """Hand-written silver: typed rows, the newest per key, orders with the customer of their time.
 
-Simpler than what Weir promises: rows that do not fit are dropped, and orders are not joined again when their customer arrives later.
+Simpler than what Weir promises: rows that do not fit are dropped, and orders are not joined again when their
+customer arrives later.
 """
 
 from collections.abc import Callable
@@ -26,12 +27,13 @@ SILVER_TABLES = {
     "products": PRODUCT,
     "customers": f"{CUSTOMER}, _valid_from timestamp, _valid_to timestamp",
     "orders": (
-        "order_id bigint, ordered_at timestamp, updated_at timestamp, customer_id bigint, status string, amount decimal(12,2), "
-        "method string, is_card boolean, city string, segment string, _processed_at timestamp"
+        "order_id bigint, ordered_at timestamp, updated_at timestamp, customer_id bigint, status string,"
+        " amount decimal(12,2), method string, is_card boolean, city string, segment string, _processed_at"
+        " timestamp"
     ),
     "order_lines": (
-        "order_id bigint, line_no int, sku string, quantity int, price decimal(10,2), ordered_at timestamp, updated_at timestamp, "
-        "category string, _processed_at timestamp"
+        "order_id bigint, line_no int, sku string, quantity int, price decimal(10,2), ordered_at timestamp,"
+        " updated_at timestamp, category string, _processed_at timestamp"
     ),
 }
 
@@ -40,16 +42,25 @@ def load_silver(session: SparkSession, places: Places) -> None:
     """Dimensions first, since the orders are joined with them."""
     for name, columns in SILVER_TABLES.items():
         schema = cast(StructType, StructType.fromDDL(columns))
-        DeltaTable.createIfNotExists(session).location(places.table("silver", name)).addColumns(schema).execute()
-    dimensions = [_stream(session, places, "products", _merge_products), _stream(session, places, "customers", _merge_customers)]
+        DeltaTable.createIfNotExists(session).location(places.table("silver", name)).addColumns(
+            schema
+        ).execute()
+    dimensions = [
+        _stream(session, places, "products", _merge_products),
+        _stream(session, places, "customers", _merge_customers),
+    ]
     for query in dimensions:
         query.awaitTermination()
     _stream(session, places, "orders", _merge_orders_and_lines).awaitTermination()
 
 
-def _stream(session: SparkSession, places: Places, source: str, merge: Callable[[Places, DataFrame, int], None]) -> StreamingQuery:
+def _stream(
+    session: SparkSession, places: Places, source: str, merge: Callable[[Places, DataFrame, int], None]
+) -> StreamingQuery:
     bronze = session.readStream.format("delta").load(places.table("bronze", source))
-    writer = bronze.writeStream.foreachBatch(partial(merge, places)).option("checkpointLocation", places.checkpoint(f"silver_{source}"))
+    writer = bronze.writeStream.foreachBatch(partial(merge, places)).option(
+        "checkpointLocation", places.checkpoint(f"silver_{source}")
+    )
     return writer.trigger(availableNow=True).start()
 
 
@@ -60,15 +71,25 @@ def newest(rows: DataFrame, *key: str, sequence: str) -> DataFrame:
 
 def _merge_products(places: Places, batch: DataFrame, _: int) -> None:
     products = _typed(batch, PRODUCT).where("sku IS NOT NULL AND changed_at IS NOT NULL")
-    _upsert(batch, places.table("silver", "products"), newest(products, "sku", sequence="changed_at"), ["sku"], "changed_at")
+    _upsert(
+        batch,
+        places.table("silver", "products"),
+        newest(products, "sku", sequence="changed_at"),
+        ["sku"],
+        "changed_at",
+    )
 
 
 def _merge_customers(places: Places, batch: DataFrame, _: int) -> None:
-    """SCD2: each version from its time to the next one's. A version that arrives late shortens the one before it."""
+    """SCD2: each version from its time to the next one's. A version that arrives late shortens the one before
+    it.
+    """
     session, path = batch.sparkSession, places.table("silver", "customers")
     incoming = _typed(batch, CUSTOMER).where("customer_id IS NOT NULL AND changed_at IS NOT NULL")
     known = session.read.format("delta").load(path).select(incoming.columns)
-    versions = incoming.unionByName(known.join(incoming.select("customer_id").distinct(), on="customer_id", how="left_semi"))
+    versions = incoming.unionByName(
+        known.join(incoming.select("customer_id").distinct(), on="customer_id", how="left_semi")
+    )
     in_order = Window.partitionBy("customer_id").orderBy("changed_at")
     history = (
         versions.dropDuplicates(["customer_id", "changed_at"])
@@ -88,19 +109,30 @@ def _typed(batch: DataFrame, columns: str) -> DataFrame:
     """The fields of a CSV row are texts."""
     texts = batch.select(F.from_json("record", "map<string, string>").alias("r"))
     return texts.select(
-        *[F.col("r")[name].try_cast(type_).alias(name) for name, type_ in (part.split(" ") for part in columns.split(", "))]
+        *[
+            F.col("r")[name].try_cast(type_).alias(name)
+            for name, type_ in (part.split(" ") for part in columns.split(", "))
+        ]
     )
 
 
 def _merge_orders_and_lines(places: Places, batch: DataFrame, _: int) -> None:
     orders = batch.select(F.from_json("record", ORDER).alias("r")).select("r.*").where(_is_usable()).persist()
     _upsert(batch, places.table("silver", "orders"), _orders(places, orders), ["order_id"], "updated_at")
-    _upsert(batch, places.table("silver", "order_lines"), _order_lines(places, orders), ["order_id", "line_no"], "updated_at")
+    _upsert(
+        batch,
+        places.table("silver", "order_lines"),
+        _order_lines(places, orders),
+        ["order_id", "line_no"],
+        "updated_at",
+    )
     orders.unpersist()
 
 
 def _is_usable() -> Column:
-    is_known = F.col("order_id").isNotNull() & F.col("ordered_at").isNotNull() & F.col("updated_at").isNotNull()
+    is_known = (
+        F.col("order_id").isNotNull() & F.col("ordered_at").isNotNull() & F.col("updated_at").isNotNull()
+    )
     return is_known & (F.col("ordered_at") <= F.current_timestamp() + F.expr("INTERVAL 1 DAY"))
 
 
@@ -120,7 +152,11 @@ def _orders(places: Places, orders: DataFrame) -> DataFrame:
 
 
 def _order_lines(places: Places, orders: DataFrame) -> DataFrame:
-    products = orders.sparkSession.read.format("delta").load(places.table("silver", "products")).select("sku", "category")
+    products = (
+        orders.sparkSession.read.format("delta")
+        .load(places.table("silver", "products"))
+        .select("sku", "category")
+    )
     lines = orders.select("order_id", F.explode("items").alias("item"), "ordered_at", "updated_at").select(
         "order_id", "item.*", "ordered_at", "updated_at"
     )

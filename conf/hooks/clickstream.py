@@ -1,4 +1,6 @@
-"""Python tables of the clickstream pipeline: a function takes the inputs' DataFrames and returns the table's."""
+"""Python tables of the clickstream pipeline: a function takes the inputs' DataFrames and
+returns the table's.
+"""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F

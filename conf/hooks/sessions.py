@@ -1,7 +1,8 @@
 """Sessions of users by Spark's transformWithState: a session ends when its user did nothing for half an hour.
 
-What enters: the clicks of one user, in any order. What leaves: one row per session, once the watermark says that it is over. Open sessions
-that a click lies between become one, so that the order of clicks that are not late does not matter.
+What enters: the clicks of one user, in any order. What leaves: one row per session, once the watermark says
+that it is over. Open sessions that a click lies between become one, so that the order of clicks that are not
+late does not matter.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, StatefulProcessor, StatefulProcessorHandle, TimerValues
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
 
 GAP = timedelta(minutes=30)
 MILLISECOND = timedelta(milliseconds=1)
@@ -30,7 +36,9 @@ class UserSessions(StatefulProcessor):
         self._keep(sessions)
         return iter(())
 
-    def handleExpiredTimer(self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo) -> Iterator[Row]:
+    def handleExpiredTimer(
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
+    ) -> Iterator[Row]:
         sessions = [(started, ended, count) for started, ended, count in self.open.get()]
         over = [session for session in sessions if _ends_at(session) <= timerValues.getCurrentWatermarkInMs()]
         self._keep([session for session in sessions if session not in over])

@@ -1,4 +1,6 @@
-"""Who may see what: a pipeline's reports are for those who may read the runs of the DAG of its name, as Airflow's auth manager says."""
+"""Who may see what: a pipeline's reports are for those who may read the runs of the DAG of its name, as
+Airflow's auth manager says.
+"""
 
 from collections.abc import Iterable
 
@@ -20,7 +22,9 @@ def readable_dags(user: GetUserDep, dag_ids: Iterable[str]) -> set[str]:
 
 
 def check_dag(dag_id: str, user: GetUserDep) -> str:
-    """The id of a DAG that the user may read. Any other is not found, so that nobody learns which there are."""
+    """The id of a DAG that the user may read. Any other is not found, so that nobody
+    learns which there are.
+    """
     if dag_id not in readable_dags(user, [dag_id]):
         raise HTTPException(404)
     return dag_id
@@ -28,4 +32,6 @@ def check_dag(dag_id: str, user: GetUserDep) -> str:
 
 def _may_read(user: GetUserDep, dag_id: str, team: str | None) -> bool:
     details = DagDetails(id=dag_id, team_name=team)
-    return get_auth_manager().is_authorized_dag(method="GET", access_entity=DagAccessEntity.RUN, details=details, user=user)
+    return get_auth_manager().is_authorized_dag(
+        method="GET", access_entity=DagAccessEntity.RUN, details=details, user=user
+    )

@@ -1,6 +1,8 @@
-"""The routes below /weir. Each takes the user, and each that is about a pipeline asks whether that user may read its DAG.
+"""The routes below /weir. Each takes the user, and each that is about a pipeline asks whether that user may
+read its DAG.
 
-They are plain functions, so that FastAPI runs them in its threads: reading files and asking the database holds nobody else up.
+They are plain functions, so that FastAPI runs them in its threads: reading files and asking the database
+holds nobody else up.
 """
 
 import logging
@@ -42,7 +44,9 @@ def show_overview(user: GetUserDep) -> HTMLResponse:
     """Every pipeline that the user may read, and how its last runs went."""
     reports = open_reports()
     readable = readable_dags(user, reports.pipelines())
-    return answer_page("overview.html", lines=[_line(reports, name) for name in sorted(readable)], shown=RUNS_SHOWN)
+    return answer_page(
+        "overview.html", lines=[_line(reports, name) for name in sorted(readable)], shown=RUNS_SHOWN
+    )
 
 
 @app.get("/reports/{dag_id}/index.html")
@@ -64,8 +68,12 @@ def show_report(user: GetUserDep, dag_id: ReadableDag, page: str) -> HTMLRespons
 
 
 @app.get("/dags/{dag_id}")
-def show_tab(user: GetUserDep, dag_id: ReadableDag, run: str = "", task: str = "", show: str = "") -> HTMLResponse:
-    """The tab of a DAG, DAG run or task: its runs, and the report of the newest of them or of the one to `show`."""
+def show_tab(
+    user: GetUserDep, dag_id: ReadableDag, run: str = "", task: str = "", show: str = ""
+) -> HTMLResponse:
+    """The tab of a DAG, DAG run or task: its runs, and the report of the newest of them or of the one to
+    `show`.
+    """
     reports = open_reports()
     asked = {"run": run, "task": task}
     if not reports.is_pipeline(dag_id):
@@ -73,9 +81,14 @@ def show_tab(user: GetUserDep, dag_id: ReadableDag, run: str = "", task: str = "
     line = _line(reports, dag_id)
     found = line.runs.find(dag_id, run, task) if line.runs else ()
     kept = {name: value for name, value in asked.items() if value}
-    links = [(known, "?" + urlencode({**kept, "show": known.run_id})) for known in found[: MOST_RUNS_OF_ONE if run else RUNS_SHOWN]]
+    links = [
+        (known, "?" + urlencode({**kept, "show": known.run_id}))
+        for known in found[: MOST_RUNS_OF_ONE if run else RUNS_SHOWN]
+    ]
     why = "" if found or line.problem else say_why_none(dag_id, run, task)
-    return answer_page("tab.html", dag_id=dag_id, asked=asked, line=line, runs=links, shown=_chosen(found, show), why=why)
+    return answer_page(
+        "tab.html", dag_id=dag_id, asked=asked, line=line, runs=links, shown=_chosen(found, show), why=why
+    )
 
 
 @app.exception_handler(Unreadable)
@@ -89,7 +102,9 @@ def say_refused(request: Request, error: Exception) -> HTMLResponse:
     """The same page whether a thing is not there or not for this user."""
     code = error.status_code if isinstance(error, AnyHTTPException) else 500
     if code in (401, 403):  # no token, one that has expired, one that was not made by this Airflow
-        why = Unreadable("You are not signed in, or not any more. Sign in to Airflow, and open this page again.")
+        why = Unreadable(
+            "You are not signed in, or not any more. Sign in to Airflow, and open this page again."
+        )
         return answer_page("message.html", code, title="Not signed in", problem=why)
     why = Unreadable("There is no such page, or it is not for you to read.")
     return answer_page("message.html", code, title="Nothing to see here", problem=why)

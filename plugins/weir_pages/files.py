@@ -1,6 +1,8 @@
-"""The reports folder of the project: which pipelines have reports, their runs, and the reports. Nothing but these is ever opened.
+"""The reports folder of the project: which pipelines have reports, their runs, and the reports. Nothing but
+these is ever opened.
 
-A name enters only after it was checked: a pipeline's by its form, a run's because runs.json has it. Links are not followed out of it.
+A name enters only after it was checked: a pipeline's by its form, a run's because runs.json has it. Links are
+not followed out of it.
 """
 
 import os
@@ -20,7 +22,9 @@ MOST_BYTES = 20_000_000
 
 
 class Unreadable(Exception):
-    """Something that should be there and cannot be shown. `command` is what to type next, where that helps."""
+    """Something that should be there and cannot be shown. `command` is what to type next,
+    where that helps.
+    """
 
     def __init__(self, text: str, command: str = "") -> None:
         self.text, self.command = text, command
@@ -37,24 +41,34 @@ class Reports:
     def pipelines(self) -> list[str]:
         """Every pipeline that has a file or reports, by name."""
         described = {path.stem for path in (self.root / "conf" / "pipelines").glob("*.yml")}
-        reported = {path.name for path in self.folder.iterdir() if path.is_dir()} if self.folder.is_dir() else set()
+        reported = (
+            {path.name for path in self.folder.iterdir() if path.is_dir()} if self.folder.is_dir() else set()
+        )
         return sorted(name for name in described | reported if NAME.fullmatch(name))
 
     def is_pipeline(self, name: str) -> bool:
         return name in self.pipelines()
 
     def runs(self, pipeline: str) -> Runs | None:
-        """Its runs that have a page; None where it has no report at all. Unreadable where the file is broken or gone."""
+        """Its runs that have a page; None where it has no report at all. Unreadable where the file is broken
+        or gone.
+        """
         text = self._read(pipeline, RUNS_FILE)
         if text is None:
             if any((self.folder / pipeline).glob("*.html")):
-                raise Unreadable("There are reports, but no list of them. To write it:", f"weir report {pipeline}")
+                raise Unreadable(
+                    "There are reports, but no list of them. To write it:", f"weir report {pipeline}"
+                )
             return None
         try:
             runs = Runs.model_validate_json(text)
         except ValidationError as error:
-            raise Unreadable("The list of its runs cannot be read. To write it again:", f"weir report {pipeline}") from error
-        return runs.model_copy(update={"runs": tuple(run for run in runs.runs if self._path(pipeline, run.page).is_file())})
+            raise Unreadable(
+                "The list of its runs cannot be read. To write it again:", f"weir report {pipeline}"
+            ) from error
+        return runs.model_copy(
+            update={"runs": tuple(run for run in runs.runs if self._path(pipeline, run.page).is_file())}
+        )
 
     def report(self, pipeline: str, run: Run) -> str | None:
         """The page of a run that is in the list."""
@@ -89,4 +103,7 @@ def open_reports() -> Reports:
     try:
         return Reports(root, reports_folder(root, load_lakehouse(root)))
     except ConfigError as error:
-        raise Unreadable("conf/lakehouse.yml cannot be used, so it is not known where reports are. To see why:", "weir check") from error
+        raise Unreadable(
+            "conf/lakehouse.yml cannot be used, so it is not known where reports are. To see why:",
+            "weir check",
+        ) from error

@@ -1,4 +1,6 @@
-"""From what is known to HTML, and the headers of every answer. All is escaped, no script can run, nothing is loaded but our own frames."""
+"""From what is known to HTML, and the headers of every answer. All is escaped, no script can run, nothing is
+loaded but our own frames.
+"""
 
 import base64
 import hashlib
@@ -33,9 +35,19 @@ def answer_page(template: str, status: int = 200, **values: Any) -> HTMLResponse
 
 
 def answer_html(html: str, status: int = 200) -> HTMLResponse:
-    """A whole page, ours or a report. Its own styles are let through by their hashes, as the reports' own policy does it."""
-    styles = " ".join(f"'sha256-{_digest(style)}'" for style in re.findall(r"<style>(.*?)</style>", html, re.DOTALL)) or "'none'"
-    policy = f"default-src 'none'; style-src {styles}; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+    """A whole page, ours or a report. Its own styles are let through by their hashes, as the reports' own
+    policy does it.
+    """
+    styles = (
+        " ".join(
+            f"'sha256-{_digest(style)}'" for style in re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+        )
+        or "'none'"
+    )
+    policy = (
+        f"default-src 'none'; style-src {styles}; frame-src 'self'; frame-ancestors 'self'; base-uri 'none';"
+        " form-action 'none'"
+    )
     return HTMLResponse(html, status, {**HEADERS, "Content-Security-Policy": policy})
 
 
@@ -45,13 +57,19 @@ def _digest(text: str) -> str:
 
 @cache
 def _style() -> Markup:
-    return Markup(REPORT_STYLE.read_text(encoding="utf-8") + (TEMPLATES / "style.css").read_text(encoding="utf-8"))
+    return Markup(
+        REPORT_STYLE.read_text(encoding="utf-8") + (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    )
 
 
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {
         "age": text.age,

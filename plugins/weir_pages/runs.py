@@ -1,4 +1,6 @@
-"""What a pipeline's runs.json says, as `weir report` writes it. Read strictly: a file that says anything else is broken, and said to be."""
+"""What a pipeline's runs.json says, as `weir report` writes it. Read strictly: a file that says anything else
+is broken, and said to be.
+"""
 
 import json
 from datetime import datetime
@@ -63,7 +65,9 @@ class Runs(Frozen):
     late: int
 
     def find(self, dag_id: str, run: str | None, task: str | None) -> tuple[Run, ...]:
-        """The runs that this DAG, this DAG run or this task started; all of them where neither is asked for."""
+        """The runs that this DAG, this DAG run or this task started; all of them where
+        neither is asked for.
+        """
         wanted = {name: value for name, value in (("run", run), ("task", task)) if value}
         asked = {"dag": dag_id, **wanted} if wanted else {}
         return tuple(known for known in self.runs if asked.items() <= known.origin.items())

@@ -10,23 +10,34 @@ from sqlalchemy import select
 
 from spark_jobs.report.text import cut, moment
 
-GONE = "it wrote none, or the report was removed since: only so many are kept (keep_reports in conf/lakehouse.yml)"
+GONE = (
+    "it wrote none, or the report was removed since: only so many are kept (keep_reports in"
+    " conf/lakehouse.yml)"
+)
 WAITING = ("deferred", "awaiting_input")
 NOT_BEGUN = (None, "scheduled", "queued", "none")
 
 
 def say_why_none(dag_id: str, run: str, task: str) -> str:
-    """One sentence about the DAG run, or the task of it; without a run about the one at work. Nothing where Airflow has nothing to say.
-    The user may read the DAG.
+    """One sentence about the DAG run, or the task of it; without a run about the one at work. Nothing where
+    Airflow has nothing to say. The user may read the DAG.
     """
     with create_session() as session:
         runs = select(DagRun.run_id, DagRun.state, DagRun.start_date).where(DagRun.dag_id == dag_id)
         wanted = DagRun.run_id == run if run else DagRun.state == "running"
         found = session.execute(runs.where(wanted).order_by(DagRun.start_date.desc())).first()
         if found is None:
-            return "Airflow has no such run of this DAG." if run else "No run of this task has left a report." if task else ""
+            return (
+                "Airflow has no such run of this DAG."
+                if run
+                else "No run of this task has left a report."
+                if task
+                else ""
+            )
         tasks = select(TaskInstance.task_id, TaskInstance.state, TaskInstance.start_date)
-        rows = session.execute(tasks.where(TaskInstance.dag_id == dag_id, TaskInstance.run_id == found.run_id)).all()
+        rows = session.execute(
+            tasks.where(TaskInstance.dag_id == dag_id, TaskInstance.run_id == found.run_id)
+        ).all()
     known = {str(name): (state and str(state), at) for name, state, at in rows}
     if task and run:
         return say_task(*known.get(task, (None, None)))
@@ -35,7 +46,10 @@ def say_why_none(dag_id: str, run: str, task: str) -> str:
 
 def say_run(state: str, started_at: datetime | None, tasks: Mapping[str, str | None]) -> str:
     """Of a DAG run without a report."""
-    names = {wanted: ", ".join(cut(name) for name, known in sorted(tasks.items()) if known == wanted) for wanted in set(tasks.values())}
+    names = {
+        wanted: ", ".join(cut(name) for name, known in sorted(tasks.items()) if known == wanted)
+        for wanted in set(tasks.values())
+    }
     if state == "queued":
         return "This DAG run is queued: it has not begun."
     if state == "running":
@@ -48,7 +62,10 @@ def say_run(state: str, started_at: datetime | None, tasks: Mapping[str, str | N
             else "no task is running now"
         )
         retried = f", {names['up_for_retry']} is tried again" if names.get("up_for_retry") else ""
-        return f"This DAG run is at work{_since(started_at)}: {doing}{retried}. A report is written when a run of its tables ends."
+        return (
+            f"This DAG run is at work{_since(started_at)}: {doing}{retried}. A report is written when a run"
+            " of its tables ends."
+        )
     if state == "failed":
         at = f" in {names['failed']}" if names.get("failed") else ""
         return f"This DAG run failed{at} and has left no report: the log of the task says why."

@@ -1,1 +1,3 @@
-"""What `make demo` does once the environments are there: deliveries of sample files through the retail DAG, one of them defective."""
+"""What `make demo` does once the environments are there: deliveries of sample files through the retail DAG,
+one of them defective.
+"""

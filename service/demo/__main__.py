@@ -1,6 +1,8 @@
-"""The demo's story: a first load, an increment, and a defective delivery that is held; then every row is accounted for.
+"""The demo's story: a first load, an increment, and a defective delivery that is held; then every row is
+accounted for.
 
-Run again it goes on from where it was: deliveries that have landed stay as they are, and the DAG finds nothing to do.
+Run again it goes on from where it was: deliveries that have landed stay as they are, and the DAG finds
+nothing to do.
 """
 
 import os
@@ -27,7 +29,7 @@ What to type next
   {weir} run {pipeline}
       takes it in without Airflow; `make demo` does so through Airflow
   {weir} check
-      after a change to conf/pipelines/{pipeline}.yml or expectations/{pipeline}, where the tables and their rules are described
+      after a change to conf/pipelines/{pipeline}.yml or expectations/{pipeline}: the tables and their rules
 """
 
 
@@ -56,7 +58,11 @@ def show_demo(project: Project) -> None:
     weir(project.root, "report", PIPELINE)
     print(f"Airflow's log: {airflow.log}")
     following = max(landed(project)) + 1
-    print(NEXT.format(weir=".envs/spark/bin/weir", orders=ORDERS, following=following, pipeline=PIPELINE).rstrip())
+    print(
+        NEXT.format(
+            weir=".envs/spark/bin/weir", orders=ORDERS, following=following, pipeline=PIPELINE
+        ).rstrip()
+    )
 
 
 def show_delivery(project: Project, airflow: Airflow, number: int) -> bool:

@@ -1,4 +1,6 @@
-"""Runs a DAG in Airflow's environment, with a home and a SQLite database of its own: everything is logged, only Weir's lines are shown."""
+"""Runs a DAG in Airflow's environment, with a home and a SQLite database of its own: everything is logged,
+only Weir's lines are shown.
+"""
 
 import json
 import subprocess
@@ -54,8 +56,12 @@ def prepare_database(airflow: Airflow) -> None:
         _call(airflow, ["db", "migrate"], lambda line: None)
 
 
-def run_dag(airflow: Airflow, dag: str, show: Callable[[str], None], form: Mapping[str, object] | None = None) -> None:
-    """One run of the DAG, in the foreground, with these values of its form; `show` gets Weir's progress lines as they come."""
+def run_dag(
+    airflow: Airflow, dag: str, show: Callable[[str], None], form: Mapping[str, object] | None = None
+) -> None:
+    """One run of the DAG, in the foreground, with these values of its form; `show` gets Weir's progress lines
+    as they come.
+    """
     _call(airflow, ["dags", "test", dag, *(["--conf", json.dumps(form)] if form else [])], show)
 
 

@@ -23,12 +23,18 @@ def try_run(airflow: Airflow) -> bool:
     except AirflowFailed as failed:
         if BLOCKED not in failed.reason:
             raise
-        print("  the DAG run failed, as it should: its task ended with 4, blocked by quality, and is not tried again", flush=True)
+        print(
+            "  the DAG run failed, as it should: its task ended with 4, blocked by quality, and is not tried"
+            " again",
+            flush=True,
+        )
         return False
     return True
 
 
 def _show_line(line: str) -> None:
-    """Shows that a table starts and how it ended; the counts in between are for a terminal that is watched."""
+    """Shows that a table starts and how it ended; the counts in between are for a
+    terminal that is watched.
+    """
     if not re.search(r" running +\d", line):
         print(f"  {line}", flush=True)

@@ -1,4 +1,6 @@
-"""The deliveries of the demo: which have landed, and landing one more. File names carry their numbers, and the defect if there is one."""
+"""The deliveries of the demo: which have landed, and landing one more. File names carry their numbers, and
+the defect if there is one.
+"""
 
 import re
 from pathlib import Path

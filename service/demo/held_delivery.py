@@ -1,4 +1,6 @@
-"""The demo's third act: a delivery that is wrong as a whole is held before any reader sees it, set aside, and delivered again."""
+"""The demo's third act: a delivery that is wrong as a whole is held before any reader sees it, set aside, and
+delivered again.
+"""
 
 import shlex
 
@@ -29,7 +31,10 @@ def show_held_delivery(project: Project, airflow: Airflow) -> bool:
 
 
 def _set_aside(project: Project) -> None:
-    print("\nThe shop says that the amounts are wrong. The delivery is set aside: its orders go to quarantine, with who decided and why.")
+    print(
+        "\nThe shop says that the amounts are wrong. The delivery is set aside: its orders go to quarantine,"
+        " with who decided and why."
+    )
     _say_and_run(project, "set-aside", PIPELINE, HELD, "--reason", REASON)
 
 

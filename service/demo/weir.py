@@ -27,7 +27,14 @@ def weir(root: Path, *arguments: str) -> None:
 def ask_weir(root: Path, *arguments: str) -> dict[str, Any]:
     """The JSON object that the command answers with."""
     asked = (*arguments, "--json")
-    ended = subprocess.run([_command(root), *asked], cwd=root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, check=False)
+    ended = subprocess.run(
+        [_command(root), *asked],
+        cwd=root,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     if ended.returncode:
         raise WeirFailed(asked, ended.returncode)
     answer: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])

@@ -1,4 +1,6 @@
-"""A landed file as it was registered, and whether it still is that file: no row may come from another content than its file id says."""
+"""A landed file as it was registered, and whether it still is that file: no row may come from another content
+than its file id says.
+"""
 
 import hashlib
 from collections.abc import Mapping
@@ -18,8 +20,8 @@ BLOCK_BYTES = 1024 * 1024
 
 @dataclass(frozen=True)
 class ArrivedFile:
-    """What its arrival says of it; `path` is where it lies, below the `landing` root. A file that was appended to is read from
-    `start_byte` on.
+    """What its arrival says of it; `path` is where it lies, below the `landing` root. A file that was
+    appended to is read from `start_byte` on.
     """
 
     path: str
@@ -44,11 +46,16 @@ class UnreadableFile(ValueError):
 
 
 class ReadingBroken(Exception):
-    """A file broke off or changed while its records were on their way, so that none of them may be written."""
+    """A file broke off or changed while its records were on their way, so that none of
+    them may be written.
+    """
 
     def __init__(self, path: str, cause: str) -> None:
         self.path, self.cause = path, cause
-        super().__init__(f"{path!r} could not be read to its end: {cause}; run again, and if it says so again, move the file away first")
+        super().__init__(
+            f"{path!r} could not be read to its end: {cause}; run again, and if it says so again, move the"
+            " file away first"
+        )
 
     def __reduce__(self) -> tuple[type["ReadingBroken"], tuple[str, str]]:
         return ReadingBroken, (self.path, self.cause)  # it comes from a worker
@@ -61,8 +68,8 @@ def make_arrived(arrival: Mapping[str, Any], landing: str) -> ArrivedFile:
 
 
 def check_content(opened: BufferedReader, file: ArrivedFile, file_format: str) -> LandedFile:
-    """That the file says what it said when it arrived, whatever its size and time are like: `cp -p` keeps both. Plain lines may have
-    been appended to. Gives the file as it lay there before it was read.
+    """That the file says what it said when it arrived, whatever its size and time are like: `cp -p` keeps
+    both. Plain lines may have been appended to. Gives the file as it lay there before it was read.
     """
     found = stat_open(opened, file.path)
     has_grown = found.size > file.size and is_plain_lines(file_format, file.path)

@@ -1,7 +1,9 @@
-"""Records of Avro files. What enters: blocks, packed by one of Avro's codecs. What leaves: each row as a JSON object.
+"""Records of Avro files. What enters: blocks, packed by one of Avro's codecs. What leaves: each row as a JSON
+object.
 
-The container is read here, and only rows by fastavro: a few bytes may unpack to gigabytes, and fastavro would unpack them all. Everything
-in the file must be read: bytes that are left of a block are those of rows that nobody would miss.
+The container is read here, and only rows by fastavro: a few bytes may unpack to gigabytes, and fastavro would
+unpack them all. Everything in the file must be read: bytes that are left of a block are those of rows that
+nobody would miss.
 """
 
 import bz2
@@ -57,13 +59,19 @@ def read_avro(opened: BufferedReader, longest: int) -> Iterator[Record]:
     except (UnreadableFile, OSError):
         raise
     except OverflowError as error:
-        raise UnreadableFile(f"row {line:,} has a time beyond the years 1 to 9999, or a number that Python cannot hold") from error
-    except Exception as error:  # what fastavro raises for broken files is anything from KeyError to struct.error
+        raise UnreadableFile(
+            f"row {line:,} has a time beyond the years 1 to 9999, or a number that Python cannot hold"
+        ) from error
+    except (
+        Exception
+    ) as error:  # what fastavro raises for broken files is anything from KeyError to struct.error
         raise UnreadableFile(f"not a whole Avro file: {type(error).__name__} {error}") from error
 
 
 def _check_count(walker: Walker, content: io.BytesIO, total: int, before: int, longest: int) -> None:
-    """UnreadableFile where a block cannot have so many rows. Rows without bytes are counted over all blocks of the file."""
+    """UnreadableFile where a block cannot have so many rows. Rows without bytes are counted over all blocks
+    of the file.
+    """
     size = len(content.getbuffer())
     if total < 0 or (total > size and not walker.may_be_empty):
         raise UnreadableFile(f"a block of {size:,} bytes says that it has {count(total, 'row')}")
@@ -72,7 +80,9 @@ def _check_count(walker: Walker, content: io.BytesIO, total: int, before: int, l
 
 
 def _walk_rows(walker: Walker, content: io.BytesIO, count: int, longest: int) -> Iterator[Walked]:
-    """Each row of a block as far as it must be known before it is read. Of a row that is too long the content is passed over."""
+    """Each row of a block as far as it must be known before it is read. Of a row that is too long the content
+    is passed over.
+    """
     if walker.is_short(len(content.getbuffer()), longest):
         yield from (SHORT for _ in range(count))
         return
@@ -85,7 +95,9 @@ def _walk_rows(walker: Walker, content: io.BytesIO, count: int, longest: int) ->
 
 
 def _read_header(opened: BufferedReader) -> tuple[Any, Unpack, bytes]:
-    """The schema, what unpacks a block, and the marker behind each block; leaves the file at its first block."""
+    """The schema, what unpacks a block, and the marker behind each block; leaves the file
+    at its first block.
+    """
     import fastavro
 
     opened.seek(0)
@@ -96,7 +108,11 @@ def _read_header(opened: BufferedReader) -> tuple[Any, Unpack, bytes]:
     if codec not in UNPACK:
         raise UnreadableFile(f"its codec {codec[:50]!r} is not known; known ones: {', '.join(UNPACK)}")
     header.seek(header.tell() - SYNC_BYTES)
-    return fastavro.parse_schema(json.loads(found.metadata["avro.schema"])), UNPACK[codec], header.read(SYNC_BYTES)
+    return (
+        fastavro.parse_schema(json.loads(found.metadata["avro.schema"])),
+        UNPACK[codec],
+        header.read(SYNC_BYTES),
+    )
 
 
 def _read_number(opened: BufferedReader) -> int | None:
@@ -156,8 +172,12 @@ def _unpack_snappy(packed: bytes) -> bytes:
     size = _read_plain_number(packed)
     if size > BLOCK_BYTES:
         raise UnreadableFile(f"a block holds more than {BLOCK_BYTES:,} bytes when it is unpacked")
-    content: bytes = pa.Codec("snappy").decompress(packed[:-CHECKSUM_BYTES], size, asbytes=True) if size else b""
-    return _checked(content, is_whole=zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "big") == packed[-CHECKSUM_BYTES:])
+    content: bytes = (
+        pa.Codec("snappy").decompress(packed[:-CHECKSUM_BYTES], size, asbytes=True) if size else b""
+    )
+    return _checked(
+        content, is_whole=zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "big") == packed[-CHECKSUM_BYTES:]
+    )
 
 
 def _read_plain_number(packed: bytes) -> int:

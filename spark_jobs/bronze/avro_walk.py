@@ -1,6 +1,7 @@
-"""How long a row of Avro is as a record, found without making its values. Needed for what a small file can hide: rows without end, arrays
-of a billion items that take no bytes, long names in each of a million items, types within themselves, which fastavro follows until the
-stack ends and the process dies, and a key that a map has twice, of which fastavro keeps the last.
+"""How long a row of Avro is as a record, found without making its values. Needed for what a small file can
+hide: rows without end, arrays of a billion items that take no bytes, long names in each of a million items,
+types within themselves, which fastavro follows until the stack ends and the process dies, and a key that a
+map has twice, of which fastavro keeps the last.
 """
 
 from collections.abc import Callable
@@ -16,13 +17,17 @@ NULL = 4
 AROUND_NAME = 4
 """Quotes, a colon and a blank."""
 MOST_OF_ROW = 512 * 1024 * 1024
-"""A row is not followed any further than this: longer ones than a record may be are passed over, but not for ever."""
+"""A row is not followed any further than this: longer ones than a record may be are passed over, but not for
+ever.
+"""
 PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 LONGEST_NUMBER = 10
 
 
 class Walked(NamedTuple):
-    """A row as it was found: where it ends, how long it is as a record, and whether one of its maps has a key twice."""
+    """A row as it was found: where it ends, how long it is as a record, and whether one of its maps has a key
+    twice.
+    """
 
     end: int
     size: int
@@ -35,8 +40,9 @@ SHORT = Walked(0, 0, has_key_twice=False)
 
 @dataclass(frozen=True)
 class Walker:
-    """`is_harmless`: no row can be deeper, or have more values, than its bytes say, nor has it maps. `least`: what
-    the names and nulls of a row take that has nothing else. `growth`: what each byte of a row may add to that.
+    """`is_harmless`: no row can be deeper, or have more values, than its bytes say, nor has it maps. `least`:
+    what the names and nulls of a row take that has nothing else. `growth`: what each byte of a row may add to
+    that.
     """
 
     schema: Any
@@ -58,14 +64,19 @@ class Walker:
 
 
 def make_walker(schema: Any, longest: int) -> Walker:
-    """UnreadableFile where the schema itself is nested too deeply, or says more than a record may have before there is any value."""
+    """UnreadableFile where the schema itself is nested too deeply, or says more than a record may have before
+    there is any value.
+    """
     named: dict[str, Any] = {}
     _collect(schema, named, 0)
     is_recursive = any(_reaches(named[name], name, named, set()) for name in named)
     measure = _Measure(named)
     least, items = measure.spelled_out(schema), _all_items(schema)
     if least > longest:
-        raise UnreadableFile(f"its schema alone makes rows of {least:,} bytes, longer than bytes_per_record allows: {longest:,}")
+        raise UnreadableFile(
+            f"its schema alone makes rows of {least:,} bytes, longer than bytes_per_record allows:"
+            f" {longest:,}"
+        )
     hides = _has_maps(schema) or any(not measure.least_bytes(item) for item in items)
     growth = max((measure.spelled_out(item) for item in items), default=0)
     may_be_empty = not measure.least_bytes(schema)
@@ -73,8 +84,8 @@ def make_walker(schema: Any, longest: int) -> Walker:
 
 
 class _Measure:
-    """What a value of a type takes at least, asked once for each named type: types that hold two of the next one, forty times over, are
-    a few lines of schema and a million million values.
+    """What a value of a type takes at least, asked once for each named type: types that hold two of the next
+    one, forty times over, are a few lines of schema and a million million values.
     """
 
     def __init__(self, named: dict[str, Any]) -> None:
@@ -93,13 +104,19 @@ class _Measure:
             case "fixed":
                 return int(schema["size"])
             case "record" | "error":
-                return self._once(self.bytes, schema, lambda: sum(self.least_bytes(field["type"]) for field in schema["fields"]))
+                return self._once(
+                    self.bytes,
+                    schema,
+                    lambda: sum(self.least_bytes(field["type"]) for field in schema["fields"]),
+                )
             case str():
                 return self.least_bytes(self.named[kind]) if kind in self.named else 1
         return self.least_bytes(kind)
 
     def spelled_out(self, schema: Any) -> int:
-        """In the record: names and nulls, without the items of arrays and maps. Of a union its longest type."""
+        """In the record: names and nulls, without the items of arrays and maps. Of a
+        union its longest type.
+        """
         if isinstance(schema, list):
             return max((self.spelled_out(branch) for branch in schema), default=0)
         kind = schema["type"] if isinstance(schema, dict) else schema
@@ -107,9 +124,15 @@ class _Measure:
             case "null":
                 return NULL
             case "record" | "error":
-                return self._once(self.lengths, schema, lambda: sum(self._spelled_field(field) for field in schema["fields"]))
+                return self._once(
+                    self.lengths,
+                    schema,
+                    lambda: sum(self._spelled_field(field) for field in schema["fields"]),
+                )
             case str():
-                return self.spelled_out(self.named[kind]) if kind in self.named and not _is_named(schema) else 0
+                return (
+                    self.spelled_out(self.named[kind]) if kind in self.named and not _is_named(schema) else 0
+                )
         return self.spelled_out(kind)
 
     def _spelled_field(self, field: Any) -> int:
@@ -218,7 +241,11 @@ def _collect(schema: Any, named: dict[str, Any], depth: int) -> None:
 
 
 def _is_named(schema: Any) -> bool:
-    return isinstance(schema, dict) and schema.get("name") is not None and schema["type"] in ("record", "error", "fixed", "enum")
+    return (
+        isinstance(schema, dict)
+        and schema.get("name") is not None
+        and schema["type"] in ("record", "error", "fixed", "enum")
+    )
 
 
 def _inner(schema: Any) -> list[Any]:

@@ -1,4 +1,6 @@
-"""Files of a batch that brought no record to bronze. What enters: the files, and the bronze rows of their chunks."""
+"""Files of a batch that brought no record to bronze. What enters: the files, and the bronze rows of their
+chunks.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -33,7 +35,9 @@ Barren = tuple[list[tuple[str, str]], list[str]]
 
 
 def barren_in(files: Sequence[File], rows: Iterable[pa.Table | pa.RecordBatch]) -> Barren:
-    """By the rows of the batch: at line 0 stands the problem of a file that cannot be read, and of one without a record there is none."""
+    """By the rows of the batch: at line 0 stands the problem of a file that cannot be read, and of one
+    without a record there is none.
+    """
     seen: set[str] = set()
     problems: dict[str, str] = {}
     for piece in rows:
@@ -44,7 +48,9 @@ def barren_in(files: Sequence[File], rows: Iterable[pa.Table | pa.RecordBatch]) 
     return unreadable, [file["path"] for file in files if file["file_id"] not in seen]
 
 
-def find_barren(bronze: str, files: Sequence[File], chunks: Collection[int], *, has_unreadable: bool) -> Barren:
+def find_barren(
+    bronze: str, files: Sequence[File], chunks: Collection[int], *, has_unreadable: bool
+) -> Barren:
     """The same from the table, which is read only where there may be such a file."""
     import pyarrow.dataset as ds  # takes a third of a second
 

@@ -1,4 +1,6 @@
-"""Batches of records: (line, record, problem), one row per record; bounded in rows and bytes, whatever the file holds."""
+"""Batches of records: (line, record, problem), one row per record; bounded in rows and bytes, whatever the
+file holds.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -30,11 +32,15 @@ def make_batches(records: Iterable[Record], longest: int) -> Iterator[pa.RecordB
 
 def make_batch(rows: list[Any]) -> pa.RecordBatch:
     columns = zip(*rows, strict=True) if rows else ([], [], [])
-    return pa.RecordBatch.from_arrays([pa.array(column, kind) for column, kind in zip(columns, RECORDS.types, strict=True)], schema=RECORDS)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, kind) for column, kind in zip(columns, RECORDS.types, strict=True)], schema=RECORDS
+    )
 
 
 def measure(text: str | None, longest: int) -> int:
-    """The bytes of a text, counted only where they could be more than `longest`; else at least its characters."""
+    """The bytes of a text, counted only where they could be more than `longest`; else at least its
+    characters.
+    """
     if text is None:
         return 0
     return len(text) if len(text) * WIDEST_CHARACTER <= longest else len(text.encode(errors="surrogatepass"))

@@ -1,4 +1,6 @@
-"""How many records of a file cannot be read. A few are set aside one by one; of a file that is broken throughout, the file is."""
+"""How many records of a file cannot be read. A few are set aside one by one; of a file that is broken
+throughout, the file is.
+"""
 
 from collections import Counter
 
@@ -7,7 +9,9 @@ from spark_jobs.config.text import count
 
 MOST_BROKEN = 1_000
 BROKEN_SHARE = 10
-"""A file is refused as a whole where more than MOST_BROKEN of its records, and more than one in so many, have the same problem."""
+"""A file is refused as a whole where more than MOST_BROKEN of its records, and more than one in so many, have
+the same problem.
+"""
 
 NOT_UTF8 = "are not UTF-8 text"
 NO_OBJECTS = "are no JSON objects"
@@ -45,4 +49,7 @@ class Tally:
         for problem, number in self.broken.items():
             if number > MOST_BROKEN and number * BROKEN_SHARE > self.total:
                 where = f"the first is line {self.first[problem]:,}"
-                raise UnreadableFile(f"{number:,} of its {count(self.total, 'record')} {problem}, {where}; {self.hints[problem]}")
+                raise UnreadableFile(
+                    f"{number:,} of its {count(self.total, 'record')} {problem}, {where};"
+                    f" {self.hints[problem]}"
+                )

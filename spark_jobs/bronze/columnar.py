@@ -12,10 +12,10 @@ from spark_jobs.bronze.arrived import UnreadableFile
 from spark_jobs.bronze.batches import ROWS_PER_BATCH
 from spark_jobs.config.text import count
 
-# What the footer of an ORC file says of its columns: how many values each has, and how many bytes its texts have in all.
-# Arrow does not tell, and reads as many rows as it is asked for, whatever they hold: a few kilobytes may hold a list of a billion
-# items. The footer is a message of protocol buffers (https://orc.apache.org/specification/ORCv1/), packed in chunks by the file's
-# codec.
+# What the footer of an ORC file says of its columns: how many values each has, and how many bytes its texts
+# have in all. Arrow does not tell, and reads as many rows as it is asked for, whatever they hold: a few
+# kilobytes may hold a list of a billion items. The footer is a message of protocol buffers
+# (https://orc.apache.org/specification/ORCv1/), packed in chunks by the file's codec.
 
 TAIL_BYTES = 256
 """The postscript and its length, a byte, are the last of the file."""
@@ -36,7 +36,9 @@ NONE = 0
 
 @dataclass(frozen=True)
 class OrcColumn:
-    """`values` are without NULLs, but `items`, of a list or map, with them; `most_items` are those of one row, None if nobody counted."""
+    """`values` are without NULLs, but `items`, of a list or map, with them; `most_items` are those of one
+    row, None if nobody counted.
+    """
 
     values: int
     text_bytes: int = 0
@@ -45,8 +47,8 @@ class OrcColumn:
 
 
 def read_columns(opened: BufferedReader) -> list[OrcColumn]:
-    """The columns, inner ones too, in the order of the schema. Nothing where the writer has kept no statistics, or a footer that is not
-    understood: whether the file can be read at all its reader says.
+    """The columns, inner ones too, in the order of the schema. Nothing where the writer has kept no
+    statistics, or a footer that is not understood: whether the file can be read at all its reader says.
     """
     size = opened.seek(0, SEEK_END)
     opened.seek(max(0, size - TAIL_BYTES))
@@ -57,8 +59,16 @@ def read_columns(opened: BufferedReader) -> list[OrcColumn]:
         if length > FOOTER_BYTES:
             return []
         opened.seek(max(0, size - 1 - tail[-1] - length))
-        footer = _unpack(opened.read(length), _number(postscript.get(COMPRESSION, NONE)), _number(postscript.get(BLOCK_SIZE, 0)))
-        return [_column(found) for number, found in _fields(footer) if number == STATISTICS and isinstance(found, bytes)]
+        footer = _unpack(
+            opened.read(length),
+            _number(postscript.get(COMPRESSION, NONE)),
+            _number(postscript.get(BLOCK_SIZE, 0)),
+        )
+        return [
+            _column(found)
+            for number, found in _fields(footer)
+            if number == STATISTICS and isinstance(found, bytes)
+        ]
     except (IndexError, KeyError, ValueError, OSError, zlib.error):
         return []
 
@@ -140,16 +150,22 @@ BYTES_PER_READ = 64 * 1024 * 1024
 ORC_ROWS = 1_000
 """Arrow spells out what ORC's dictionaries have once: few rows at a time."""
 MOST_VALUES, VALUES_PER_BYTE = 64_000_000, 100
-"""A row with more values in a column than so many is not read, where the file is too small to hold them as they are. Of Parquet nobody
-knows how the values of a column are spread over its rows: one may have nearly all.
+"""A row with more values in a column than so many is not read, where the file is too small to hold them as
+they are. Of Parquet nobody knows how the values of a column are spread over its rows: one may have nearly
+all.
 """
-BOTH_ENDS = "INT96 times before 1678 or after 2262 beside others with nanoseconds, which no type holds; write microseconds"
+BOTH_ENDS = (
+    "INT96 times before 1678 or after 2262 beside others with nanoseconds, which no type holds; write"
+    " microseconds"
+)
 TEXTS = ("STRING", "NONE", "JSON", "ENUM", "BSON")
 FIXED = "FIXED_LEN_BYTE_ARRAY"
 
 
 def parquet_batches(opened: BufferedReader, longest: int) -> Iterator[pa.RecordBatch]:
-    """Texts stay in their dictionaries: a few kilobytes may hold a long one a million times. A list of a billion values is not read."""
+    """Texts stay in their dictionaries: a few kilobytes may hold a long one a million times. A list of a
+    billion values is not read.
+    """
     import pyarrow.parquet as pq  # only where a Parquet file is read: it takes a tenth of a second
 
     opened.seek(0)
@@ -157,17 +173,21 @@ def parquet_batches(opened: BufferedReader, longest: int) -> Iterator[pa.RecordB
     texts = [column.path for column in columns if _is_text(column)]
     units = ("ns", "us") if any(column.physical_type == "INT96" for column in columns) else ("ns",)
     opened.seek(0)
-    files = [pq.ParquetFile(opened, read_dictionary=texts, coerce_int96_timestamp_unit=unit) for unit in units]
+    files = [
+        pq.ParquetFile(opened, read_dictionary=texts, coerce_int96_timestamp_unit=unit) for unit in units
+    ]
     metadata = files[0].metadata
     for number in range(metadata.num_row_groups):
         rows = _rows_at_once(metadata.row_group(number), columns, longest)
-        for found in zip(*(file.iter_batches(rows, row_groups=[number], use_threads=False) for file in files), strict=True):
+        for found in zip(
+            *(file.iter_batches(rows, row_groups=[number], use_threads=False) for file in files), strict=True
+        ):
             yield found[0] if len(found) == 1 else _whole_times(*found)
 
 
 def _whole_times(nanoseconds: pa.RecordBatch, microseconds: pa.RecordBatch) -> pa.RecordBatch:
-    """One of two readings of the same rows: times of INT96 reach further than 64 bits of nanoseconds, from 1678 to 2262, and Arrow would
-    let the year 9999 come round as 1816 without a word.
+    """One of two readings of the same rows: times of INT96 reach further than 64 bits of nanoseconds, from
+    1678 to 2262, and Arrow would let the year 9999 come round as 1816 without a word.
     """
     try:
         microseconds.cast(nanoseconds.schema)
@@ -189,16 +209,31 @@ def orc_batches(opened: BufferedReader) -> Iterator[pa.RecordBatch]:
         _check_spread(rows, values, values - rows if column.most_items is None else column.most_items, size)
     opened.seek(0)
     fragment = ds.OrcFileFormat().make_fragment(opened)
-    values, texts = sum(column.values + column.items for column in columns), sum(column.text_bytes for column in columns)
-    at_once = max(1, min(ORC_ROWS, VALUES_PER_BATCH * rows // max(values, 1), BYTES_PER_READ * rows // max(texts, 1)) if rows else ORC_ROWS)
-    yield from fragment.to_batches(batch_size=at_once, batch_readahead=0, fragment_readahead=0, use_threads=False)
+    values, texts = (
+        sum(column.values + column.items for column in columns),
+        sum(column.text_bytes for column in columns),
+    )
+    at_once = max(
+        1,
+        (
+            min(ORC_ROWS, VALUES_PER_BATCH * rows // max(values, 1), BYTES_PER_READ * rows // max(texts, 1))
+            if rows
+            else ORC_ROWS
+        ),
+    )
+    yield from fragment.to_batches(
+        batch_size=at_once, batch_readahead=0, fragment_readahead=0, use_threads=False
+    )
 
 
 def _check_spread(rows: int, values: int, most: int, size: int) -> None:
-    """UnreadableFile where a row may have more values of a column than memory should hold, and than the file could hold as they are."""
+    """UnreadableFile where a row may have more values of a column than memory should hold, and than the file
+    could hold as they are.
+    """
     if most > max(MOST_VALUES, size * VALUES_PER_BYTE):
         raise UnreadableFile(
-            f"{count(rows, 'row')} with {values:,} values in a column, in {size:,} bytes: one row may have {most:,} of them"
+            f"{count(rows, 'row')} with {values:,} values in a column, in {size:,} bytes: one row may have"
+            f" {most:,} of them"
         )
 
 
@@ -211,16 +246,23 @@ def _is_text(column: Any) -> bool:
 
 
 def _rows_at_once(group: Any, columns: list[Any], longest: int) -> int:
-    """As many as have a bounded number of values and bytes, on average. Values of fixed length are written out as often as they occur."""
+    """As many as have a bounded number of values and bytes, on average. Values of fixed length are written
+    out as often as they occur.
+    """
     chunks = [group.column(index) for index in range(group.num_columns)]
     counts, rows = [chunk.num_values for chunk in chunks], max(group.num_rows, 1)
     if (values := max(counts, default=0)) > longest * rows:
         raise UnreadableFile(
-            f"{count(rows, 'row')} with {values:,} values in a column: more of a row than bytes_per_record allows: {longest:,}"
+            f"{count(rows, 'row')} with {values:,} values in a column: more of a row than bytes_per_record"
+            f" allows: {longest:,}"
         )
     for chunk, number in zip(chunks, counts, strict=True):
         _check_spread(rows, number, number - rows + 1, chunk.total_compressed_size)
-    fixed = sum(column.length * number for column, number in zip(columns, counts, strict=True) if column.physical_type == FIXED)
+    fixed = sum(
+        column.length * number
+        for column, number in zip(columns, counts, strict=True)
+        if column.physical_type == FIXED
+    )
     by_values: int = VALUES_PER_BATCH * rows // max(sum(counts), 1)
     by_bytes: int = BYTES_PER_READ * rows // max(group.total_byte_size, fixed, 1)
     return max(1, min(ROWS_PER_BATCH, by_values, by_bytes))

@@ -1,7 +1,8 @@
-"""How many records a file holds, counted in another way than by reading them: its lines, the rows in its footer, the sums of its blocks.
+"""How many records a file holds, counted in another way than by reading them: its lines, the rows in its
+footer, the sums of its blocks.
 
-What was read is compared with it before anything is written. There is no such way for XML, nor for CSV with quotes, whose fields may hold
-line ends.
+What was read is compared with it before anything is written. There is no such way for XML, nor for CSV with
+quotes, whose fields may hold line ends.
 """
 
 import re
@@ -21,13 +22,18 @@ AVRO_MAGIC, AVRO_MARKER_BYTES = b"Obj\x01", 16
 BLANK, DOUBTFUL, RECORD = 0, 1, 2
 NO_PRINTABLE = re.compile(rb"\n([^!-~\n]*)(?=\n)")
 """A line that has no printable character of ASCII in it: it is worth a second look."""
-BYTES_OF_BLANKS = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \xc2\x85\xa0\xe1\x9a\x80\xe2\x81\x82\x83\x84\x86\x87\x88\x89\x8a\xa8\xa9\xaf\x9f\xe3"
+BYTES_OF_BLANKS = (
+    b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f"
+    b" \xc2\x85\xa0\xe1\x9a\x80\xe2\x81\x82\x83\x84\x86\x87\x88\x89\x8a\xa8\xa9\xaf\x9f\xe3"
+)
 """All bytes that the blanks of Unicode are made of."""
 
 
 @dataclass(frozen=True)
 class Count:
-    """How many records there are, between two numbers: a line of nothing but Unicode's blanks may be one or none."""
+    """How many records there are, between two numbers: a line of nothing but Unicode's blanks may be one or
+    none.
+    """
 
     least: int
     most: int
@@ -35,7 +41,9 @@ class Count:
 
     def check(self, read: int) -> None:
         if not self.least <= read <= self.most:
-            raise UnreadableFile(f"{count(read, 'record was', 'records were')} read, but it holds {self.most:,} by {self.way}")
+            raise UnreadableFile(
+                f"{count(read, 'record was', 'records were')} read, but it holds {self.most:,} by {self.way}"
+            )
 
 
 def count_records(opened: BufferedReader, file: ArrivedFile, source: FileSource) -> Count | None:
@@ -63,8 +71,8 @@ def count_records(opened: BufferedReader, file: ArrivedFile, source: FileSource)
 
 
 def count_lines(blocks: Iterable[bytes], judge: Callable[[bytes], int], longest: int) -> tuple[int, int]:
-    """The lines that are records, and those that may be. No line is ever put together: only what is known of the open one is kept. A blank
-    line that is longer than a record may be is set aside as one.
+    """The lines that are records, and those that may be. No line is ever put together: only what is known of
+    the open one is kept. A blank line that is longer than a record may be is set aside as one.
     """
     found, open_line, open_size = [0, 0, 0], BLANK, 0
 
@@ -87,7 +95,9 @@ def count_lines(blocks: Iterable[bytes], judge: Callable[[bytes], int], longest:
 
 
 def _count_sheet(blocks: Iterator[bytes], longest: int) -> Count | None:
-    """The lines without the header. A row ends with a line feed, a carriage return or both; one that is too long leaves no count."""
+    """The lines without the header. A row ends with a line feed, a carriage return or both; one that is too
+    long leaves no count.
+    """
     is_plain, size = True, 0
 
     def unquoted() -> Iterator[bytes]:

@@ -1,8 +1,9 @@
-"""Drift: fields of a feed that no table declares, and declared fields that a file lacks. What enters: the first records of new files.
+"""Drift: fields of a feed that no table declares, and declared fields that a file lacks. What enters: the
+first records of new files.
 
-An added field loses nothing, because bronze keeps whole records. A missing one is told only of files and tables that name all
-their fields, such as CSV, Parquet and Delta; a JSON record may leave out what it has no value for. It is told once, and again where it has
-returned in between.
+An added field loses nothing, because bronze keeps whole records. A missing one is told only of files and
+tables that name all their fields, such as CSV, Parquet and Delta; a JSON record may leave out what it has no
+value for. It is told once, and again where it has returned in between.
 """
 
 import json
@@ -21,12 +22,16 @@ from spark_jobs.lake.scan import read_first_records
 
 FIRST_LINES = 50
 RECORDS_PER_LOOK = 20_000
-"""Of a great many files only the first lines of each are looked at: reading must not take longer for the looking."""
+"""Of a great many files only the first lines of each are looked at: reading must not take longer for the
+looking.
+"""
 ELEMENTS = 50
 DEEPEST = 20
 LONGEST_FIELD = 200
 NEW_FIELDS_PER_SOURCE = 500
-"""A feed that uses values as names has a new field in every record. Missing fields are never more than those declared: all are kept."""
+"""A feed that uses values as names has a new field in every record. Missing fields are never more than those
+declared: all are kept.
+"""
 LINES_SHOWN = 5
 
 NAMES_ALL = ("csv", "parquet", "avro", "orc", "delta")
@@ -46,10 +51,16 @@ class Drift:
     def __str__(self) -> str:
         what = f"{self.source}: field {shorten(self.field)} is"
         if self.kind == "added":
-            return f"{what} new in {shorten(self.file)}: kept in bronze; declare it and rebuild the table to take it in"
+            return (
+                f"{what} new in {shorten(self.file)}: kept in bronze; declare it and rebuild the table to"
+                " take it in"
+            )
         if self.kind == "returned":
             return f"{what} there again in {shorten(self.file)}; rows without it stay NULL"
-        return f"{what} missing in {shorten(self.file)}: NULL in all its rows; if it has a new name, set `from` to it"
+        return (
+            f"{what} missing in {shorten(self.file)}: NULL in all its rows; if it has a new name, set `from`"
+            " to it"
+        )
 
 
 @dataclass(frozen=True)
@@ -65,16 +76,25 @@ class Declared:
 
 
 def note_drift(
-    ledger: Ledger, pipeline: Pipeline, source: str, files: Sequence[Mapping[str, Any]], run_id: str, seen_at: datetime
+    ledger: Ledger,
+    pipeline: Pipeline,
+    source: str,
+    files: Sequence[Mapping[str, Any]],
+    run_id: str,
+    seen_at: datetime,
 ) -> list[Drift]:
-    """Look into the files that bronze has read (rows of the arrivals), write new drift to the ledger, and return it, missing fields first.
+    """Look into the files that bronze has read (rows of the arrivals), write new drift to the ledger, and
+    return it, missing fields first.
 
-    New fields beyond those that a source may have are returned with the first that are too many, and written nowhere.
+    New fields beyond those that a source may have are returned with the first that are too many, and written
+    nowhere.
     """
     if not files:
         return []
     lines = min(FIRST_LINES, max(1, RECORDS_PER_LOOK // len(files)))
-    found, there = _look(pipeline, source, read_first_records(ledger.lake.table(f"bronze.{source}"), files, lines))
+    found, there = _look(
+        pipeline, source, read_first_records(ledger.lake.table(f"bronze.{source}"), files, lines)
+    )
     known = [row for row in ledger.ordered("drift") if row["source"] == source] if found or there else []
     added_before = {row["field"] for row in known if row["kind"] == "added"}
     newest = {row["field"]: row["kind"] for row in known if row["kind"] != "added"}
@@ -85,7 +105,17 @@ def note_drift(
     room = max(0, NEW_FIELDS_PER_SOURCE - len(added_before))
     written = missing + added[:room]
     if written:
-        rows = [{"source": source, "field": d.field, "kind": d.kind, "file": d.file, "run_id": run_id, "seen_at": seen_at} for d in written]
+        rows = [
+            {
+                "source": source,
+                "field": d.field,
+                "kind": d.kind,
+                "file": d.file,
+                "run_id": run_id,
+                "seen_at": seen_at,
+            }
+            for d in written
+        ]
         ledger.append("drift", rows)
     return missing + (added if room else [])
 
@@ -97,17 +127,27 @@ def describe_drift(found: Sequence[Drift], pipeline: str) -> Iterator[str]:
         yield from map(str, of_kind[:LINES_SHOWN])
         if more := len(of_kind) - LINES_SHOWN if len(of_kind) > LINES_SHOWN else 0:
             named = f"and {count(more, 'more field is', 'more fields are')} {what}"
-            kept = f"; the ledger keeps the first {NEW_FIELDS_PER_SOURCE} new ones of a source" if kind == "added" else ""
+            kept = (
+                f"; the ledger keeps the first {NEW_FIELDS_PER_SOURCE} new ones of a source"
+                if kind == "added"
+                else ""
+            )
             yield f"{of_kind[0].source}: {named}: `weir account {pipeline} --json` lists them{kept}"
 
 
 def find_drift(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str]]) -> list[Drift]:
-    """The drift in these records, given as (file, record): each field once, with the first file that shows it."""
+    """The drift in these records, given as (file, record): each field once, with the first file that shows
+    it.
+    """
     return _look(pipeline, source, records)[0]
 
 
-def _look(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str]]) -> tuple[list[Drift], list[Drift]]:
-    """The drift in these records, and the declared fields that no file lacks: those of them that were missing have returned."""
+def _look(
+    pipeline: Pipeline, source: str, records: Iterable[tuple[str, str]]
+) -> tuple[list[Drift], list[Drift]]:
+    """The drift in these records, and the declared fields that no file lacks: those of them that were missing
+    have returned.
+    """
     record_format, declared = pipeline.sources[source].record_format, declared_fields(pipeline, source)
     if record_format == "text" or not declared.fields:
         return [], []
@@ -119,10 +159,15 @@ def _look(pipeline: Pipeline, source: str, records: Iterable[tuple[str, str]]) -
         for path in _leaf_paths(fields):
             if path and path[0] not in own and not declared.covers(path):
                 name = _field_name(path)
-                added[name] = min(file, added.get(name, file))  # records come in no order, and files were registered in that of their paths
+                # records come in no order, and files were registered in that of their paths
+                added[name] = min(file, added.get(name, file))
         if pipeline.sources[source].format in NAMES_ALL:
             _look_for(declared.fields, fields, seen[file])
-    by_file = [(_field_name(path), is_there, file) for file in sorted(seen, reverse=True) for path, is_there in seen[file].items()]
+    by_file = [
+        (_field_name(path), is_there, file)
+        for file in sorted(seen, reverse=True)
+        for path, is_there in seen[file].items()
+    ]
     missing = {field: file for field, is_there, file in by_file if not is_there}
     there = {field: file for field, is_there, file in by_file if is_there and field not in missing}
     found = [Drift(source, field, "added", added[field]) for field in sorted(added)]
@@ -134,12 +179,19 @@ def declared_fields(pipeline: Pipeline, source: str) -> Declared:
     """What the dimensions and silver tables of a source take from its records."""
     is_csv = pipeline.sources[source].record_format == "csv"
     silver = [table for table in pipeline.silver.values() if table.from_ == source]
-    tables: list[Dimension | Silver] = [*(table for table in pipeline.dimensions.values() if table.from_ == source), *silver]
-    origins = [column.from_ or name for table in tables for name, column in table.columns.items() if column.has_path]
+    tables: list[Dimension | Silver] = [
+        *(table for table in pipeline.dimensions.values() if table.from_ == source),
+        *silver,
+    ]
+    origins = [
+        column.from_ or name for table in tables for name, column in table.columns.items() if column.has_path
+    ]
     fields = frozenset((origin,) if is_csv else tuple(origin.split(".")) for origin in origins)
     arrays = [tuple(table.explode.split(".")) for table in silver if table.explode]
     parents = {path[:length] for path in fields for length in range(1, len(path))}
-    return Declared(fields, frozenset(parents | {path[:length] for path in arrays for length in range(1, len(path) + 1)}))
+    return Declared(
+        fields, frozenset(parents | {path[:length] for path in arrays for length in range(1, len(path) + 1)})
+    )
 
 
 def _parse(record: str) -> dict[str, Any]:
@@ -157,7 +209,11 @@ def _leaf_paths(value: object, path: Path = (), depth: int = 0) -> Iterator[Path
         for name, inner in value.items():
             yield from _leaf_paths(inner, (*path, name), depth + 1)
         return
-    nested = [inner for inner in islice(value, ELEMENTS) if isinstance(inner, dict | list)] if isinstance(value, list) else []
+    nested = (
+        [inner for inner in islice(value, ELEMENTS) if isinstance(inner, dict | list)]
+        if isinstance(value, list)
+        else []
+    )
     if depth < DEEPEST and nested:
         for inner in nested:
             yield from _leaf_paths(inner, path, depth + 1)
@@ -166,7 +222,9 @@ def _leaf_paths(value: object, path: Path = (), depth: int = 0) -> Iterator[Path
 
 
 def _look_for(declared: Iterable[Path], fields: dict[str, Any], seen: dict[Path, bool]) -> None:
-    """Note for each declared field whether the record has it; a record that cannot tell, by a NULL on the way, says nothing."""
+    """Note for each declared field whether the record has it; a record that cannot tell, by a NULL on the
+    way, says nothing.
+    """
     if not fields:
         return
     for path in declared:

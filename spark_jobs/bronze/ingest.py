@@ -1,4 +1,6 @@
-"""From arrivals to bronze. What enters: a chunk of arrivals, one row per file. What leaves: one bronze row per record of those files."""
+"""From arrivals to bronze. What enters: a chunk of arrivals, one row per file. What leaves: one bronze row
+per record of those files.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -21,16 +23,24 @@ ARRIVAL_COLUMNS = ("path", "file_id", "modified_at", "arrived_at", "chunk")
 READING_COLUMNS = ("size", "content_hash", "start_byte", "start_line")
 """What its reader needs to know besides."""
 READ_BY_DRIVER = 4 * 1024 * 1024
-"""Chunks of up to so many bytes are read by the driver: starting Python workers would take longer than the reading."""
+"""Chunks of up to so many bytes are read by the driver: starting Python workers would take longer than the
+reading.
+"""
 ROWS_OF_DRIVER = 4 * READ_BY_DRIVER
-"""Of such a chunk the driver takes rows of so many bytes: a few kilobytes may hold millions of rows, and only reading them tells."""
+"""Of such a chunk the driver takes rows of so many bytes: a few kilobytes may hold millions of rows, and only
+reading them tells.
+"""
 TASKS_PER_CORE = 2
 
 _TIME = pa.timestamp("us", "UTC")
 
 
-def read_by_tasks(arrivals: DataFrame, files: Sequence[Mapping[str, Any]], source: FileSource, landing: str) -> DataFrame:
-    """The bronze rows of a chunk; `files` are its arrivals, which are few. Files are read in parallel, each by one task, in blocks."""
+def read_by_tasks(
+    arrivals: DataFrame, files: Sequence[Mapping[str, Any]], source: FileSource, landing: str
+) -> DataFrame:
+    """The bronze rows of a chunk; `files` are its arrivals, which are few. Files are read in parallel, each
+    by one task, in blocks.
+    """
     spark = arrivals.sparkSession
 
     def read_in_task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -39,11 +49,17 @@ def read_by_tasks(arrivals: DataFrame, files: Sequence[Mapping[str, Any]], sourc
             yield from _read_files(batch.to_pylist(), source, landing)
 
     tasks = min(len(files), spark.sparkContext.defaultParallelism * TASKS_PER_CORE)
-    return arrivals.select(*ARRIVAL_COLUMNS, *READING_COLUMNS).repartition(tasks).mapInArrow(read_in_task, BRONZE_DDL)
+    return (
+        arrivals.select(*ARRIVAL_COLUMNS, *READING_COLUMNS)
+        .repartition(tasks)
+        .mapInArrow(read_in_task, BRONZE_DDL)
+    )
 
 
 def read_by_driver(files: Sequence[Mapping[str, Any]], source: FileSource, landing: str) -> pa.Table | None:
-    """All bronze rows of the files where they are few; None where they are not, which may show only while they are read."""
+    """All bronze rows of the files where they are few; None where they are not, which may show only while
+    they are read.
+    """
     if sum(file["size"] - (file["start_byte"] or 0) for file in files) > READ_BY_DRIVER:
         return None
     batches, size = [], 0
@@ -55,7 +71,9 @@ def read_by_driver(files: Sequence[Mapping[str, Any]], source: FileSource, landi
     return pa.Table.from_batches(batches, schema=_BRONZE)
 
 
-def _read_files(files: Iterable[Mapping[str, Any]], source: FileSource, landing: str) -> Iterator[pa.RecordBatch]:
+def _read_files(
+    files: Iterable[Mapping[str, Any]], source: FileSource, landing: str
+) -> Iterator[pa.RecordBatch]:
     for file in files:
         for records in read_records(make_arrived(file, landing), source):
             for start in range(0, len(records), ROWS_PER_BATCH):
@@ -63,8 +81,8 @@ def _read_files(files: Iterable[Mapping[str, Any]], source: FileSource, landing:
 
 
 _BRONZE = pa.schema(
-    [("record", pa.string()), ("_file", pa.string()), ("_file_id", pa.string()), ("_line", pa.int64()), ("_file_modified_at", _TIME),
-     ("_arrived_at", _TIME), ("_chunk", pa.int64()), ("_problem", pa.string())]
+    [("record", pa.string()), ("_file", pa.string()), ("_file_id", pa.string()), ("_line", pa.int64()),
+     ("_file_modified_at", _TIME), ("_arrived_at", _TIME), ("_chunk", pa.int64()), ("_problem", pa.string())]
 )  # fmt: skip
 
 
@@ -72,6 +90,10 @@ def _bronze_rows(file: Mapping[str, Any], records: pa.RecordBatch) -> pa.RecordB
     line, record, problem = records.columns
     path, file_id, modified_at, arrived_at, chunk = (
         pa.repeat(pa.scalar(file[name], kind), len(records))
-        for name, kind in zip(ARRIVAL_COLUMNS, (pa.string(), pa.string(), _TIME, _TIME, pa.int64()), strict=True)
+        for name, kind in zip(
+            ARRIVAL_COLUMNS, (pa.string(), pa.string(), _TIME, _TIME, pa.int64()), strict=True
+        )
     )
-    return pa.RecordBatch.from_arrays([record, path, file_id, line, modified_at, arrived_at, chunk, problem], schema=_BRONZE)
+    return pa.RecordBatch.from_arrays(
+        [record, path, file_id, line, modified_at, arrived_at, chunk, problem], schema=_BRONZE
+    )

@@ -21,7 +21,9 @@ QUOTE = b'"'
 
 @dataclass(frozen=True)
 class LongLine:
-    """A line that is longer than a record may be: it is not kept. Its quotes tell a CSV reader whether it ends within a value."""
+    """A line that is longer than a record may be: it is not kept. Its quotes tell a CSV reader whether it
+    ends within a value.
+    """
 
     size: int
     quotes: int
@@ -51,14 +53,18 @@ def read_start(opened: BufferedReader, file: ArrivedFile) -> bytes:
 
 
 def check_line_ends(start: bytes) -> None:
-    """UnreadableFile where lines end with a carriage return alone: all of them would be one record, without a word."""
+    """UnreadableFile where lines end with a carriage return alone: all of them would be one record, without a
+    word.
+    """
     if b"\n" not in start and b"\r" in start.rstrip(b"\r"):
         raise UnreadableFile("its lines end with a carriage return alone; land it with line feeds")
 
 
-def line_blocks(opened: BufferedReader, file: ArrivedFile, longest: int, end: bytes = b"\n") -> Iterator[bytes | LongLine]:
-    """The content in pieces that end with a line. A line that is longer than a record may be and than a block comes alone, without its
-    content: it is never held in memory as a whole.
+def line_blocks(
+    opened: BufferedReader, file: ArrivedFile, longest: int, end: bytes = b"\n"
+) -> Iterator[bytes | LongLine]:
+    """The content in pieces that end with a line. A line that is longer than a record may be and than a block
+    comes alone, without its content: it is never held in memory as a whole.
     """
     begun = _Begun(longest)
     for block in _read_blocks(opened, file, BLOCK_BYTES):
@@ -83,7 +89,9 @@ def line_blocks(opened: BufferedReader, file: ArrivedFile, longest: int, end: by
 
 
 def check_lines(opened: BufferedReader, file: ArrivedFile, longest: int, *, are_objects: bool) -> None:
-    """Read it to its end, so that what cannot be read is known before the first record: UnreadableFile where too many lines are none."""
+    """Read it to its end, so that what cannot be read is known before the first record: UnreadableFile where
+    too many lines are none.
+    """
     tally, number, begins = Tally(), file.start_line, b""
     for block in line_blocks(opened, file, longest):
         if not begins and isinstance(block, bytes):
@@ -116,7 +124,9 @@ def read_lines(opened: BufferedReader, file: ArrivedFile, longest: int) -> Itera
 
 
 def _read_blocks(opened: BufferedReader, file: ArrivedFile, block_bytes: int) -> Iterator[bytes]:
-    """The content from where it is new, as far as it went when it arrived; a packed file is always read whole."""
+    """The content from where it is new, as far as it went when it arrived; a packed file is always read
+    whole.
+    """
     content = unpack(opened, file)
     if not file.is_packed:
         content.seek(file.start_byte)
@@ -141,7 +151,9 @@ def _is_fine(block: bytes, lines: int, longest: int, are_objects: bool) -> bool:
 
 
 def _are_braced(block: bytes, lines: int) -> bool:
-    """Whether each line begins and ends as an object does; those of an array over many lines have a comma behind them."""
+    """Whether each line begins and ends as an object does; those of an array over many lines have a comma
+    behind them.
+    """
     ends = block.count(b"}\n") + block.count(b"}\r\n") + block.endswith(b"}")
     return block.count(b"\n{") + block.startswith(b"{") == lines == ends
 
@@ -169,14 +181,20 @@ def _decode_lines(numbers: pa.Array, lines: pa.Array, longest: int) -> pa.Record
     except pa.ArrowInvalid:
         texts = None
     if texts is None:  # a line of this block is too long or not UTF-8: find which, at Python's speed
-        decoded = (_decode_line(number.as_py(), line.as_py(), longest) for number, line in zip(numbers, lines, strict=True))
+        decoded = (
+            _decode_line(number.as_py(), line.as_py(), longest)
+            for number, line in zip(numbers, lines, strict=True)
+        )
         return make_batch([record for record in decoded if record is not None])
-    # One carriage return belongs to the line's end; what stands before it is the sender's. Nearly no line has two.
+    # One carriage return belongs to the line's end; what stands before it is the sender's. Nearly no line has
+    # two.
     has_more = pc.any(pc.ends_with(texts, "\r\r")).as_py()
     texts = pc.replace_substring_regex(texts, "\r$", "") if has_more else pc.utf8_rtrim(texts, "\r")
     is_record = pc.not_equal(pc.utf8_trim_whitespace(texts), "")
     kept = texts.filter(is_record)
-    return pa.RecordBatch.from_arrays([numbers.filter(is_record), kept, pa.nulls(len(kept), pa.string())], schema=RECORDS)
+    return pa.RecordBatch.from_arrays(
+        [numbers.filter(is_record), kept, pa.nulls(len(kept), pa.string())], schema=RECORDS
+    )
 
 
 def _decode_line(number: int, line: bytes, longest: int) -> Record | None:
@@ -188,4 +206,8 @@ def _decode_line(number: int, line: bytes, longest: int) -> Record | None:
         return number, line.removesuffix(b"\r").decode(), None
     except UnicodeDecodeError:
         text = line.removesuffix(b"\r").decode(errors="backslashreplace")
-        return (number, text, "not UTF-8 text") if measure(text, longest) <= longest else set_aside(number, len(text), longest)
+        return (
+            (number, text, "not UTF-8 text")
+            if measure(text, longest) <= longest
+            else set_aside(number, len(text), longest)
+        )

@@ -1,9 +1,10 @@
-"""Messages as bronze records. What enters: rows of Spark's Kafka source. What leaves: one row per message with its record, its place and
-its problem.
+"""Messages as bronze records. What enters: rows of Spark's Kafka source. What leaves: one row per message
+with its record, its place and its problem.
 
-A record is the value's JSON object with the message's own fields before its own: _key, _headers (by name), _timestamp; a message without
-a value has _tombstone. A value that is no such object is kept as _value (or, where it is no text, as _bytes in base64), with a problem.
-So is a value that has one of the message's fields itself: else a producer could choose the key and the offset that its message counts by.
+A record is the value's JSON object with the message's own fields before its own: _key, _headers (by name),
+_timestamp; a message without a value has _tombstone. A value that is no such object is kept as _value (or,
+where it is no text, as _bytes in base64), with a problem. So is a value that has one of the message's fields
+itself: else a producer could choose the key and the offset that its message counts by.
 """
 
 import hashlib
@@ -41,11 +42,15 @@ KINDS = {
 """What a value is that does not begin as an object, where that can be told."""
 TAKES_OWN_NAME = "the value has a field of the message's own name: "
 MAY_TAKE_OWN_NAME = rf"(?i){'|'.join(sorted(MESSAGE_FIELDS))}|\\u00[4567]"
-"""Nearly no value has such a word, or an escaped letter that may be part of one: only these are parsed to see."""
+"""Nearly no value has such a word, or an escaped letter that may be part of one: only these are parsed to
+see.
+"""
 
 
 def message_rows(messages: DataFrame, source: KafkaSource, schema: dict[str, Any] | None) -> DataFrame:
-    """`schema` is that of Avro values. Of a message that is longer than a record may be only its place and its size are kept."""
+    """`schema` is that of Avro values. Of a message that is longer than a record may be only its place and
+    its size are kept.
+    """
     longest = source.bytes_per_record
     path = F.concat(F.lit("kafka/"), F.col("topic"), F.lit("/"), F.col("partition").cast("string"))
     measured = messages.select("*", path.alias("_file"), _sent_bytes().alias("_sent"))
@@ -78,21 +83,32 @@ def _bytes_of(content: Column) -> Column:
 
 
 def _file_id(topic: str) -> Column:
-    """The start of the hash of where a message stands: looked up, since it is the same for all messages of a partition."""
+    """The start of the hash of where a message stands: looked up, since it is the same for all messages of a
+    partition.
+    """
     places = [f"kafka/{topic}/{number}" for number in range(PARTITIONS_AT_HAND)]
-    known = [F.lit(part) for number, place in enumerate(places) for part in (number, hashlib.sha256(place.encode()).hexdigest()[:16])]
+    known = [
+        F.lit(part)
+        for number, place in enumerate(places)
+        for part in (number, hashlib.sha256(place.encode()).hexdigest()[:16])
+    ]
     hashed = F.substring(F.sha2(F.col("_file").cast("binary"), 256), 1, 16)
     return F.coalesce(F.try_element_at(F.create_map(*known), F.col("partition")), hashed)
 
 
 def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Column]:
-    """`_body`: what follows the message's own fields, the closing brace included; and `_problem`. Of a message that is too long neither."""
+    """`_body`: what follows the message's own fields, the closing brace included; and `_problem`. Of a
+    message that is too long neither.
+    """
     is_short = F.col("_sent") <= source.bytes_per_record
     is_absent, text = F.col("value").isNull(), F.col("value").cast("string")
     is_text = F.expr("is_valid_utf8(value)")
     tombstone = F.lit(',"_tombstone":true}')
     if source.value == "text":
-        body, problem = F.concat(F.lit(',"value":'), _quoted(text), F.lit("}")), F.when(~is_text, F.lit(NOT_TEXT))
+        body, problem = (
+            F.concat(F.lit(',"value":'), _quoted(text), F.lit("}")),
+            F.when(~is_text, F.lit(NOT_TEXT)),
+        )
     else:
         if schema is not None:
             reader = _avro_reader(schema, source.avro_framing, source.bytes_per_record)
@@ -106,7 +122,8 @@ def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Co
         problem = F.coalesce(problem, _taken_name(text))
         rest = F.substring(text, F.instr(text, "{") + 1, F.length(text))
         body = F.concat(F.when(text.rlike(r"^\s*\{\s*\}"), F.lit("")).otherwise(F.lit(",")), rest)
-        if schema is None:  # nearly always the first field follows at once: bytes are cut off sooner than characters
+        # nearly always the first field follows at once: bytes are cut off sooner than characters
+        if schema is None:
             after_brace = F.substring(F.col("value"), 2, MOST_BYTES).cast("string")
             body = F.when(text.startswith('{"'), F.concat(F.lit(","), after_brace)).otherwise(body)
     whole = F.when(is_absent, tombstone).otherwise(body)
@@ -114,23 +131,46 @@ def _decode_value(source: KafkaSource, schema: dict[str, Any] | None) -> list[Co
 
 
 def _say_kind(text: Column) -> Column:
-    kinds = F.coalesce(*(F.when(text.rlike(pattern), F.lit(f"{NOT_AN_OBJECT}: {kind}")) for pattern, kind in KINDS.items()))
+    kinds = F.coalesce(
+        *(F.when(text.rlike(pattern), F.lit(f"{NOT_AN_OBJECT}: {kind}")) for pattern, kind in KINDS.items())
+    )
     return F.coalesce(kinds, F.lit(NOT_AN_OBJECT))
 
 
 def _taken_name(text: Column) -> Column:
     """The problem of a value that names a field of the message, in whatever case and spelling; else NULL."""
-    taken = F.array_intersect(F.transform(F.json_object_keys(text), F.lower), F.array(*map(F.lit, sorted(MESSAGE_FIELDS))))
-    named = F.when(F.size(taken) > 0, F.concat(F.lit(TAKES_OWN_NAME), F.array_join(F.array_sort(taken), ", ")))
-    return F.when(text.rlike(MAY_TAKE_OWN_NAME), F.when(taken.isNull(), F.lit(NOT_AN_OBJECT)).otherwise(named))
+    taken = F.array_intersect(
+        F.transform(F.json_object_keys(text), F.lower), F.array(*map(F.lit, sorted(MESSAGE_FIELDS)))
+    )
+    named = F.when(
+        F.size(taken) > 0, F.concat(F.lit(TAKES_OWN_NAME), F.array_join(F.array_sort(taken), ", "))
+    )
+    return F.when(
+        text.rlike(MAY_TAKE_OWN_NAME), F.when(taken.isNull(), F.lit(NOT_AN_OBJECT)).otherwise(named)
+    )
 
 
 def _own_fields() -> Column:
-    headers = F.when(F.size("headers") > 0, F.array_join(F.transform(_last_of_each_name(), _header), ",")).otherwise(F.lit(""))
+    headers = F.when(
+        F.size("headers") > 0, F.array_join(F.transform(_last_of_each_name(), _header), ",")
+    ).otherwise(F.lit(""))
     at = F.date_format("timestamp", "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
-    place = F.concat(F.lit(',"_partition":'), F.col("partition").cast("string"), F.lit(',"_offset":'), F.col("offset").cast("string"))
+    place = F.concat(
+        F.lit(',"_partition":'),
+        F.col("partition").cast("string"),
+        F.lit(',"_offset":'),
+        F.col("offset").cast("string"),
+    )
     named = F.concat(F.lit(',"_headers":{'), headers, F.lit("}"))
-    return F.concat(F.lit('{"_key":'), _quoted(_text_of(F.col("key"))), named, F.lit(',"_timestamp":"'), at, F.lit('"'), place)
+    return F.concat(
+        F.lit('{"_key":'),
+        _quoted(_text_of(F.col("key"))),
+        named,
+        F.lit(',"_timestamp":"'),
+        at,
+        F.lit('"'),
+        place,
+    )
 
 
 def _last_of_each_name() -> Column:
@@ -155,7 +195,9 @@ def _kept_value() -> Column:
 
 def _text_of(content: Column) -> Column:
     """The text, or in base64 what is none; NULL stays NULL."""
-    return F.when(F.call_function("is_valid_utf8", content), content.cast("string")).otherwise(F.base64(content))
+    return F.when(F.call_function("is_valid_utf8", content), content.cast("string")).otherwise(
+        F.base64(content)
+    )
 
 
 def _quoted(text: Column) -> Column:
@@ -175,9 +217,12 @@ def _avro_reader(schema: dict[str, Any], framing: str, longest: int) -> Callable
     return read
 
 
-def _read_avro(fastavro: Any, walker: Walker, value: bytes | None, framing: str, longest: int) -> dict[str, Any]:
-    """The value as JSON: no text where it is not exactly one record of the schema, is nested too deeply, or has a key twice in a map. One
-    that holds more than a record may, in items that take no bytes, is not spelled out: it has a size instead.
+def _read_avro(
+    fastavro: Any, walker: Walker, value: bytes | None, framing: str, longest: int
+) -> dict[str, Any]:
+    """The value as JSON: no text where it is not exactly one record of the schema, is nested too deeply, or
+    has a key twice in a map. One that holds more than a record may, in items that take no bytes, is not
+    spelled out: it has a size instead.
     """
     if value is None or (framing == "confluent" and (len(value) < CONFLUENT_HEADER or value[0] != 0)):
         return {}

@@ -17,7 +17,9 @@ AROUND_NAME = 4
 
 
 def read_objects(batches: Iterable[pa.RecordBatch], longest: int) -> Iterator[Record]:
-    """Each row of the batches, numbered from 1. Few rows are spelled out at once, and none that is longer than a record may be."""
+    """Each row of the batches, numbered from 1. Few rows are spelled out at once, and none that is longer
+    than a record may be.
+    """
     first_line = 1
     for batch in batches:
         for part, size in _parts(batch):
@@ -29,7 +31,9 @@ def read_objects(batches: Iterable[pa.RecordBatch], longest: int) -> Iterator[Re
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """The rows in parts that are not long when their values are spelled out, each with how long it is; a long row is a part by itself."""
+    """The rows in parts that are not long when their values are spelled out, each with how long it is; a long
+    row is a part by itself.
+    """
     size = len(batch) * _named(batch.schema.names) + sum(_spelled_out(column) for column in batch.columns)
     if len(batch) <= 1 or size <= BYTES_PER_BATCH:
         yield batch, size
@@ -40,19 +44,25 @@ def _parts(batch: pa.RecordBatch) -> Iterator[tuple[pa.RecordBatch, int]]:
 
 
 def _spelled_out(values: pa.Array) -> int:
-    """The bytes of all texts in the values, each as often as it occurs, of the names within them, and one more for each value; what is not
-    text is short.
+    """The bytes of all texts in the values, each as often as it occurs, of the names within them, and one
+    more for each value; what is not text is short.
     """
     kind = values.type
     if pa.types.is_dictionary(kind):
         lengths = _lengths(values.dictionary)
-        return len(values) + (pc.sum(pc.take(lengths, values.indices)).as_py() or 0 if lengths is not None else 0)
+        return len(values) + (
+            pc.sum(pc.take(lengths, values.indices)).as_py() or 0 if lengths is not None else 0
+        )
     if pa.types.is_struct(kind):
         named: int = (len(values) - values.null_count) * _named(kind.names)
-        return len(values) + named + sum(_spelled_out(values.field(index)) for index in range(kind.num_fields))
+        return (
+            len(values) + named + sum(_spelled_out(values.field(index)) for index in range(kind.num_fields))
+        )
     if pa.types.is_map(kind):
         start, end = _extent(values)
-        return len(values) + sum(_spelled_out(inner.slice(start, end - start)) for inner in (values.keys, values.items))
+        return len(values) + sum(
+            _spelled_out(inner.slice(start, end - start)) for inner in (values.keys, values.items)
+        )
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return len(values) + _spelled_out(values.flatten())
     lengths = _lengths(values)
@@ -60,13 +70,20 @@ def _spelled_out(values: pa.Array) -> int:
 
 
 def _named(names: Sequence[str]) -> int:
-    """What the names of an object add to its text: a few kilobytes of a file may name thousands of columns, each in every row."""
+    """What the names of an object add to its text: a few kilobytes of a file may name thousands of columns,
+    each in every row.
+    """
     return sum(len(name) + AROUND_NAME for name in names)
 
 
 def _lengths(values: pa.Array) -> pa.Array | None:
     kind = values.type
-    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    is_text = (
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+    )
     return pc.binary_length(values) if is_text else None
 
 
@@ -87,7 +104,10 @@ def _read_rows(batch: pa.RecordBatch, first_line: int) -> Iterator[Record]:
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Without dictionaries, which Python would ask for every single value."""
-    columns = [column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in batch.columns]
+    columns = [
+        column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        for column in batch.columns
+    ]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
@@ -124,7 +144,11 @@ def _read_row(batch: pa.RecordBatch, index: int, line: int) -> Record:
             texts.append(as_text({name: column[index].as_py()})[1:-1])
         except Exception as error:  # noqa: BLE001 - whatever a value raises concerns that value alone
             broken.append(f"{name}: {type(error).__name__}")
-    return line, f"{{{', '.join(texts)}}}", f"values that cannot be read: {', '.join(broken)}" if broken else None
+    return (
+        line,
+        f"{{{', '.join(texts)}}}",
+        f"values that cannot be read: {', '.join(broken)}" if broken else None,
+    )
 
 
 def _as_json(value: object) -> Any:

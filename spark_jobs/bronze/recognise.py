@@ -1,5 +1,5 @@
-"""Whether the content of a file is text at all. What is none is refused as a whole, with what it seems to be: line by line, rubbish of
-20 MB would be some 80,000 quarantined rows in every table.
+"""Whether the content of a file is text at all. What is none is refused as a whole, with what it seems to be:
+line by line, rubbish of 20 MB would be some 80,000 quarantined rows in every table.
 """
 
 import codecs
@@ -42,7 +42,9 @@ ENCODINGS = {"utf-32-le": "UTF-32", "utf-32-be": "UTF-32", "utf-16-le": "UTF-16"
 
 
 def check_text(start: bytes, delimiter: str = "") -> None:
-    """UnreadableFile where the beginning of a file is no UTF-8 text, and not just for a few bytes. A delimiter may be any character."""
+    """UnreadableFile where the beginning of a file is no UTF-8 text, and not just for a few bytes. A
+    delimiter may be any character.
+    """
     if (seems := _recognise(start, delimiter.encode())) is not None:
         what, hint = seems
         raise UnreadableFile(f"not UTF-8 text: it seems to be {what}; {hint}")
@@ -58,13 +60,21 @@ def _recognise(start: bytes, delimiter: bytes) -> tuple[str, str] | None:
     for beginning, seems in BEGINNINGS.items():
         if start.startswith(beginning):
             return seems
-    odd = zeros if is_text else len(start) - len(start.translate(None, bytes(set(NO_TEXT) - set(IN_TEXT + delimiter))))
+    odd = (
+        zeros
+        if is_text
+        else len(start) - len(start.translate(None, bytes(set(NO_TEXT) - set(IN_TEXT + delimiter))))
+    )
     if odd < FEW or odd * SHARE <= len(start):
         return None
     if not start.strip(b"\0"):
         return "nothing but zero bytes", "land it again: it was not written to its end, or lost its content"
     encoding = next((name for codec, name in ENCODINGS.items() if zeros and _reads_as(start, codec)), None)
-    return (f"{encoding} text without a byte order mark", UTF_8) if encoding else ("binary data", "look at what wrote it")
+    return (
+        (f"{encoding} text without a byte order mark", UTF_8)
+        if encoding
+        else ("binary data", "look at what wrote it")
+    )
 
 
 def _is_utf8(start: bytes) -> bool:
@@ -81,4 +91,6 @@ def _reads_as(start: bytes, encoding: str) -> bool:
         text = codecs.getincrementaldecoder(encoding)().decode(start)
     except UnicodeDecodeError:
         return False
-    return sum(character.isprintable() or character.isspace() for character in text) >= READABLE * len(text) > 0
+    return (
+        sum(character.isprintable() or character.isspace() for character in text) >= READABLE * len(text) > 0
+    )

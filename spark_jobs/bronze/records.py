@@ -1,8 +1,9 @@
-"""The records of one landed file, read where the task runs. What leaves: Arrow batches of (line, record, problem), one row per record.
+"""The records of one landed file, read where the task runs. What leaves: Arrow batches of (line, record,
+problem), one row per record.
 
-A record that cannot be told apart from its neighbours (a CSV row of the wrong width, a line that is not UTF-8) keeps its text and
-gets a problem; one that is too long keeps only its place and its size. A file that cannot be read gives one row at line 0 with its
-problem, and none of its records.
+A record that cannot be told apart from its neighbours (a CSV row of the wrong width, a line that is not
+UTF-8) keeps its text and gets a problem; one that is too long keeps only its place and its size. A file that
+cannot be read gives one row at line 0 with its problem, and none of its records.
 """
 
 from collections import Counter
@@ -31,7 +32,9 @@ TEXTS = ("json", "csv", "text")
 
 
 def read_records(file: ArrivedFile, source: FileSource) -> Iterator[pa.RecordBatch]:
-    """All records of the file, or its problem: what may fail is read to its end once before the first record is handed on."""
+    """All records of the file, or its problem: what may fail is read to its end once before the first record
+    is handed on.
+    """
     is_handed_on = False
     with ExitStack() as stack:
         try:
@@ -48,7 +51,9 @@ def read_records(file: ArrivedFile, source: FileSource) -> Iterator[pa.RecordBat
             check_still(opened, file, source.format, before)
         except (StorageFailed, MemoryError):  # it says nothing of the file: the batch is done again
             raise
-        except Exception as error:  # whatever a reader raises over the bytes of a file concerns that file alone
+        except (
+            Exception
+        ) as error:  # whatever a reader raises over the bytes of a file concerns that file alone
             problem = f"{type(error).__name__}: {_first_line(error)}"
             if is_handed_on:  # then none of its records may be written
                 raise ReadingBroken(file.path, problem) from error
@@ -77,7 +82,9 @@ def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource)
 
 
 def _check_columns(batches: Iterator[pa.RecordBatch]) -> None:
-    """Read rows of Parquet or ORC to their end. Their values are set aside one by one, but a column must have a name of its own."""
+    """Read rows of Parquet or ORC to their end. Their values are set aside one by one, but a column must have
+    a name of its own.
+    """
     for batch in batches:
         if repeated := sorted(name for name, count in Counter(batch.schema.names).items() if count > 1):
             raise UnreadableFile(f"a column is there twice: {', '.join(repeated)[:200]}")
@@ -86,13 +93,17 @@ def _check_columns(batches: Iterator[pa.RecordBatch]) -> None:
 
 
 def _check_rows(batches: Iterator[pa.RecordBatch]) -> None:
-    """Read rows of Avro or XML to their end; what may be wrong with one alone is its length, or a key that it has twice."""
+    """Read rows of Avro or XML to their end; what may be wrong with one alone is its length, or a key that it
+    has twice.
+    """
     tally = Tally()
     for batch in batches:
         lines, _, problems = batch.columns
         tally.total += len(batch)
         is_broken = problems.is_valid()
-        for line, problem in zip(lines.filter(is_broken).to_pylist(), problems.filter(is_broken).to_pylist(), strict=True):
+        for line, problem in zip(
+            lines.filter(is_broken).to_pylist(), problems.filter(is_broken).to_pylist(), strict=True
+        ):
             tally.add(KEYS_TWICE if problem == KEY_TWICE else TOO_LONG, line)
     tally.check()
 

@@ -1,4 +1,6 @@
-"""Rows of other streams as bronze records: a Delta table of somebody else, the rate and the socket of development."""
+"""Rows of other streams as bronze records: a Delta table of somebody else, the rate and the socket of
+development.
+"""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -10,11 +12,15 @@ from spark_jobs.lake.json_text import WHOLE_JSON
 
 CHANGE = ("_change_type", "_commit_version", "_commit_timestamp")
 OLD_IMAGES = ("delete", "update_preimage")
-"""What a commit took away. What it left in its place comes after it: see `change_order` in silver/versions.py."""
+"""What a commit took away. What it left in its place comes after it: see `change_order` in
+silver/versions.py.
+"""
 
 
 def added_rows(rows: DataFrame, source: DeltaSource, data_file: str) -> DataFrame:
-    """Rows that were added to a table, each by its data file and its place in it, in the order of their text: a batch has whole files."""
+    """Rows that were added to a table, each by its data file and its place in it, in the order of their text:
+    a batch has whole files.
+    """
     texts = rows.select(_as_json([name for name in rows.columns if name != data_file]), data_file)
     name = F.concat(F.lit(f"{source.path}/"), F.element_at(F.split(data_file, "/"), -1)).alias("_file")
     line = F.row_number().over(Window.partitionBy(data_file).orderBy("record")).cast("bigint").alias("_line")
@@ -22,9 +28,11 @@ def added_rows(rows: DataFrame, source: DeltaSource, data_file: str) -> DataFram
 
 
 def changed_rows(rows: DataFrame, source: DeltaSource, data_file: str) -> DataFrame:
-    """Changes of a table, each by its commit, its image and its data file, and its place among these in the order of their text.
+    """Changes of a table, each by its commit, its image and its data file, and its place among these in the
+    order of their text.
 
-    A batch has whole data files. It may have a part of a commit: the first snapshot, or a commit that adds and removes many files.
+    A batch has whole data files. It may have a part of a commit: the first snapshot, or a commit that adds
+    and removes many files.
     """
     of_table = [name for name in rows.columns if name not in (*CHANGE, data_file)]
     image = F.when(F.col("_change_type").isin(*OLD_IMAGES), "old").otherwise("new").alias("_image")
@@ -37,7 +45,12 @@ def changed_rows(rows: DataFrame, source: DeltaSource, data_file: str) -> DataFr
 
 
 def rate_rows(rows: DataFrame) -> DataFrame:
-    placed = rows.select(_as_json(["value", "timestamp"]), F.lit("rate").alias("_file"), (F.col("value") + 1).alias("_line"), "timestamp")
+    placed = rows.select(
+        _as_json(["value", "timestamp"]),
+        F.lit("rate").alias("_file"),
+        (F.col("value") + 1).alias("_line"),
+        "timestamp",
+    )
     return _select(placed, F.col("timestamp"), BYTES_PER_RECORD)
 
 
@@ -68,6 +81,8 @@ def _select(placed: DataFrame, modified_at: Column, longest: int) -> DataFrame:
 
 
 def too_long(size: Column, longest: int) -> Column:
-    """The problem of a record that is set aside for its length, in the words of `set_aside` in bronze/batches.py."""
+    """The problem of a record that is set aside for its length, in the words of `set_aside` in
+    bronze/batches.py.
+    """
     before, after = set_aside_words(longest)
     return F.concat(F.lit(before), F.format_number(size, 0), F.lit(after))

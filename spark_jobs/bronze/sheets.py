@@ -1,7 +1,8 @@
 """Records of CSV files: each row as a JSON object by the header's names.
 
-Quotes are read strictly. One that is never closed, or that has text behind it, leaves in doubt where each row of the file begins and ends:
-such a file is refused as a whole, with the line, and so is one with a line end inside a row that is not quoted.
+Quotes are read strictly. One that is never closed, or that has text behind it, leaves in doubt where each row
+of the file begins and ends: such a file is refused as a whole, with the line, and so is one with a line end
+inside a row that is not quoted.
 """
 
 import csv
@@ -24,7 +25,9 @@ NEVER_CLOSED = "a quote is opened and never closed"
 WRONG = {
     "unexpected end of data": NEVER_CLOSED,
     "expected after": "text follows a closing quote; a quote within a quoted value is written twice",
-    "new-line character": "a line end of another kind than the file's stands within a row; a value that has one is quoted",
+    "new-line character": (
+        "a line end of another kind than the file's stands within a row; a value that has one is quoted"
+    ),
 }
 """What Python's reader says, and what it means."""
 
@@ -34,7 +37,9 @@ class _TooLong(Exception):
 
 
 class _Lines:
-    """The lines of a file as the CSV reader asks for them, with where it is. It goes on after an error, as a generator could not."""
+    """The lines of a file as the CSV reader asks for them, with where it is. It goes on after an error, as a
+    generator could not.
+    """
 
     def __init__(self, lines: Iterator[bytes | LongLine], longest: int) -> None:
         self.lines, self.longest = lines, longest
@@ -49,7 +54,8 @@ class _Lines:
         return self
 
     def __next__(self) -> str:
-        self.is_quoted = self.number >= self.first  # a reader that wants a second line for its row is within a quoted value
+        # a reader that wants a second line for its row is within a quoted value
+        self.is_quoted = self.number >= self.first
         line = next(self.lines)
         self._count(line)
         if self.size > self.longest or isinstance(line, LongLine):
@@ -95,7 +101,9 @@ def check_sheet(opened: BufferedReader, file: ArrivedFile, delimiter: str, longe
 
 
 def read_sheet(opened: BufferedReader, file: ArrivedFile, delimiter: str, longest: int) -> Iterator[Record]:
-    """Each row as a JSON object by the header's names, so that it can be read alone, whatever the order of columns in its file."""
+    """Each row as a JSON object by the header's names, so that it can be read alone, whatever the order of
+    columns in its file.
+    """
     lines = _open_lines(opened, file, longest)
     rows = _csv_rows(lines, delimiter)
     header = _read_header(rows, lines)
@@ -104,7 +112,9 @@ def read_sheet(opened: BufferedReader, file: ArrivedFile, delimiter: str, longes
 
 
 def _open_lines(opened: BufferedReader, file: ArrivedFile, longest: int) -> _Lines:
-    """Lines end as the first ones do: with a carriage return alone only where the file begins without any line feed."""
+    """Lines end as the first ones do: with a carriage return alone only where the file begins without any
+    line feed.
+    """
     start = read_start(opened, file)
     end = b"\r" if b"\r" in start and b"\n" not in start else b"\n"
     return _Lines(_each_line(line_blocks(opened, file, longest, end), end), longest)
@@ -149,7 +159,10 @@ def _place(lines: _Lines) -> str:
 def _read_header(rows: Iterator[tuple[int, list[str] | None]], lines: _Lines) -> list[str]:
     line, names = next(rows, (0, []))
     if names is None:
-        raise UnreadableFile(f"line {line:,}: the header has {lines.size:,} bytes, more than bytes_per_record allows: {lines.longest:,}")
+        raise UnreadableFile(
+            f"line {line:,}: the header has {lines.size:,} bytes, more than bytes_per_record allows:"
+            f" {lines.longest:,}"
+        )
     if not lines.is_utf8:
         raise UnreadableFile(f"line {line:,}: the header is not UTF-8 text; land the file as UTF-8")
     header = [name.strip() for name in names]

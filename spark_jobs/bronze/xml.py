@@ -1,8 +1,9 @@
-"""Records of XML files: each element `row_tag` as a JSON object. Attributes and inner elements are its fields, by their names without
-namespace; what occurs several times is a list, and the text of an element that has fields is its field `value`.
+"""Records of XML files: each element `row_tag` as a JSON object. Attributes and inner elements are its
+fields, by their names without namespace; what occurs several times is a list, and the text of an element that
+has fields is its field `value`.
 
-A file that declares entities is refused, because they can grow without end; so is a tag without end, or what is nested too deeply. A
-record that is too long is set aside alone.
+A file that declares entities is refused, because they can grow without end; so is a tag without end, or what
+is nested too deeply. A record that is too long is set aside alone.
 """
 
 import json
@@ -25,7 +26,9 @@ UNKNOWN = re.compile(rb"&(?!(?:amp|lt|gt|apos|quot);|#)[^;\s]*;")
 Path = tuple[str, ...]
 
 
-def read_xml(opened: BufferedReader, file: ArrivedFile, row_tag: str, lists: frozenset[Path], longest: int) -> Iterator[Record]:
+def read_xml(
+    opened: BufferedReader, file: ArrivedFile, row_tag: str, lists: frozenset[Path], longest: int
+) -> Iterator[Record]:
     """The records in their order, numbered from 1."""
     reader = _Reader(row_tag, lists, longest)
     parser = expat.ParserCreate(namespace_separator="}")
@@ -42,44 +45,61 @@ def read_xml(opened: BufferedReader, file: ArrivedFile, row_tag: str, lists: fro
             parser.Parse(block, is_last)
         except expat.ExpatError as error:
             raise UnreadableFile(f"not well-formed XML: {error}") from error
-        except (LookupError, ValueError) as error:  # the parser asks Python for encodings that it does not know itself
+        except (
+            LookupError,
+            ValueError,
+        ) as error:  # the parser asks Python for encodings that it does not know itself
             if isinstance(error, UnreadableFile):
                 raise
             encoding = (reader.encoding or "its own")[:50]
-            raise UnreadableFile(f"XML in the encoding {encoding!r}, which cannot be read; land it as UTF-8") from error
+            raise UnreadableFile(
+                f"XML in the encoding {encoding!r}, which cannot be read; land it as UTF-8"
+            ) from error
         if size - parser.CurrentByteIndex > longest + BLOCK_BYTES:
             raise UnreadableFile(f"a tag or a comment is longer than bytes_per_record allows: {longest:,}")
         for row in reader.take():
             line += 1
-            yield set_aside(line, row, longest) if isinstance(row, int) else (line, json.dumps(row, ensure_ascii=False), None)
+            yield (
+                set_aside(line, row, longest)
+                if isinstance(row, int)
+                else (line, json.dumps(row, ensure_ascii=False), None)
+            )
     if not line and reader.alike:
-        raise UnreadableFile(f"it has no element {row_tag!r}, but elements {reader.alike!r}: names are compared with their case")
+        raise UnreadableFile(
+            f"it has no element {row_tag!r}, but elements {reader.alike!r}: names are compared with their"
+            " case"
+        )
 
 
 def _next_block(waiting: int, longest: int) -> int:
-    """How much to read, with so many bytes of a tag or comment without its end: the parser begins it again with every block, so that
-    blocks grow with it. No more is read than is allowed.
+    """How much to read, with so many bytes of a tag or comment without its end: the parser begins it again
+    with every block, so that blocks grow with it. No more is read than is allowed.
     """
     return max(BLOCK_BYTES, min(waiting, longest + BLOCK_BYTES - waiting))
 
 
 def _refuse_entity(name: str, *_: Any) -> None:
-    raise UnreadableFile(f"it declares the entity {name[:50]!r}; entities are not expanded: land the file without them")
+    raise UnreadableFile(
+        f"it declares the entity {name[:50]!r}; entities are not expanded: land the file without them"
+    )
 
 
 def _refuse_unknown_entity(markup: str) -> None:
-    """Of a file whose DTD lies elsewhere the parser passes over what that might declare: `A&nbsp;B` would be `AB` without a word. All that
-    tells of it is the handler of markup that no other one gets.
+    """Of a file whose DTD lies elsewhere the parser passes over what that might declare: `A&nbsp;B` would be
+    `AB` without a word. All that tells of it is the handler of markup that no other one gets.
     """
     if markup.startswith("&"):
         shown = markup[:50]
         raise UnreadableFile(
-            f"it has the entity {shown!r}, which it does not declare; entities are not expanded: land the file without them"
+            f"it has the entity {shown!r}, which it does not declare; entities are not expanded: land the"
+            " file without them"
         )
 
 
 def _look_at_tags(parser: expat.XMLParserType, reader: "_Reader") -> None:
-    """From a DTD on: of an entity in an attribute no handler is told, so tags with attributes are looked at as they are written."""
+    """From a DTD on: of an entity in an attribute no handler is told, so tags with attributes are looked at
+    as they are written.
+    """
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         raw = parser.GetInputContext() or b"" if attributes else b""
@@ -114,7 +134,9 @@ class _Element:
 
 
 class _Reader:
-    """Builds rows from the parser's events, one open element of a row on top of the other. Of one that is too long its size is kept."""
+    """Builds rows from the parser's events, one open element of a row on top of the other. Of one that is too
+    long its size is kept.
+    """
 
     def __init__(self, row_tag: str, lists: frozenset[Path], longest: int) -> None:
         self.row_tag, self.lists, self.longest = row_tag, lists, longest

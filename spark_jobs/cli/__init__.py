@@ -1,4 +1,6 @@
-"""The `weir` command. Modules import what they need when called, so that `weir --help` and a run with nothing to do stay quick."""
+"""The `weir` command. Modules import what they need when called, so that `weir --help` and a run with nothing
+to do stay quick.
+"""
 
 from spark_jobs.cli.app import main
 

@@ -38,7 +38,9 @@ def _print(account: dict[str, Any], landing: str) -> None:
     tables, name = account["tables"], account["pipeline"]
     if not any(table["batches"] for table in tables):
         console.print(
-            f"{name}: no row has entered yet; `weir run {name}` takes in what has landed in {landing}", markup=False, soft_wrap=True
+            f"{name}: no row has entered yet; `weir run {name}` takes in what has landed in {landing}",
+            markup=False,
+            soft_wrap=True,
         )
         return
     _print_tables(console, name, tables)
@@ -51,7 +53,9 @@ def _print(account: dict[str, Any], landing: str) -> None:
 
 
 def _print_tables(console: Console, name: str, tables: list[dict[str, Any]]) -> None:
-    shown = [number for number in (*CLASSES, "late", "corrected", "ties") if any(table[number] for table in tables)]
+    shown = [
+        number for number in (*CLASSES, "late", "corrected", "ties") if any(table[number] for table in tables)
+    ]
     printed = Table(title=f"{name}: what became of every row", title_justify="left", box=None, pad_edge=False)
     printed.add_column("table")
     for heading in ("rows in", *shown, "balance"):
@@ -63,24 +67,35 @@ def _print_tables(console: Console, name: str, tables: list[dict[str, Any]]) -> 
         printed.add_row(table["table"], *numbers, balance, style="bold red" if table["missing"] else None)
     console.print(printed)
     if any(TableName(table["table"]).is_sink for table in tables):
-        console.print("sinks: the changes that came; superseded are those that another one of the same batch has overtaken")
+        console.print(
+            "sinks: the changes that came; superseded are those that another one of the same batch has"
+            " overtaken"
+        )
     console.print(f"rows in = {' + '.join(CLASSES)}")
     if any(table["ties"] for table in tables):
-        console.print("ties: keys of which several versions had the same sequence and different content; they are no rows")
+        console.print(
+            "ties: keys of which several versions had the same sequence and different content; they are no"
+            " rows"
+        )
     console.print(
-        "gold: the changed silver rows that came, the rows written for them, the late ones; bronze quarantines files that cannot be read"
+        "gold: the changed silver rows that came, the rows written for them, the late ones; bronze"
+        " quarantines files that cannot be read"
     )
 
 
 def _print_sources(console: Console, account: dict[str, Any]) -> None:
     for source, partitions in account["offsets"].items():
-        ranges = ", ".join(f"{path} from {first:,} to before {end:,}" for path, (first, end) in partitions.items())
+        ranges = ", ".join(
+            f"{path} from {first:,} to before {end:,}" for path, (first, end) in partitions.items()
+        )
         console.print(plain(f"read of {source}: {ranges or 'nothing'}"), markup=False, soft_wrap=True)
     for source, verdicts in account["files"].items():
         if source in account["offsets"]:
             continue
         said = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items()) or "none"
-        empty = f" ({account['files_empty'][source]:,} of them empty)" if source in account["files_empty"] else ""
+        empty = (
+            f" ({account['files_empty'][source]:,} of them empty)" if source in account["files_empty"] else ""
+        )
         console.print(f"files of {source}: {said}{empty}", markup=False)
 
 
@@ -89,14 +104,22 @@ def _print_drift(console: Console, name: str, fields: list[str]) -> None:
         console.print(plain(f"drift: {field}"), markup=False, soft_wrap=True)
     if len(fields) > NOT_TAKEN_SHOWN:
         more = count(len(fields) - NOT_TAKEN_SHOWN, "more field")
-        console.print(f"and {more} that came or went: `weir account {name} --json` names them all", soft_wrap=True)
+        console.print(
+            f"and {more} that came or went: `weir account {name} --json` names them all", soft_wrap=True
+        )
 
 
 def _print_files(console: Console, name: str, files: list[dict[str, str]]) -> None:
     """Landed files that brought no record, the unreadable ones first."""
     shown = sorted(files, key=lambda file: file["verdict"] != UNREADABLE)[:NOT_TAKEN_SHOWN]
     for file in shown:
-        console.print(plain(f"{file['verdict']}: {file['path']!r}: {file['reason']}"), markup=False, soft_wrap=True)
+        console.print(
+            plain(f"{file['verdict']}: {file['path']!r}: {file['reason']}"), markup=False, soft_wrap=True
+        )
     if len(files) > len(shown):
         more = count(len(files) - len(shown), "more file that was not read", "more files that were not read")
-        console.print(f"and {more}: `weir quarantine list {name}` lists them, `weir account {name} --json` names them all", soft_wrap=True)
+        console.print(
+            f"and {more}: `weir quarantine list {name}` lists them, `weir account {name} --json` names"
+            " them all",
+            soft_wrap=True,
+        )

@@ -18,50 +18,63 @@ from spark_jobs.lake.storage import StorageFailed
 from spark_jobs.sample import MAX_INCREMENT, MAX_ORDERS, MIN_ORDERS
 
 EXIT_CODES = (
-    "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by quality · "
-    "5 another run holds the pipeline · 6 stopped, run again to go on"
+    "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by"
+    " quality · 5 another run holds the pipeline · 6 stopped, run again to go on"
 )
 VERIFY_CODES = (
-    "Exit codes: 0 all equal · 1 tables differ, or engine failure · 2 configuration or usage · 3 nothing there to verify · "
-    "5 another run holds the pipeline"
+    "Exit codes: 0 all equal · 1 tables differ, or engine failure · 2 configuration or usage · 3 nothing"
+    " there to verify · 5 another run holds the pipeline"
 )
 MAINTAIN_CODES = (
-    "Exit codes: 0 done · 1 engine failure · 2 configuration or usage, or a table whose retention is too short · 3 nothing to do · "
-    "5 another run holds the pipeline"
+    "Exit codes: 0 done · 1 engine failure · 2 configuration or usage, or a table whose retention is too"
+    " short · 3 nothing to do · 5 another run holds the pipeline"
 )
-STATE_CODES = "Exit codes: 0 shown · 2 configuration or usage · 3 no state yet · 5 another run holds the pipeline"
+STATE_CODES = (
+    "Exit codes: 0 shown · 2 configuration or usage · 3 no state yet · 5 another run holds the pipeline"
+)
 ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
-PLAN_CODES = "Exit codes: 0 there is work · 1 a table cannot be read · 2 configuration or usage · 3 nothing to do"
-HISTORY_CODES = "Exit codes: 1 the server failed · 3 there is no event log yet · 130, 143 ended by Ctrl-C or SIGTERM"
+PLAN_CODES = (
+    "Exit codes: 0 there is work · 1 a table cannot be read · 2 configuration or usage · 3 nothing to do"
+)
+HISTORY_CODES = (
+    "Exit codes: 1 the server failed · 3 there is no event log yet · 130, 143 ended by Ctrl-C or SIGTERM"
+)
 STREAM_CODES = (
-    "Exit codes: 0 stopped by somebody, or ended by itself · 1 gave up · 2 configuration or usage · 5 it is streaming already; "
-    "available-now and once end as `weir run` does"
+    "Exit codes: 0 stopped by somebody, or ended by itself · 1 gave up · 2 configuration or usage · 5 it is"
+    " streaming already; available-now and once end as `weir run` does"
 )
 TO_REBUILD = "Tables, as in silver.orders; without them those whose definition has changed."
 INCREMENT = "0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows."
 DEFECT = (
-    "Only the orders, all of them spoiled, under other file names: amounts in cents instead of euros, or a clock that is stuck. "
-    "The same increment without it is the corrected delivery."
+    "Only the orders, all of them spoiled, under other file names: amounts in cents instead of euros, or a"
+    " clock that is stuck. The same increment without it is the corrected delivery."
 )
 
-app = typer.Typer(cls=WeirGroup, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=ABOUT)
+app = typer.Typer(
+    cls=WeirGroup, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=ABOUT
+)
 
 app.add_typer(quarantine, name="quarantine")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
-HeldTable = Annotated[str, typer.Argument(help="The table that is held, as in silver.orders.", metavar="TABLE")]
+HeldTable = Annotated[
+    str, typer.Argument(help="The table that is held, as in silver.orders.", metavar="TABLE")
+]
 DecisionReason = Annotated[str, typer.Option("--reason", help="Why, for those who read it later.")]
 Seen = Annotated[
     str | None,
     typer.Option("--seen", metavar="ID", help="Only if what is held is still this, as the run named it."),
 ]
-DecidedBy = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who decided, instead of the user of this command.")]
+DecidedBy = Annotated[
+    str | None, typer.Option("--by", metavar="NAME", help="Who decided, instead of the user of this command.")
+]
 
 
 def main() -> None:
-    """Run the command and leave at once: Arrow's reading threads may still be ending, and the interpreter's own way out can then abort
-    (https://github.com/apache/arrow/issues/34314), which would turn a good result into a bad exit code.
+    """Run the command and leave at once: Arrow's reading threads may still be ending, and the interpreter's
+    own way out can then abort (https://github.com/apache/arrow/issues/34314), which would turn a good result
+    into a bad exit code.
     """
     try:
         app()
@@ -70,7 +83,11 @@ def main() -> None:
     except RunsElsewhere as elsewhere:
         code = hand_on(elsewhere, sys.argv[1:])
     except StorageFailed as failed:
-        code = fail(f"{failed}; see that the store answers, and that the environment has its address and keys, then try again", 1)
+        code = fail(
+            f"{failed}; see that the store answers, and that the environment has its address and keys, then"
+            " try again",
+            1,
+        )
     else:
         code = 0
     if isinstance(code, str):
@@ -81,7 +98,9 @@ def main() -> None:
 
 
 @app.callback(invoke_without_command=True)
-def _root(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
     if version:
         typer.echo(f"weir {__version__}")
         raise typer.Exit
@@ -90,10 +109,20 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Print the ver
 @app.command(epilog=f"Example: weir run retail --layer silver\n\n{EXIT_CODES}")
 def run(
     pipeline: PipelineName,
-    select: Annotated[list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")] = None,
-    layer: Annotated[str | None, typer.Option(help="Only this layer: bronze, silver (with its dimensions), gold or sink.")] = None,
+    select: Annotated[
+        list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")
+    ] = None,
+    layer: Annotated[
+        str | None, typer.Option(help="Only this layer: bronze, silver (with its dimensions), gold or sink.")
+    ] = None,
     files_per_batch: Annotated[
-        int | None, typer.Option(min=1, max=100_000, metavar="N", help="Files of a batch in this run, instead of what the sources say.")
+        int | None,
+        typer.Option(
+            min=1,
+            max=100_000,
+            metavar="N",
+            help="Files of a batch in this run, instead of what the sources say.",
+        ),
     ] = None,
     profile: ProfileName = None,
     as_json: Json = False,
@@ -106,7 +135,9 @@ def run(
 
 @app.command(epilog=f"Example: weir plan retail\n\n{PLAN_CODES}")
 def plan(pipeline: PipelineName, as_json: Json = False) -> None:
-    """Say what a run would do and why, in about a second: without Spark, also while a run is at work. Changes nothing."""
+    """Say what a run would do and why, in about a second: without Spark, also while a run is at work. Changes
+    nothing.
+    """
     from spark_jobs.cli.plan import plan_command
 
     raise typer.Exit(plan_command(pipeline, as_json))
@@ -117,42 +148,71 @@ def stream(
     pipeline: PipelineName,
     trigger: Annotated[
         str,
-        typer.Option(metavar="WHEN", help="available-now, once, as-fast-as-possible, or a pause from start to start, as in '30 seconds'."),
+        typer.Option(
+            metavar="WHEN",
+            help=(
+                "available-now, once, as-fast-as-possible, or a pause from start to start, as in '30"
+                " seconds'."
+            ),
+        ),
     ] = "as-fast-as-possible",
     listen: Annotated[
-        str | None, typer.Option(metavar="[HOST:]PORT", help="Answer /health and /metrics there; on loopback unless a host is named.")
+        str | None,
+        typer.Option(
+            metavar="[HOST:]PORT",
+            help="Answer /health and /metrics there; on loopback unless a host is named.",
+        ),
     ] = None,
-    heartbeat: Annotated[Path | None, typer.Option(help="A file that is written at every sign of life.")] = None,
+    heartbeat: Annotated[
+        Path | None, typer.Option(help="A file that is written at every sign of life.")
+    ] = None,
     stale_after: Annotated[
         str, typer.Option(metavar="DURATION", help="Without a sign of life for so long /health answers 503.")
     ] = "15 minutes",
     give_up_after: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="End with exit code 1 after so many failures in a row; without it, try for ever.")
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="End with exit code 1 after so many failures in a row; without it, try for ever.",
+        ),
     ] = None,
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Run increments again and again in one warm session, until it is stopped. Scheduled runs and other commands come in between."""
+    """Run increments again and again in one warm session, until it is stopped. Scheduled runs and other
+    commands come in between.
+    """
     from spark_jobs.cli.stream import stream_command
 
-    raise typer.Exit(stream_command(pipeline, trigger, profile, listen, heartbeat, stale_after, give_up_after, as_json))
+    raise typer.Exit(
+        stream_command(pipeline, trigger, profile, listen, heartbeat, stale_after, give_up_after, as_json)
+    )
 
 
 @app.command(epilog="Example: weir status retail --watch 2\n\nExit codes: 0 shown · 2 configuration or usage")
 def status(
     pipeline: Annotated[
-        str | None, typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="[PIPELINE]")
+        str | None,
+        typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="[PIPELINE]"),
     ] = None,
-    watch: Annotated[float | None, typer.Option(min=0.5, max=3600, metavar="SECONDS", help="Look again so often, until Ctrl-C.")] = None,
+    watch: Annotated[
+        float | None,
+        typer.Option(min=0.5, max=3600, metavar="SECONDS", help="Look again so often, until Ctrl-C."),
+    ] = None,
     prometheus: Annotated[bool, typer.Option("--prometheus", help="In Prometheus' text format.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say how the tables stand: their last batch, what waits, how far the watermark is and how big the state. Without Spark."""
+    """Say how the tables stand: their last batch, what waits, how far the watermark is and how big the state.
+    Without Spark.
+    """
     from spark_jobs.cli.status import status_command
 
     if (watch is not None) + prometheus + as_json > 1:
         raise typer.BadParameter("--watch, --prometheus and --json are three ways to show it: choose one")
-    raise typer.Exit(status_command(pipeline, "json" if as_json else "prometheus" if prometheus else "table", watch))
+    raise typer.Exit(
+        status_command(pipeline, "json" if as_json else "prometheus" if prometheus else "table", watch)
+    )
 
 
 @app.command(epilog="Example: weir check\n\nExit codes: 0 all is well · 2 problems were found")
@@ -165,7 +225,9 @@ def check(as_json: Json = False) -> None:
 
 @app.command(epilog="Example: weir schema > .vscode/weir-pipeline.schema.json")
 def schema(
-    expectations: Annotated[bool, typer.Option("--expectations", help="That of an expectation file instead of a pipeline file.")] = False,
+    expectations: Annotated[
+        bool, typer.Option("--expectations", help="That of an expectation file instead of a pipeline file.")
+    ] = False,
 ) -> None:
     """Print the JSON Schema of a pipeline file or an expectation file, for editors."""
     from spark_jobs.config.schema import expectations_schema, json_schema
@@ -173,10 +235,16 @@ def schema(
     typer.echo(json.dumps(expectations_schema() if expectations else json_schema(), indent=2))
 
 
-@app.command(epilog="Example: weir account retail\n\nExit codes: 0 all rows are accounted for · 1 they are not · 2 configuration or usage")
+@app.command(
+    epilog=(
+        "Example: weir account retail\n\nExit codes: 0 all rows are accounted for · 1 they are not · 2"
+        " configuration or usage"
+    )
+)
 def account(
     pipeline: Annotated[
-        str | None, typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE")
+        str | None,
+        typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE"),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -187,13 +255,19 @@ def account(
 
 
 @app.command(
-    epilog="Example: weir report retail --open\n\nExit codes: 0 made, or nothing has run yet · 2 configuration or usage, or no such run"
+    epilog=(
+        "Example: weir report retail --open\n\nExit codes: 0 made, or nothing has run yet · 2 configuration"
+        " or usage, or no such run"
+    )
 )
 def report(
     pipeline: Annotated[
-        str | None, typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE")
+        str | None,
+        typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE"),
     ] = None,
-    run: Annotated[str | None, typer.Option(help="The id of a run, instead of the newest one.", metavar="RUN_ID")] = None,
+    run: Annotated[
+        str | None, typer.Option(help="The id of a run, instead of the newest one.", metavar="RUN_ID")
+    ] = None,
     is_opened: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -207,18 +281,29 @@ def report(
 def rebuild(
     pipeline: PipelineName,
     tables: Annotated[list[str] | None, typer.Argument(help=TO_REBUILD, metavar="[TABLE]...")] = None,
-    is_all: Annotated[bool, typer.Option("--all", help="Every dimension, silver and gold table that stands.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Build and compare, but replace nothing.")] = False,
+    is_all: Annotated[
+        bool, typer.Option("--all", help="Every dimension, silver and gold table that stands.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Build and compare, but replace nothing.")
+    ] = False,
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Make tables anew from bronze, with all tables below them: beside the old ones, compared, then swapped."""
+    """Make tables anew from bronze, with all tables below them: beside the old ones,
+    compared, then swapped.
+    """
     from spark_jobs.cli.rebuild import rebuild_command
 
     raise typer.Exit(rebuild_command(pipeline, tuple(tables or ()), is_all, dry_run, profile, as_json))
 
 
-@app.command(epilog=f'Example: weir release retail silver.orders --reason "the shop had a sale, the amounts are right"\n\n{EXIT_CODES}')
+@app.command(
+    epilog=(
+        'Example: weir release retail silver.orders --reason "the shop had a sale, the amounts are'
+        f' right"\n\n{EXIT_CODES}'
+    )
+)
 def release(
     pipeline: PipelineName,
     table: HeldTable,
@@ -228,13 +313,18 @@ def release(
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Publish a batch that its rules hold back, all the same. Who decided it and why is recorded; the run goes on."""
+    """Publish a batch that its rules hold back, all the same. Who decided it and why is recorded; the run
+    goes on.
+    """
     from spark_jobs.cli.decide import decide_command
 
     raise typer.Exit(decide_command(pipeline, table, "release", reason, seen, by, profile, as_json))
 
 
-@app.command("set-aside", epilog=f'Example: weir set-aside retail silver.orders --reason "amounts in cents"\n\n{EXIT_CODES}')
+@app.command(
+    "set-aside",
+    epilog=f'Example: weir set-aside retail silver.orders --reason "amounts in cents"\n\n{EXIT_CODES}',
+)
 def set_aside(
     pipeline: PipelineName,
     table: HeldTable,
@@ -244,32 +334,53 @@ def set_aside(
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Put the rows of a batch that its rules hold back into quarantine. Who decided it and why is recorded; the run goes on."""
+    """Put the rows of a batch that its rules hold back into quarantine. Who decided it and why is recorded;
+    the run goes on.
+    """
     from spark_jobs.cli.decide import decide_command
 
     raise typer.Exit(decide_command(pipeline, table, "set_aside", reason, seen, by, profile, as_json))
 
 
-@app.command(epilog=f'Example: weir hold retail silver.orders --reason "the shop looks into it"\n\n{EXIT_CODES}')
+@app.command(
+    epilog=f'Example: weir hold retail silver.orders --reason "the shop looks into it"\n\n{EXIT_CODES}'
+)
 def hold(
-    pipeline: PipelineName, table: HeldTable, reason: DecisionReason, seen: Seen = None, by: DecidedBy = None, as_json: Json = False
+    pipeline: PipelineName,
+    table: HeldTable,
+    reason: DecisionReason,
+    seen: Seen = None,
+    by: DecidedBy = None,
+    as_json: Json = False,
 ) -> None:
-    """Leave a batch that its rules hold back as it is, and record who decided so and why. The next run judges it again."""
+    """Leave a batch that its rules hold back as it is, and record who decided so and why. The next run judges
+    it again.
+    """
     from spark_jobs.cli.decide import decide_command
 
     raise typer.Exit(decide_command(pipeline, table, "hold", reason, seen, by, None, as_json))
 
 
 @app.command(
-    epilog="Example: weir verify retail --select silver.orders --rows 20\n\n"
-    f"The landed files against bronze: weir verify retail --files\n\n{VERIFY_CODES}"
+    epilog=(
+        "Example: weir verify retail --select silver.orders --rows 20\n\n"
+        f"The landed files against bronze: weir verify retail --files\n\n{VERIFY_CODES}"
+    )
 )
 def verify(
     pipeline: PipelineName,
-    select: Annotated[list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")] = None,
-    rows: Annotated[int, typer.Option(min=0, max=1_000, help="How many differing rows of a table are shown.")] = 5,
+    select: Annotated[
+        list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")
+    ] = None,
+    rows: Annotated[
+        int, typer.Option(min=0, max=1_000, help="How many differing rows of a table are shown.")
+    ] = 5,
     files: Annotated[
-        bool, typer.Option("--files", help="Instead, read the landed files again and compare them with bronze, record by record.")
+        bool,
+        typer.Option(
+            "--files",
+            help="Instead, read the landed files again and compare them with bronze, record by record.",
+        ),
     ] = False,
     profile: ProfileName = None,
     as_json: Json = False,
@@ -283,13 +394,23 @@ def verify(
 @app.command(epilog=f"Example: weir state clickstream user_sessions --key user_id=7\n\n{STATE_CODES}")
 def state(
     pipeline: PipelineName,
-    table: Annotated[str, typer.Argument(help="A native gold table (state, dedup or join), as in gold.user_sessions.", metavar="TABLE")],
-    key: Annotated[list[str] | None, typer.Option(metavar="COLUMN=VALUE", help="Only this key; once per column of the key.")] = None,
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="A native gold table (state, dedup or join), as in gold.user_sessions.", metavar="TABLE"
+        ),
+    ],
+    key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=VALUE", help="Only this key; once per column of the key."),
+    ] = None,
     rows: Annotated[int, typer.Option(min=0, max=1_000, help="How many rows of each store are shown.")] = 10,
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Show what a native stateful table keeps in its state store: operators, rows and values, sensitive ones masked. Changes nothing."""
+    """Show what a native stateful table keeps in its state store: operators, rows and values, sensitive ones
+    masked. Changes nothing.
+    """
     from spark_jobs.cli.state import state_command
 
     raise typer.Exit(state_command(pipeline, table, tuple(key or ()), rows, profile, as_json))
@@ -298,12 +419,17 @@ def state(
 @app.command(epilog=f"Example: weir maintain retail --dry-run\n\n{MAINTAIN_CODES}")
 def maintain(
     pipeline: Annotated[
-        str | None, typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE")
+        str | None,
+        typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE"),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what there is to do, and do nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what there is to do, and do nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Put small files together and delete what nobody needs any more: old files, checkpoints, reports and logs. Rows stay as they are."""
+    """Put small files together and delete what nobody needs any more: old files, checkpoints, reports and
+    logs. Rows stay as they are.
+    """
     from spark_jobs.cli.maintain import maintain_command
 
     raise typer.Exit(maintain_command(pipeline, dry_run, as_json))
@@ -313,10 +439,14 @@ def maintain(
 def take(
     pipeline: PipelineName,
     source: Annotated[str, typer.Argument(help="A source of the pipeline.", metavar="SOURCE")],
-    path: Annotated[str, typer.Argument(help="The file below the landing root, as warnings name it.", metavar="PATH")],
+    path: Annotated[
+        str, typer.Argument(help="The file below the landing root, as warnings name it.", metavar="PATH")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Take in a landed file that was refused, skipped as a repeat, or could not be read. The next run reads it."""
+    """Take in a landed file that was refused, skipped as a repeat, or could not be read. The next run reads
+    it.
+    """
     from spark_jobs.cli.take import take_command
 
     raise typer.Exit(take_command(pipeline, source, path, as_json))
@@ -338,11 +468,15 @@ def close(
 def propose(
     pipeline: PipelineName,
     source: Annotated[str, typer.Argument(help="The source to look at.")],
-    table: Annotated[str | None, typer.Option(help="Name of the silver table, instead of the source's.")] = None,
+    table: Annotated[
+        str | None, typer.Option(help="Name of the silver table, instead of the source's.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Look at what has landed and write a silver table with typed columns into the pipeline file, once; from then on they hold."""
+    """Look at what has landed and write a silver table with typed columns into the pipeline file, once; from
+    then on they hold.
+    """
     from spark_jobs.cli.propose import propose_command
 
     raise typer.Exit(propose_command(pipeline, source, table, dry_run, as_json))
@@ -350,11 +484,15 @@ def propose(
 
 @app.command(epilog="Example: weir sample --orders 100000")
 def sample(
-    orders: Annotated[int, typer.Option(min=MIN_ORDERS, max=MAX_ORDERS, help="Orders of the first load.")] = 1_000,
+    orders: Annotated[
+        int, typer.Option(min=MIN_ORDERS, max=MAX_ORDERS, help="Orders of the first load.")
+    ] = 1_000,
     increment: Annotated[int, typer.Option(min=0, max=MAX_INCREMENT, help=INCREMENT)] = 0,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 7,
     defect: Annotated[Literal["cents", "stuck"] | None, typer.Option(help=DEFECT)] = None,
-    landing: Annotated[Path | None, typer.Option(help="Where to write, instead of the landing root of conf/lakehouse.yml.")] = None,
+    landing: Annotated[
+        Path | None, typer.Option(help="Where to write, instead of the landing root of conf/lakehouse.yml.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write sample files of a retail company into the landing folders, with known dirt."""
@@ -364,8 +502,12 @@ def sample(
 
 
 @app.command(epilog=f"Example: weir history --port 18080\n\n{HISTORY_CODES}")
-def history(port: Annotated[int, typer.Option(min=1024, max=65535, help="Where it answers, on loopback.")] = 18080) -> None:
-    """Show the jobs, stages and plans of runs in Spark's history server. Runs leave them with a profile that has event_log: true."""
+def history(
+    port: Annotated[int, typer.Option(min=1024, max=65535, help="Where it answers, on loopback.")] = 18080,
+) -> None:
+    """Show the jobs, stages and plans of runs in Spark's history server. Runs leave them with a profile that
+    has event_log: true.
+    """
     from spark_jobs.cli.history import history_command
 
     raise typer.Exit(history_command(port))
@@ -373,10 +515,17 @@ def history(port: Annotated[int, typer.Option(min=1024, max=65535, help="Where i
 
 @app.command(epilog="Example: weir setup --with kafka --with postgres")
 def setup(
-    components: Annotated[list[str], typer.Option("--with", help="Also the jars of kafka, postgres or s3. May be repeated.")] = [],  # noqa: B006
-    jars_only: Annotated[bool, typer.Option("--jars-only", help="Without that archive, of which runs on a cluster have no use.")] = False,
+    components: Annotated[
+        list[str], typer.Option("--with", help="Also the jars of kafka, postgres or s3. May be repeated.")
+    ] = [],  # noqa: B006
+    jars_only: Annotated[
+        bool,
+        typer.Option("--jars-only", help="Without that archive, of which runs on a cluster have no use."),
+    ] = False,
 ) -> None:
-    """Fetch the jars and prepare the archive that makes Spark start faster. Once per machine; `make` calls it."""
+    """Fetch the jars and prepare the archive that makes Spark start faster. Once per machine; `make` calls
+    it.
+    """
     from spark_jobs.cli.setup import setup_command
 
     raise typer.Exit(setup_command(jars_only, components))
@@ -384,7 +533,9 @@ def setup(
 
 @app.command(epilog="Example: weir pack\n\nExit codes: 0 made, or there already · 1 the jars are missing")
 def pack(as_json: Json = False) -> None:
-    """Put Python packages, Spark and the jars into one archive, for the hosts of a YARN cluster: .envs/environment.tar."""
+    """Put Python packages, Spark and the jars into one archive, for the hosts of a YARN cluster:
+    .envs/environment.tar.
+    """
     from spark_jobs.cli.pack import pack_command
 
     raise typer.Exit(pack_command(as_json))

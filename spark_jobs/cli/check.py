@@ -39,13 +39,17 @@ def _as_dicts(problems: list[Problem]) -> list[dict[str, object]]:
 
 
 def every_problem(root: Path | None = None, environ: Mapping[str, str] = os.environ) -> list[Problem]:
-    """What the files say wrongly, and what Great Expectations has against their rules. Of one place only the first is told."""
+    """What the files say wrongly, and what Great Expectations has against their rules. Of one place only the
+    first is told.
+    """
     return _every_problem(*survey_project(root, environ))
 
 
 def _every_problem(project: Project | None, found: list[Problem]) -> list[Problem]:
     problems = check_survey(project, found)
-    if project is None or are_plain(rule for tables in project.rules.values() for rules in tables.values() for rule in rules):
+    if project is None or are_plain(
+        rule for tables in project.rules.values() for rules in tables.values() for rule in rules
+    ):
         return problems
     from spark_jobs.quality.check import check_rules  # it imports GX, which takes seconds
 

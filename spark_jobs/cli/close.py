@@ -1,4 +1,6 @@
-"""`weir close`: says that what has arrived is complete, so that windows which are still open can be closed."""
+"""`weir close`: says that what has arrived is complete, so that windows which are still
+open can be closed.
+"""
 
 import json
 import sys
@@ -34,7 +36,14 @@ def close_command(name: str, source: str | None, as_json: bool) -> int:
         nothing = f"{name}: nothing to close: nothing has arrived in {', '.join(marks)} since the last mark"
         return _end(name, as_json, 3, "nothing_to_do", nothing, marks)
     closed = ", ".join(source for source, chunk in marks.items() if chunk)
-    return _end(name, as_json, 0, "ok", f"{name}: {closed} closed: `weir run {name}` closes the windows that are still open", marks)
+    return _end(
+        name,
+        as_json,
+        0,
+        "ok",
+        f"{name}: {closed} closed: `weir run {name}` closes the windows that are still open",
+        marks,
+    )
 
 
 def _chosen(pipeline: Pipeline, source: str | None) -> list[str]:
@@ -46,7 +55,14 @@ def _chosen(pipeline: Pipeline, source: str | None) -> list[str]:
 
 def _end(name: str, as_json: bool, code: int, status: str, message: str, marks: dict[str, Any]) -> int:
     is_error = code in (2, 5)
-    print(plain_lines(f"error: {message}" if is_error else message), file=sys.stderr if as_json or is_error else sys.stdout)
+    print(
+        plain_lines(f"error: {message}" if is_error else message),
+        file=sys.stderr if as_json or is_error else sys.stdout,
+    )
     if as_json:
-        print(json.dumps({"pipeline": name, "status": status, "exit_code": code, "message": message, "closed": marks}))
+        print(
+            json.dumps(
+                {"pipeline": name, "status": status, "exit_code": code, "message": message, "closed": marks}
+            )
+        )
     return code

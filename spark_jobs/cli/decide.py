@@ -1,4 +1,6 @@
-"""`weir release`, `weir set-aside` and `weir hold`: what a person decides about a batch that is held, with the reason."""
+"""`weir release`, `weir set-aside` and `weir hold`: what a person decides about a batch that is held, with
+the reason.
+"""
 
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.result_alone import result_alone
@@ -9,12 +11,28 @@ from spark_jobs.run.result import RunResult
 
 
 def decide_command(
-    name: str, table: str, action: Action, reason: str, seen: str | None, by: str | None, profile: str | None, as_json: bool
+    name: str,
+    table: str,
+    action: Action,
+    reason: str,
+    seen: str | None,
+    by: str | None,
+    profile: str | None,
+    as_json: bool,
 ) -> int:
     def run() -> RunResult:
         project = load_checked(name)
         decided_by = whoami() if by is None else known_as(by)
-        return decide(project, name, known_profile(project, profile), table, action, decided_by, known_reason(reason), seen=seen)
+        return decide(
+            project,
+            name,
+            known_profile(project, profile),
+            table,
+            action,
+            decided_by,
+            known_reason(reason),
+            seen=seen,
+        )
 
     with result_alone(as_json):
         result = until_stopped(name, run)

@@ -1,6 +1,8 @@
-"""The driver inside a cluster: does what the command that was submitted says, and leaves its result where the submitting `weir` looks.
+"""The driver inside a cluster: does what the command that was submitted says, and leaves its result where the
+submitting `weir` looks.
 
-Spark runs this file. Beside it in the container are what YARN has unpacked; in the image of Kubernetes everything is in its place.
+Spark runs this file. Beside it in the container are what YARN has unpacked; in the image of Kubernetes
+everything is in its place.
 """
 
 import contextlib
@@ -29,12 +31,15 @@ def main(arguments: list[str]) -> int:
     result = run_weir(arguments)
     ended.set()
     write_bytes(f"{ticket}.json", json.dumps(result).encode())
-    driver_context("weir", {})  # YARN takes a driver that has made none, because there was nothing to do, for one that has failed
+    # YARN takes a driver that has made none, because there was nothing to do, for one that has failed
+    driver_context("weir", {})
     return 0 if result["exit_code"] in (0, 3) else 1
 
 
 def run_weir(arguments: list[str]) -> dict[str, Any]:
-    """What the command prints, to be printed by the `weir` that has submitted it, its exit code, and the runs that it has reported."""
+    """What the command prints, to be printed by the `weir` that has submitted it, its exit code, and the runs
+    that it has reported.
+    """
     from spark_jobs.cli.app import app
 
     said = {name: _Copy(stream) for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr))}
@@ -81,7 +86,11 @@ def make_home(container: Path) -> Path:
     home = container / "weir"
     (home / ".envs").mkdir(parents=True)
     logs = os.environ.get("LOG_DIRS", "").partition(",")[0] or str(container)
-    places = {"conf": container / "project/conf", "expectations": container / "project/expectations", "logs": Path(logs)}
+    places = {
+        "conf": container / "project/conf",
+        "expectations": container / "project/expectations",
+        "logs": Path(logs),
+    }
     for name, place in {**places, ".envs/jars": container / "environment/jars"}.items():
         (home / name).symlink_to(place)
     return home

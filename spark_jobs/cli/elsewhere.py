@@ -1,4 +1,6 @@
-"""Commands whose driver runs inside a cluster: any that takes a profile with `deploy: cluster` is handed on as it was typed."""
+"""Commands whose driver runs inside a cluster: any that takes a profile with `deploy: cluster` is handed on
+as it was typed.
+"""
 
 import sys
 
@@ -10,7 +12,9 @@ from spark_jobs.run import stopping
 
 
 class RunsElsewhere(BaseException):
-    """The command is to be run by a driver in the cluster. Not an error: no handler of errors is to stop it."""
+    """The command is to be run by a driver in the cluster. Not an error: no handler of
+    errors is to stop it.
+    """
 
     def __init__(self, project: Project, profile: Profile) -> None:
         self.project, self.profile = project, profile
@@ -44,5 +48,9 @@ def hand_on(elsewhere: RunsElsewhere, arguments: list[str]) -> int:
         try:
             write_report(project, pipeline, run_id)
         except Exception as error:  # noqa: BLE001 - the run has ended as it has; `weir report` makes the page again
-            print(f"warning: the report could not be written: {first_line(error)}; `weir report {pipeline}` tries again", file=sys.stderr)
+            print(
+                f"warning: the report could not be written: {first_line(error)}; `weir report {pipeline}`"
+                " tries again",
+                file=sys.stderr,
+            )
     return result.exit_code

@@ -1,4 +1,6 @@
-"""How a command ends that has no result: what went wrong on standard error and, with --json, as one JSON object on standard output."""
+"""How a command ends that has no result: what went wrong on standard error and, with --json, as one JSON
+object on standard output.
+"""
 
 import json
 import sys

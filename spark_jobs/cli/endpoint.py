@@ -1,4 +1,6 @@
-"""What an always-on stream answers over HTTP: /health for a watchdog, /metrics for Prometheus. On loopback unless told otherwise."""
+"""What an always-on stream answers over HTTP: /health for a watchdog, /metrics for Prometheus. On loopback
+unless told otherwise.
+"""
 
 import json
 import threading
@@ -19,13 +21,19 @@ def parse_address(text: str) -> Address:
     """host:port, or a port on loopback. ValueError says what is wrong."""
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"{text!r} is not an address; write a port, as in 9464, or host:port, as in 127.0.0.1:9464")
+        raise ValueError(
+            f"{text!r} is not an address; write a port, as in 9464, or host:port, as in 127.0.0.1:9464"
+        )
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
 @contextmanager
-def serving(address: Address, pulse: Pulse, stale_after: timedelta, metrics: Callable[[], str]) -> Iterator[Address]:
-    """Answer for the block; gives the address, of which port 0 stands for a free one. OSError where it cannot be had."""
+def serving(
+    address: Address, pulse: Pulse, stale_after: timedelta, metrics: Callable[[], str]
+) -> Iterator[Address]:
+    """Answer for the block; gives the address, of which port 0 stands for a free one. OSError where it cannot
+    be had.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         timeout = REQUEST_SECONDS
@@ -35,7 +43,11 @@ def serving(address: Address, pulse: Pulse, stale_after: timedelta, metrics: Cal
             if self.path == "/health":
                 health = pulse.now
                 is_well = health.is_well(datetime.now(UTC), stale_after)
-                self._answer(HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE, "application/json", json.dumps(health.as_dict()))
+                self._answer(
+                    HTTPStatus.OK if is_well else HTTPStatus.SERVICE_UNAVAILABLE,
+                    "application/json",
+                    json.dumps(health.as_dict()),
+                )
             elif self.path == "/metrics":
                 self._answer(HTTPStatus.OK, CONTENT_TYPE, metrics())
             else:

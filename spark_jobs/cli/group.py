@@ -1,4 +1,6 @@
-"""The group of all commands: what it refuses, the parser's findings too, is one JSON object where --json asks for that."""
+"""The group of all commands: what it refuses, the parser's findings too, is one JSON object where --json asks
+for that.
+"""
 
 import json
 import sys
@@ -32,7 +34,11 @@ class WeirGroup(TyperGroup):
             _show(error)
             code = error.exit_code
             if JSON in given:
-                print(json.dumps({"status": UsageError.status, "exit_code": code, "message": error.format_message()}))
+                print(
+                    json.dumps(
+                        {"status": UsageError.status, "exit_code": code, "message": error.format_message()}
+                    )
+                )
         except Refused as error:
             code = refuse(error, as_json=JSON in given)
         except typer.Abort:

@@ -17,16 +17,26 @@ def history_command(port: int) -> int:
     root = find_root()
     folder = event_log_folder(root / "logs")
     if not any(folder.iterdir()):
-        return fail(f"{folder} is empty: run with a profile that has event_log: true, as in `weir run retail --profile observed`", 3)
+        return fail(
+            f"{folder} is empty: run with a profile that has event_log: true, as in `weir run retail"
+            " --profile observed`",
+            3,
+        )
     try:
         java = Installation(root).java()
     except JavaMissing as error:
         return fail(str(error), 1)
     settings = {"spark.history.fs.logDirectory": folder.as_uri(), "spark.history.ui.port": str(port)}
     log = root / "logs" / "history.log"
-    command = [str(java.command), "-Xmx512m", f"-Dlog4j2.configurationFile={root / 'conf' / 'log4j2.properties'}", f"-Dweir.log={log}"]
+    command = [
+        str(java.command),
+        "-Xmx512m",
+        f"-Dlog4j2.configurationFile={root / 'conf' / 'log4j2.properties'}",
+        f"-Dweir.log={log}",
+    ]
     command += [f"-D{name}={value}" for name, value in settings.items()]
     command += ["-cp", str(Path(ivy_jar()).parent / "*"), SERVER]
     environ = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     print(f"Spark's history: http://127.0.0.1:{port} (log: {log}); Ctrl-C ends it", flush=True)
-    return os.execve(java.command, command, environ)  # becomes Java: no process in between that could end alone
+    # becomes Java: no process in between that could end alone
+    return os.execve(java.command, command, environ)

@@ -8,7 +8,9 @@ from spark_jobs.config.loading import Project, load_project
 def load_checked(name: str) -> Project:
     """The project with this one pipeline; ConfigError with every problem of it."""
     project = load_project(only=name)
-    problems = check_roots(project) + check_pipeline(project.pipelines[name], project.conf, project.rules[name])
+    problems = check_roots(project) + check_pipeline(
+        project.pipelines[name], project.conf, project.rules[name]
+    )
     if problems:
         raise ConfigError(problems)
     return project

@@ -1,4 +1,6 @@
-"""`weir maintain`: the tables that were looked after, with their files before and after; or all of it as one JSON object."""
+"""`weir maintain`: the tables that were looked after, with their files before and after; or all of it as one
+JSON object.
+"""
 
 import json
 import sys
@@ -23,9 +25,15 @@ def maintain_command(name: str | None, is_dry: bool, as_json: bool) -> int:
     for pipeline in project.pipelines:
         found.append(maintain_pipeline(project, pipeline, is_dry))
         _tell(found[-1], as_json)
-    status = next((status for status in WORST_FIRST if any(one.status is status for one in found)), Status.NOTHING_TO_DO)
+    status = next(
+        (status for status in WORST_FIRST if any(one.status is status for one in found)), Status.NOTHING_TO_DO
+    )
     if as_json:
-        together = {"status": status.value, "exit_code": EXIT_CODES[status], "pipelines": [one.as_dict() for one in found]}
+        together = {
+            "status": status.value,
+            "exit_code": EXIT_CODES[status],
+            "pipelines": [one.as_dict() for one in found],
+        }
         print(json.dumps(found[0].as_dict() if name else together))
     return EXIT_CODES[status]
 
@@ -43,7 +51,10 @@ def _tell(found: Maintenance, as_json: bool) -> None:
 
 def _line(table: TableUpkeep) -> str:
     before, after = table.before, table.after
-    files = f"{before.count:,} → {count(after.count, 'file')}, mean {_size(before.mean_bytes)} → {_size(after.mean_bytes)}"
+    files = (
+        f"{before.count:,} → {count(after.count, 'file')}, mean {_size(before.mean_bytes)} →"
+        f" {_size(after.mean_bytes)}"
+    )
     deleted = [f"{count(table.deleted, 'old file')} deleted"] if table.deleted else []
     return f"{table.table:<34} {'; '.join([files, *deleted, *([table.kept_for] if table.kept_for else [])])}"
 

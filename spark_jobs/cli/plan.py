@@ -25,12 +25,17 @@ def plan_command(name: str, as_json: bool) -> int:
 
 
 def _describe(outlook: Outlook) -> str:
-    """A line for the whole, one for each table with its reasons, and one for each source of which files wait."""
+    """A line for the whole, one for each table with its reasons, and one for each source
+    of which files wait.
+    """
     said = "work to do" if outlook.tables else "nothing to do"
     lines = [f"{outlook.pipeline}: {said}: {outlook.message}"]
     lines += [f"  {due.table:<28} {due.why}" for due in outlook.tables]
     waiting = {source: expected.waiting for source, expected in outlook.sources.items() if expected.waiting}
-    lines += [f"  {source}: {count(files, 'file waits', 'files wait')} for a later run" for source, files in waiting.items()]
+    lines += [
+        f"  {source}: {count(files, 'file waits', 'files wait')} for a later run"
+        for source, files in waiting.items()
+    ]
     return "\n".join(map(plain, lines))
 
 

@@ -24,5 +24,9 @@ def _restore(before: str | None) -> None:
 
 
 ProfileName = Annotated[
-    str | None, typer.Option(help="A profile of conf/profiles instead of the one in conf/lakehouse.yml; as WEIR_PROFILE.", callback=_use)
+    str | None,
+    typer.Option(
+        help="A profile of conf/profiles instead of the one in conf/lakehouse.yml; as WEIR_PROFILE.",
+        callback=_use,
+    ),
 ]

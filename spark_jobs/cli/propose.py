@@ -33,7 +33,8 @@ def propose_command(name: str, source: str, table: str | None, dry_run: bool, as
             done = "would be written" if dry_run else "is written"
             where = f"{name_in_project(file, project.root)}, from {count(proposal.records, 'record')}"
             passed_over = (
-                f", {count(proposal.unreadable, 'other', 'others')} cannot be read (the first: {proposal.problem})"
+                f", {count(proposal.unreadable, 'other', 'others')} cannot be read (the first:"
+                f" {proposal.problem})"
                 if proposal.unreadable
                 else ""
             )
@@ -48,7 +49,13 @@ def propose_command(name: str, source: str, table: str | None, dry_run: bool, as
     print(plain_lines(shown), file=sys.stderr if as_json or code == 2 else sys.stdout)
     if as_json:
         columns = {column: {"type": kind, "from": path} for column, (kind, path) in proposal.columns.items()}
-        about: dict[str, Any] = {"pipeline": name, "source": source, "status": status, "exit_code": code, "message": message}
+        about: dict[str, Any] = {
+            "pipeline": name,
+            "source": source,
+            "status": status,
+            "exit_code": code,
+            "message": message,
+        }
         print(
             json.dumps(
                 about
@@ -72,13 +79,19 @@ def _say_nothing(proposal: Proposal, place: str) -> str:
 
 
 def _check(project: Project, name: str, source: str, table: str | None) -> None:
-    """UsageError unless the source is there, and the table's name, which is the source's where none is given, is free and legal."""
+    """UsageError unless the source is there, and the table's name, which is the source's where none is given,
+    is free and legal.
+    """
     pipeline, wanted = project.pipelines[name], table or source
     if source not in pipeline.sources:
-        raise UsageError("SOURCE", source, f"{name} has no source {source!r}", did_you_mean(source, pipeline.sources))
+        raise UsageError(
+            "SOURCE", source, f"{name} has no source {source!r}", did_you_mean(source, pipeline.sources)
+        )
     if wanted in pipeline.silver:
         where = "--table" if table else "SOURCE"
-        raise UsageError(where, wanted, f"silver has a table {wanted!r} already", "choose another name by --table")
+        raise UsageError(
+            where, wanted, f"silver has a table {wanted!r} already", "choose another name by --table"
+        )
     try:
         check_name(wanted)
     except Hinted as wrong:
@@ -86,7 +99,9 @@ def _check(project: Project, name: str, source: str, table: str | None) -> None:
 
 
 def _write(project: Project, file: Path, table: str, text: str, *, dry_run: bool) -> None:
-    """In one step, and only if the file then says what it said before and the new table, and passes the check."""
+    """In one step, and only if the file then says what it said before and the new table, and passes the
+    check.
+    """
     shown, before = name_in_project(file, project.root), read_text(file)
     try:
         after = insert_table(before, table, text)
@@ -96,9 +111,21 @@ def _write(project: Project, file: Path, table: str, text: str, *, dry_run: bool
         new = Path(scratch, file.name)
         new.write_text(after, encoding="utf-8")
         document, old = read_document(new, shown), read_document(file, shown).data
-        kept = {**document.data, "silver": {name: known for name, known in document.data["silver"].items() if name != table}}
+        kept = {
+            **document.data,
+            "silver": {name: known for name, known in document.data["silver"].items() if name != table},
+        }
         if kept != {**old, "silver": old.get("silver") or {}}:
-            raise ConfigError([_problem(shown, table, "it has no place there that leaves the rest as it is", "copy what --dry-run shows")])
+            raise ConfigError(
+                [
+                    _problem(
+                        shown,
+                        table,
+                        "it has no place there that leaves the rest as it is",
+                        "copy what --dry-run shows",
+                    )
+                ]
+            )
         pipeline = validate(Pipeline, document)
         others = project.pipelines[pipeline.name].upstream
         if problems := check_pipeline(pipeline, project.conf, project.rules[pipeline.name], others):

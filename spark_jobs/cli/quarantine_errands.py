@@ -1,4 +1,6 @@
-"""`weir quarantine replay` and `discard`: rows go on to their table or are given up; of a bronze table, files are taken in or left out."""
+"""`weir quarantine replay` and `discard`: rows go on to their table or are given up; of a bronze table, files
+are taken in or left out.
+"""
 
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.quarantine_files import FilesErrand, Filters, files_command
@@ -17,19 +19,32 @@ from spark_jobs.run.order import Errand
 from spark_jobs.run.result import RunResult, Status
 
 
-def replay_command(name: str, table: str, filters: Filters, is_dry: bool, profile: str | None, as_json: bool) -> int:
+def replay_command(
+    name: str, table: str, filters: Filters, is_dry: bool, profile: str | None, as_json: bool
+) -> int:
     if TableName(table).is_bronze:
         return files_command(name, table, filters, FilesErrand("replay", is_dry=is_dry), profile, as_json)
     return _run(name, table, filters, "replay", "", is_dry, profile, as_json)
 
 
-def discard_command(name: str, table: str, filters: Filters, reason: str, is_dry: bool, profile: str | None, as_json: bool) -> int:
+def discard_command(
+    name: str, table: str, filters: Filters, reason: str, is_dry: bool, profile: str | None, as_json: bool
+) -> int:
     if TableName(table).is_bronze:
         return files_command(name, table, filters, FilesErrand("discard", reason, is_dry), profile, as_json)
     return _run(name, table, filters, "discard", reason, is_dry, profile, as_json)
 
 
-def _run(name: str, table: str, filters: Filters, action: str, reason: str, is_dry: bool, profile: str | None, as_json: bool) -> int:
+def _run(
+    name: str,
+    table: str,
+    filters: Filters,
+    action: str,
+    reason: str,
+    is_dry: bool,
+    profile: str | None,
+    as_json: bool,
+) -> int:
     def run() -> RunResult:
         project = load_checked(name)
         check_table(project.pipelines[name], table, row_tables(project.pipelines[name]))
@@ -42,7 +57,14 @@ def _run(name: str, table: str, filters: Filters, action: str, reason: str, is_d
 
 
 def _do(
-    project: Project, name: str, table: str, filters: Filters, action: str, reason: str, is_dry: bool, profile: str | None
+    project: Project,
+    name: str,
+    table: str,
+    filters: Filters,
+    action: str,
+    reason: str,
+    is_dry: bool,
+    profile: str | None,
 ) -> RunResult:
     lake = Lake(project.lake, name)
     selection = make_selection(*filters, OPEN)

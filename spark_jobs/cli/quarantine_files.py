@@ -1,4 +1,6 @@
-"""Landed files that were not taken: of a bronze table `weir quarantine replay` takes the selected ones in, `discard` leaves them out."""
+"""Landed files that were not taken: of a bronze table `weir quarantine replay` takes the selected ones in,
+`discard` leaves them out.
+"""
 
 import json
 import sys
@@ -44,11 +46,18 @@ class FilesErrand:
 
     @property
     def next_step(self) -> str:
-        return {"replay": "the next run reads what it takes in", "discard": "`weir take` still takes them in"}[self.action]
+        return {
+            "replay": "the next run reads what it takes in",
+            "discard": "`weir take` still takes them in",
+        }[self.action]
 
 
-def files_command(name: str, table: str, filters: Filters, errand: FilesErrand, profile: str | None, as_json: bool) -> int:
-    """Exit codes: 0, 2 for what cannot be taken in or discarded, 3 where no file is selected, 5 where another process has the pipeline."""
+def files_command(
+    name: str, table: str, filters: Filters, errand: FilesErrand, profile: str | None, as_json: bool
+) -> int:
+    """Exit codes: 0, 2 for what cannot be taken in or discarded, 3 where no file is selected, 5 where another
+    process has the pipeline.
+    """
     files, chunk, code, status = list(filters[1] or ()), None, 0, "ok"
     try:
         project = load_project(only=name)
@@ -60,7 +69,9 @@ def files_command(name: str, table: str, filters: Filters, errand: FilesErrand, 
         else:
             lake = Lake(project.lake, name)
             with hold_lease(lake.lease(), name, f"weir quarantine {errand.action}") as lease:
-                feed = make_feed(lake, project.landing, source, project.pipelines[name].sources[source], lease.check)
+                feed = make_feed(
+                    lake, project.landing, source, project.pipelines[name].sources[source], lease.check
+                )
                 chunk, notes = _do(project, feed, files, errand)
             message = "\n".join([_say(table, files, errand), *notes])
     except Refused as error:
@@ -70,9 +81,19 @@ def files_command(name: str, table: str, filters: Filters, errand: FilesErrand, 
     except (LeaseHeld, LeaseLost) as held:
         code, status, message = 5, "leased", str(held)
     is_error = code not in (0, NOTHING_TO_DO)
-    print(plain_lines(f"error: {message}" if is_error else message), file=sys.stderr if as_json or is_error else sys.stdout)
+    print(
+        plain_lines(f"error: {message}" if is_error else message),
+        file=sys.stderr if as_json or is_error else sys.stdout,
+    )
     if as_json:
-        about = {"pipeline": name, "table": table, "files": files, "status": status, "exit_code": code, "message": message}
+        about = {
+            "pipeline": name,
+            "table": table,
+            "files": files,
+            "status": status,
+            "exit_code": code,
+            "message": message,
+        }
         print(json.dumps(about | {"chunk": chunk, "is_dry_run": errand.is_dry}))
     return code
 
@@ -88,8 +109,8 @@ def _source(project: Project, name: str, table: str) -> str:
 
 
 def _select(project: Project, name: str, table: str, filters: Filters, errand: FilesErrand) -> list[str]:
-    """The paths that all options select, as `weir quarantine list` does. A path that is given alone is named whatever became of it: then
-    it is said why it cannot be taken in or discarded.
+    """The paths that all options select, as `weir quarantine list` does. A path that is given alone is named
+    whatever became of it: then it is said why it cannot be taken in or discarded.
     """
     selection = make_selection(*filters, OPEN)
     if selection == Selection():
@@ -102,25 +123,40 @@ def _select(project: Project, name: str, table: str, filters: Filters, errand: F
     unmatched = [path for path in selection.files if not set(path) & set("*?") and path not in found]
     if unmatched and not is_by_file_alone:
         message = f"{unmatched[0]!r} is not among the files that --rule, --since and --until select"
-        raise UsageError("--file", unmatched[0], message, f"`weir quarantine list {name} {table}` names them with their rules")
+        raise UsageError(
+            "--file",
+            unmatched[0],
+            message,
+            f"`weir quarantine list {name} {table}` names them with their rules",
+        )
     return list(dict.fromkeys([*found, *unmatched]))
 
 
-def _do(project: Project, feed: Feed, paths: Sequence[str], errand: FilesErrand) -> tuple[int | None, list[str]]:
-    """All or none of them: gives the last chunk, and what a person should know. Dry, everything is asked and nothing is written."""
+def _do(
+    project: Project, feed: Feed, paths: Sequence[str], errand: FilesErrand
+) -> tuple[int | None, list[str]]:
+    """All or none of them: gives the last chunk, and what a person should know. Dry, everything is asked and
+    nothing is written.
+    """
     now = datetime.now(UTC)
     if errand.action == "discard":
         check_discardable(feed, paths)
         return None if errand.is_dry else discard_files(feed, paths, now, whoami(), errand.reason), []
     consumed = Ledger(Lake(project.lake, feed.pipeline)).consumed_inputs().get(feed.table, {}).get("arrivals")
     prepared = [prepare_file(feed, path, whoami(), consumed) for path in paths]
-    notes = [note for file in prepared for note in notes_about(file, project.pipelines[feed.pipeline], feed.name)]
-    return None if errand.is_dry else max(take_prepared(feed, file, now).chunk for file in prepared), list(dict.fromkeys(notes))
+    notes = [
+        note for file in prepared for note in notes_about(file, project.pipelines[feed.pipeline], feed.name)
+    ]
+    return None if errand.is_dry else max(take_prepared(feed, file, now).chunk for file in prepared), list(
+        dict.fromkeys(notes)
+    )
 
 
 def _say(table: str, files: Sequence[str], errand: FilesErrand) -> str:
     what = f"{count(len(files), 'file')} of {table}"
-    named = ", ".join(map(repr, files[:NAMED])) + (f" and {len(files) - NAMED:,} more" if len(files) > NAMED else "")
+    named = ", ".join(map(repr, files[:NAMED])) + (
+        f" and {len(files) - NAMED:,} more" if len(files) > NAMED else ""
+    )
     if errand.is_dry:
         return f"{what} would be {errand.done}: {named}; this was a dry run"
     return f"{what} {errand.done}: {named}; {errand.next_step}"

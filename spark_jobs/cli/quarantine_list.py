@@ -1,4 +1,6 @@
-"""`weir quarantine list`: the rules that set rows aside, the rows of one table, and the files that were not taken."""
+"""`weir quarantine list`: the rules that set rows aside, the rows of one table, and the files that were not
+taken.
+"""
 
 import json
 from collections.abc import Iterable
@@ -39,13 +41,19 @@ def list_command(name: str, table: str | None, options: Options, limit: int, as_
         selection = make_selection(*options)
         tables = row_tables(pipeline)
         if table is not None:
-            check_table(pipeline, table, [known for known in table_names(pipeline) if not TableName(known).is_gold])
+            check_table(
+                pipeline, table, [known for known in table_names(pipeline) if not TableName(known).is_gold]
+            )
         if table in tables:
             rows, total = read_quarantined(pipeline, lake, table, selection, limit)
             if not total:
                 check_rules(lake, [table], selection)
             return _tell_rows(name, table, rows, total, as_json)
-        counts = [found for known in tables for found in count_rules(lake, known, selection)] if table is None else []
+        counts = (
+            [found for known in tables for found in count_rules(lake, known, selection)]
+            if table is None
+            else []
+        )
         files = list(selected_files(project, name, table, selection))
         if not counts and not files and table is None:
             check_rules(lake, tables, selection)
@@ -60,21 +68,38 @@ def headline(table: str, total: int) -> str:
     return f"{table}: {count(total, 'quarantined row')}{', the newest first' if total > 1 else ''}"
 
 
-def selected_files(project: Project, name: str, table: str | None, selection: Selection) -> Iterable[FileAside]:
-    """The selected files of all sources, or of one. Their rule is why they were not taken, their day the one of that decision."""
+def selected_files(
+    project: Project, name: str, table: str | None, selection: Selection
+) -> Iterable[FileAside]:
+    """The selected files of all sources, or of one. Their rule is why they were not taken, their day the one
+    of that decision.
+    """
     pipeline, lake = project.pipelines[name], Lake(project.lake, name)
     for source, definition in pipeline.sources.items():
         if table in (None, f"bronze.{source}"):
             for file in files_set_aside(make_feed(lake, project.landing, source, definition, refuse_writes)):
                 state = OPEN if file.is_open else DISCARDED
                 is_in_time = selection.covers(file.arrived_at)
-                if state in selection.states and selection.matches_file(file.path) and selection.matches_rule(file.verdict) and is_in_time:
-                    yield file if file.verdict != UNREADABLE else _masked(file, bool(sensitive_paths(pipeline, source)))
+                if (
+                    state in selection.states
+                    and selection.matches_file(file.path)
+                    and selection.matches_rule(file.verdict)
+                    and is_in_time
+                ):
+                    yield (
+                        file
+                        if file.verdict != UNREADABLE
+                        else _masked(file, bool(sensitive_paths(pipeline, source)))
+                    )
 
 
 def _tell_rows(name: str, table: str, rows: tuple[QuarantinedRow, ...], total: int, as_json: bool) -> int:
     if as_json:
-        print(json.dumps({"pipeline": name, "table": table, "total": total, "rows": [row.as_dict() for row in rows]}))
+        print(
+            json.dumps(
+                {"pipeline": name, "table": table, "total": total, "rows": [row.as_dict() for row in rows]}
+            )
+        )
         return 0
     print(headline(table, total))
     for row in rows:
@@ -86,9 +111,15 @@ def _tell_rows(name: str, table: str, rows: tuple[QuarantinedRow, ...], total: i
     return 0
 
 
-def _tell_summary(name: str, counts: list[RuleCount], files: list[FileAside], limit: int, as_json: bool) -> int:
+def _tell_summary(
+    name: str, counts: list[RuleCount], files: list[FileAside], limit: int, as_json: bool
+) -> int:
     if as_json:
-        print(json.dumps({"pipeline": name, "rules": list(map(_as_dict, counts)), "files": list(map(_as_dict, files))}))
+        print(
+            json.dumps(
+                {"pipeline": name, "rules": list(map(_as_dict, counts)), "files": list(map(_as_dict, files))}
+            )
+        )
         return 0
     if not counts and not files:
         print(f"{name}: nothing is quarantined here")
@@ -115,7 +146,11 @@ def _print_counts(name: str, counts: list[RuleCount]) -> None:
         printed.add_row(*map(Text, cells))
     console.print(printed)
     console.print("a row with several reasons counts for each of their rules")
-    console.print(f"the rows of one table: `weir quarantine list {name} {counts[0].table}`", markup=False, soft_wrap=True)
+    console.print(
+        f"the rows of one table: `weir quarantine list {name} {counts[0].table}`",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _tell_more(more: int, what: str) -> None:
@@ -128,4 +163,6 @@ def _masked(file: FileAside, is_sensitive: bool) -> FileAside:
 
 
 def _as_dict(entry: RuleCount | FileAside) -> dict[str, Any]:
-    return {key: value.isoformat() if hasattr(value, "isoformat") else value for key, value in vars(entry).items()}
+    return {
+        key: value.isoformat() if hasattr(value, "isoformat") else value for key, value in vars(entry).items()
+    }

@@ -1,4 +1,6 @@
-"""`weir quarantine show`: quarantined rows with every reason and their record, for a person, a program or a spreadsheet."""
+"""`weir quarantine show`: quarantined rows with every reason and their record, for a person, a program or a
+spreadsheet.
+"""
 
 import csv
 import json
@@ -17,24 +19,46 @@ from spark_jobs.quality.quarantined import QuarantinedRow, describe_reason, read
 
 SHOWN = 20
 RECORD_LENGTH = 2_000
-CELLS = ("table", "file", "line", "element", "state", "attempts", "first_seen_at", "set_aside_at", "rules", "reasons", "record")
+CELLS = (
+    "table",
+    "file",
+    "line",
+    "element",
+    "state",
+    "attempts",
+    "first_seen_at",
+    "set_aside_at",
+    "rules",
+    "reasons",
+    "record",
+)
 
 
-def show_command(name: str, table: str, options: Options, limit: int | None, as_json: bool, csv_file: Path | None) -> int:
+def show_command(
+    name: str, table: str, options: Options, limit: int | None, as_json: bool, csv_file: Path | None
+) -> int:
     try:
         if as_json and csv_file:
-            raise UsageError("--csv", str(csv_file), "--json is incompatible with --csv", "choose one of the two")
+            raise UsageError(
+                "--csv", str(csv_file), "--json is incompatible with --csv", "choose one of the two"
+            )
         project = load_project(only=name)
         pipeline, lake = project.pipelines[name], Lake(project.lake, name)
         selection = make_selection(*options)
         check_table(pipeline, table, row_tables(pipeline))
-        rows, total = read_quarantined(pipeline, lake, table, selection, limit or (MOST if csv_file else SHOWN))
+        rows, total = read_quarantined(
+            pipeline, lake, table, selection, limit or (MOST if csv_file else SHOWN)
+        )
         if not total:
             check_rules(lake, [table], selection)
     except Refused as error:
         return refuse(error, as_json=as_json, pipeline=name)
     if as_json:
-        print(json.dumps({"pipeline": name, "table": table, "total": total, "rows": [row.as_dict() for row in rows]}))
+        print(
+            json.dumps(
+                {"pipeline": name, "table": table, "total": total, "rows": [row.as_dict() for row in rows]}
+            )
+        )
         return 0
     if csv_file:
         try:
@@ -48,7 +72,9 @@ def show_command(name: str, table: str, options: Options, limit: int | None, as_
 
 
 def write_csv(file: Path, rows: Iterable[QuarantinedRow]) -> None:
-    """Every cell is quoted and on one line, none is a formula; with the mark by which spreadsheets know UTF-8."""
+    """Every cell is quoted and on one line, none is a formula; with the mark by which spreadsheets know
+    UTF-8.
+    """
     with open(file, "w", encoding="utf-8-sig", newline="") as out:
         writer = csv.writer(out, quoting=csv.QUOTE_ALL)
         writer.writerow(CELLS)
@@ -65,6 +91,13 @@ def _print(table: str, rows: tuple[QuarantinedRow, ...], total: int) -> None:
         print(plain(row.place, LINE_LENGTH))
         print(plain(f"  {row.state}, first seen {row.first_seen_at:%Y-%m-%d %H:%M:%S}{attempts}{rules}"))
         print("\n".join(plain(f"  {describe_reason(reason)}", LINE_LENGTH) for reason in row.reasons))
-        print(f"  {plain(row.record, RECORD_LENGTH)}" if row.record is not None else "  (its record is not kept)")
+        print(
+            f"  {plain(row.record, RECORD_LENGTH)}"
+            if row.record is not None
+            else "  (its record is not kept)"
+        )
     if total > len(rows):
-        print(f"and {count(total - len(rows), 'more row')}: `--limit` shows more of them, `--csv` writes them to a file")
+        print(
+            f"and {count(total - len(rows), 'more row')}: `--limit` shows more of them, `--csv` writes them"
+            " to a file"
+        )

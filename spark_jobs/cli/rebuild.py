@@ -15,7 +15,9 @@ from spark_jobs.run.rebuild import Rebuild, rebuild_tables, standing_tables
 from spark_jobs.run.result import Status
 
 
-def rebuild_command(name: str, tables: tuple[str, ...], is_all: bool, is_dry: bool, profile: str | None, as_json: bool) -> int:
+def rebuild_command(
+    name: str, tables: tuple[str, ...], is_all: bool, is_dry: bool, profile: str | None, as_json: bool
+) -> int:
     with result_alone(as_json), stopping.listening():
         try:
             project = load_checked(name)
@@ -29,13 +31,17 @@ def rebuild_command(name: str, tables: tuple[str, ...], is_all: bool, is_dry: bo
     is_error = result.exit_code not in (0, 3)
     said = "error: " if is_error and result.status is not Status.STOPPED else f"{name}: "
     took = f" ({result.seconds:.1f} s)" if result.seconds else ""
-    print(plain_lines(f"{said}{result.message}{took}"), file=sys.stderr if as_json or is_error else sys.stdout)
+    print(
+        plain_lines(f"{said}{result.message}{took}"), file=sys.stderr if as_json or is_error else sys.stdout
+    )
     if as_json:
         print(json.dumps(result.as_dict()))
     return result.exit_code
 
 
-def _rebuild_all(project: Project, name: str, profile: Profile, tables: tuple[str, ...], is_dry: bool) -> Rebuild:
+def _rebuild_all(
+    project: Project, name: str, profile: Profile, tables: tuple[str, ...], is_dry: bool
+) -> Rebuild:
     if tables:
         message, hint = "--all and names of tables contradict one another", "give either --all or the names"
         raise UsageError("--all", " ".join(tables), message, hint)

@@ -1,4 +1,6 @@
-"""`weir report`: makes the data-quality report of a run again, and says where it is; or gives all of it as one JSON object."""
+"""`weir report`: makes the data-quality report of a run again, and says where it is; or gives all of it as
+one JSON object.
+"""
 
 import json
 import sys
@@ -23,14 +25,20 @@ NEWEST_SHOWN = 5
 def report_command(name: str | None, run_id: str | None, is_opened: bool, is_json: bool) -> int:
     try:
         if name is None and run_id is not None:
-            raise UsageError("--run", run_id, "a run is one of a pipeline", "write `weir report PIPELINE --run RUN_ID`")
+            raise UsageError(
+                "--run", run_id, "a run is one of a pipeline", "write `weir report PIPELINE --run RUN_ID`"
+            )
         project = load_project(only=name)
         made = [_make(project, pipeline, run_id) for pipeline in project.pipelines]
     except Refused as error:
         return refuse(error, as_json=is_json, pipeline=name)
     except UnknownRun as error:
         newest = error.known[: -NEWEST_SHOWN - 1 : -1]
-        hint = did_you_mean(error.run_id, newest) if newest else f"nothing has run yet: `weir run {error.pipeline}`"
+        hint = (
+            did_you_mean(error.run_id, newest)
+            if newest
+            else f"nothing has run yet: `weir run {error.pipeline}`"
+        )
         return refuse(UsageError("--run", error.run_id, str(error), hint), as_json=is_json, pipeline=name)
     say_if_empty(project)
     if is_json:
@@ -48,7 +56,9 @@ def _make(project: Project, name: str, run_id: str | None) -> dict[str, Any]:
     return {**as_json(report), "path": str(write_collected(project, report))}
 
 
-def _tell(project: Project, name: str | None, made: list[dict[str, Any]], is_json: bool, is_opened: bool) -> None:
+def _tell(
+    project: Project, name: str | None, made: list[dict[str, Any]], is_json: bool, is_opened: bool
+) -> None:
     """A line per pipeline and the page to open; on standard error where standard output is JSON."""
     out = sys.stderr if is_json else sys.stdout
     for one in made:
@@ -63,6 +73,8 @@ def _tell(project: Project, name: str | None, made: list[dict[str, Any]], is_jso
 
 def _line(one: dict[str, Any]) -> str:
     if one["run"] is None:
-        return f"{one['pipeline']}: nothing has run yet; `weir run {one['pipeline']}` takes in what has landed"
+        return (
+            f"{one['pipeline']}: nothing has run yet; `weir run {one['pipeline']}` takes in what has landed"
+        )
     verdict = one["verdict"]
     return f"{one['pipeline']}: {title_of(verdict['outcome']).lower()}: {verdict['why']}"

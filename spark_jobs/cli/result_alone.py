@@ -1,5 +1,5 @@
-"""With --json, standard output is the result alone: what functions of the user's print, and programs that they start, goes to standard
-error. Half a line of theirs would make the result unreadable.
+"""With --json, standard output is the result alone: what functions of the user's print, and programs that
+they start, goes to standard error. Half a line of theirs would make the result unreadable.
 """
 
 import os

@@ -26,14 +26,21 @@ from spark_jobs.stream.trigger import AVAILABLE_NOW, Trigger, check_trigger
 
 
 def run_command(
-    name: str, select: tuple[str, ...], layer: str | None, files_per_batch: int | None, profile: str | None, as_json: bool
+    name: str,
+    select: tuple[str, ...],
+    layer: str | None,
+    files_per_batch: int | None,
+    profile: str | None,
+    as_json: bool,
 ) -> int:
     def run() -> RunResult:
         project = load_checked(name)
         check_trigger(project.pipelines[name], Trigger(AVAILABLE_NOW), where="weir run")
         chosen, wanted = known_profile(project, profile), _known_layer(layer)
         with exporter(name) as export:
-            result = run_pipeline(project, name, chosen, RunRequest(select, wanted, files_per_batch=files_per_batch))
+            result = run_pipeline(
+                project, name, chosen, RunRequest(select, wanted, files_per_batch=files_per_batch)
+            )
             export(lambda: samples_of(status_of(project, name, datetime.now(UTC))))
         return result
 
@@ -44,7 +51,9 @@ def run_command(
 
 
 def until_stopped(name: str, run: Callable[[], RunResult]) -> RunResult:
-    """What the command ends with: also where the configuration cannot be used, or where it was stopped before the work had begun."""
+    """What the command ends with: also where the configuration cannot be used, or where it was stopped before
+    the work had begun.
+    """
     with stopping.listening():
         try:
             return run()
@@ -52,14 +61,20 @@ def until_stopped(name: str, run: Callable[[], RunResult]) -> RunResult:
             return RunResult(name, Status(error.status), str(error))
         except KeyboardInterrupt:
             return RunResult(name, Status.STOPPED, say_stopped(str(stopping.asked_by())))
-        except SystemExit:  # of whatever was called: the command has no result, so it must not end as if it had one
+        except (
+            SystemExit
+        ):  # of whatever was called: the command has no result, so it must not end as if it had one
             return RunResult(
-                name, Status.FAILED, "the run was ended from within, by SystemExit; what is published stays: run again to go on"
+                name,
+                Status.FAILED,
+                "the run was ended from within, by SystemExit; what is published stays: run again to go on",
             )
 
 
 def known_profile(project: Project, profile: str | None) -> Profile:
-    """The profile that the command is to use. RunsElsewhere where that has its driver in the cluster, and this is not that driver."""
+    """The profile that the command is to use. RunsElsewhere where that has its driver in the cluster, and
+    this is not that driver.
+    """
     name = check_profile_name(project, profile)
     if problems := check_profile(project, name):
         raise ConfigError(problems)
@@ -70,7 +85,9 @@ def known_profile(project: Project, profile: str | None) -> Profile:
 
 
 def check_profile_name(project: Project, profile: str | None) -> str:
-    """UsageError where there is no such profile; without one it is the project's own, and ConfigError where that is missing."""
+    """UsageError where there is no such profile; without one it is the project's own, and ConfigError where
+    that is missing.
+    """
     name = profile or project.lakehouse.profile
     if name in project.profiles:
         return name
@@ -103,7 +120,9 @@ def _last_line(result: RunResult) -> str:
         return f"{result.pipeline}: {result.message}"
     if result.status is Status.NOTHING_TO_DO:
         warnings = [plain(f"warning: {warning}") for warning in result.warnings]
-        return "\n".join([*warnings, f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"])
+        return "\n".join(
+            [*warnings, f"{result.pipeline}: nothing to do: {result.message} ({result.seconds:.1f} s)"]
+        )
     if not result.tables:  # a decision that changes no table
         return f"{result.pipeline}: ok: {result.message}"
     totals = result.totals
@@ -114,5 +133,8 @@ def _last_line(result: RunResult) -> str:
     numbers += [f"{totals.late_repaired:,} late and counted"] * (totals.late_repaired > 0)
     numbers += [f"{count(totals.files_unreadable, 'file')} unreadable"] * (totals.files_unreadable > 0)
     numbers += [f"{count(totals.ties, 'key')} with ties"] * (totals.ties > 0)
-    rows = f"{count(totals.records, 'record')} read, {count(totals.published, 'silver row')} published, {', '.join(numbers)}"
+    rows = (
+        f"{count(totals.records, 'record')} read, {count(totals.published, 'silver row')} published,"
+        f" {', '.join(numbers)}"
+    )
     return f"{result.pipeline}: ok: {rows}, {result.message} in {result.seconds:.1f} s"

@@ -11,7 +11,9 @@ from spark_jobs.config.text import count
 from spark_jobs.sample.write import write_sample
 
 
-def sample_command(orders: int, increment: int, seed: int, defect: str | None, landing: Path | None, as_json: bool) -> int:
+def sample_command(
+    orders: int, increment: int, seed: int, defect: str | None, landing: Path | None, as_json: bool
+) -> int:
     folder = landing or _landing_folder()
     try:
         summary = write_sample(folder, orders=orders, seed=seed, increment=increment, defect=defect)
@@ -29,5 +31,10 @@ def sample_command(orders: int, increment: int, seed: int, defect: str | None, l
 def _landing_folder() -> Path:
     landing = load_project().landing
     if "://" in landing:
-        raise UsageError("--landing", landing, f"the landing zone is {landing}, and samples are written to a folder", "name one")
+        raise UsageError(
+            "--landing",
+            landing,
+            f"the landing zone is {landing}, and samples are written to a folder",
+            "name one",
+        )
     return Path(landing)

@@ -14,14 +14,25 @@ from spark_jobs.lake.selection import STATES, Selection
 ALL = "all"
 
 
-def make_selection(rules: Sequence[str] | None, files: Sequence[str] | None, since: str | None, until: str | None, state: str) -> Selection:
+def make_selection(
+    rules: Sequence[str] | None, files: Sequence[str] | None, since: str | None, until: str | None, state: str
+) -> Selection:
     """UsageError where an option has no meaning."""
     if state not in (*STATES, ALL):
-        raise UsageError("--state", state, f"there is no state {state!r}", did_you_mean(state, (*STATES, ALL)))
+        raise UsageError(
+            "--state", state, f"there is no state {state!r}", did_you_mean(state, (*STATES, ALL))
+        )
     first, last = _day("--since", since), _day("--until", until)
     if first and last and first > last:
-        raise UsageError("--since", since, f"{first} is after {last}, the day of --until", "give the earlier day to --since")
-    return Selection(tuple(rules or ()), tuple(files or ()), first, last, STATES if state == ALL else (state,))
+        raise UsageError(
+            "--since",
+            since,
+            f"{first} is after {last}, the day of --until",
+            "give the earlier day to --since",
+        )
+    return Selection(
+        tuple(rules or ()), tuple(files or ()), first, last, STATES if state == ALL else (state,)
+    )
 
 
 def row_tables(pipeline: Pipeline) -> list[str]:
@@ -34,18 +45,33 @@ def check_table(pipeline: Pipeline, table: str, allowed: Sequence[str]) -> None:
         return
     known = table in table_names(pipeline)
     layer = TableName(table).layer
-    why = {"gold": "nothing of a gold table is quarantined", "bronze": "of a bronze table files are set aside, not rows"}.get(layer)
-    hint = f"`weir quarantine list {pipeline.name} {table}` names them" if known and layer == "bronze" else did_you_mean(table, allowed)
+    why = {
+        "gold": "nothing of a gold table is quarantined",
+        "bronze": "of a bronze table files are set aside, not rows",
+    }.get(layer)
+    hint = (
+        f"`weir quarantine list {pipeline.name} {table}` names them"
+        if known and layer == "bronze"
+        else did_you_mean(table, allowed)
+    )
     raise UsageError("TABLE", table, why if known and why else f"there is no table {table!r}", hint)
 
 
 def check_rules(lake: Lake, tables: Iterable[str], selection: Selection) -> None:
-    """For a selection that found nothing: UsageError where a rule has never set a row aside in these tables, which is then misspelt."""
+    """For a selection that found nothing: UsageError where a rule has never set a row aside in these tables,
+    which is then misspelt.
+    """
     everything = Selection(states=STATES)
-    known = dict.fromkeys(count.rule for table in tables for count in count_rules(lake, table, everything)) if selection.rules else {}
+    known = (
+        dict.fromkeys(count.rule for table in tables for count in count_rules(lake, table, everything))
+        if selection.rules
+        else {}
+    )
     for rule in selection.rules:
         if known and not any(Selection(rules=(rule,)).matches_rule(name) for name in known):
-            raise UsageError("--rule", rule, f"no row was ever set aside by a rule {rule!r}", did_you_mean(rule, known))
+            raise UsageError(
+                "--rule", rule, f"no row was ever set aside by a rule {rule!r}", did_you_mean(rule, known)
+            )
 
 
 def _day(option: str, value: str | None) -> date | None:

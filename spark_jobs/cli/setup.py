@@ -12,7 +12,12 @@ from spark_jobs.session.java import JavaMissing
 def setup_command(jars_only: bool, components: list[str]) -> int:
     installed = Installation(find_root())
     if unknown := [name for name in components if name not in COMPONENTS]:
-        raise UsageError("--with", unknown[0], f"there is no component {unknown[0]!r}", did_you_mean(unknown[0], COMPONENTS))
+        raise UsageError(
+            "--with",
+            unknown[0],
+            f"there is no component {unknown[0]!r}",
+            did_you_mean(unknown[0], COMPONENTS),
+        )
     try:
         java = installed.java()
         print(f"Java {java.major} ({java.origin})")

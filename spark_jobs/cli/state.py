@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from spark_jobs.run.state import StateOfTable
 
 
-def state_command(name: str, table: str, key: tuple[str, ...], rows: int, profile: str | None, as_json: bool) -> int:
+def state_command(
+    name: str, table: str, key: tuple[str, ...], rows: int, profile: str | None, as_json: bool
+) -> int:
     try:
         project = load_project(only=name)
         gold = _native_table(project, name, table)
@@ -34,25 +36,46 @@ def state_command(name: str, table: str, key: tuple[str, ...], rows: int, profil
         nothing = f"gold.{gold} has no state yet; `weir run {name}` makes it"
         print(nothing, file=sys.stderr)
         if as_json:
-            print(json.dumps({"pipeline": name, "status": "nothing_to_do", "exit_code": 3, "message": nothing}))
+            print(
+                json.dumps({"pipeline": name, "status": "nothing_to_do", "exit_code": 3, "message": nothing})
+            )
         return 3
     log_file = project.root / "logs" / name / f"state-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"
     try:
-        found = _read(project, name, gold, lake.checkpoint(f"gold.{gold}", known.generation), asked, rows, chosen, log_file)
+        found = _read(
+            project,
+            name,
+            gold,
+            lake.checkpoint(f"gold.{gold}", known.generation),
+            asked,
+            rows,
+            chosen,
+            log_file,
+        )
     except LeaseHeld as held:
         return fail_with("leased", str(held), 5, as_json=as_json, pipeline=name)
     except Refused as error:
         return refuse(error, as_json=as_json, pipeline=name)
     except Exception as error:  # noqa: BLE001 - of Spark or the disk: said as every command says it
         keep_trace(log_file, f"gold.{gold}", error)
-        said = f"the state of gold.{gold} cannot be read: {first_line(error)}; log: {log_file}; remove the cause and ask again"
+        said = (
+            f"the state of gold.{gold} cannot be read: {first_line(error)}; log: {log_file}; remove the cause"
+            " and ask again"
+        )
         return fail_with("failed", said, 1, as_json=as_json, pipeline=name)
     print(json.dumps(found.as_dict(), default=str) if as_json else "\n".join(map(plain, _lines(found))))
     return 0
 
 
 def _read(
-    project: Project, name: str, gold: str, checkpoint: str, key: dict[str, str], rows: int, profile: Profile, log_file: Path
+    project: Project,
+    name: str,
+    gold: str,
+    checkpoint: str,
+    key: dict[str, str],
+    rows: int,
+    profile: Profile,
+    log_file: Path,
 ) -> "StateOfTable":
     from spark_jobs.run.state import read_state
     from spark_jobs.verify.session import start_session
@@ -77,18 +100,28 @@ def _native_table(project: Project, name: str, table: str) -> str:
 def _asked(key: tuple[str, ...]) -> dict[str, str]:
     pairs = [part.partition("=") for part in key]
     if wrong := next((part for part, (_, sign, _) in zip(key, pairs, strict=True) if not sign), None):
-        raise UsageError("--key", wrong, f"{wrong!r} is not a key", "write column=value, as in --key user_id=7")
+        raise UsageError(
+            "--key", wrong, f"{wrong!r} is not a key", "write column=value, as in --key user_id=7"
+        )
     return {column: value for column, _, value in pairs}
 
 
 def _lines(found: "StateOfTable") -> list[str]:
-    lines = [f"{found.table}: {found.operator}, {count(found.partitions, 'partition')}, after batch {found.batch}"]
+    lines = [
+        f"{found.table}: {found.operator}, {count(found.partitions, 'partition')}, after batch {found.batch}"
+    ]
     for store in found.stores:
         lines.append(f"  {store.name}: {count(store.rows, 'row')}")
         lines += [f"    {_row(row)}" for row in store.first]
-        lines += [f"    and {store.rows - len(store.first):,} more; --rows shows more of them"] if store.rows > len(store.first) else []
+        lines += (
+            [f"    and {store.rows - len(store.first):,} more; --rows shows more of them"]
+            if store.rows > len(store.first)
+            else []
+        )
     return lines
 
 
 def _row(row: dict[str, Any]) -> str:
-    return "  ".join(f"{name}: {json.dumps(value, default=str, ensure_ascii=False)}" for name, value in row.items())
+    return "  ".join(
+        f"{name}: {json.dumps(value, default=str, ensure_ascii=False)}" for name, value in row.items()
+    )

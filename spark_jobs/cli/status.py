@@ -1,4 +1,6 @@
-"""`weir status`: how pipelines stand, as a table for a person (which can watch it), as one JSON object, or as Prometheus' text."""
+"""`weir status`: how pipelines stand, as a table for a person (which can watch it), as one JSON object, or as
+Prometheus' text.
+"""
 
 import json
 import sys
@@ -26,7 +28,9 @@ COLOURS = {"blocked": "bold yellow", "failed": "bold red", "due": "cyan", "empty
 HEADINGS = ("version", "last batch", "rows", "rows/s", "took", "waited", "backlog", "watermark", "state")
 
 
-def status_command(name: str | None, form: Literal["table", "json", "prometheus"], watch: float | None) -> int:
+def status_command(
+    name: str | None, form: Literal["table", "json", "prometheus"], watch: float | None
+) -> int:
     try:
         project = load_project(only=name)
     except Refused as error:
@@ -36,7 +40,9 @@ def status_command(name: str | None, form: Literal["table", "json", "prometheus"
     say_if_empty(project)
     found = [status_of(project, pipeline, datetime.now(UTC)) for pipeline in project.pipelines]
     if form == "json":
-        print(json.dumps(found[0].as_dict() if name else {"pipelines": [status.as_dict() for status in found]}))
+        print(
+            json.dumps(found[0].as_dict() if name else {"pipelines": [status.as_dict() for status in found]})
+        )
     elif form == "prometheus":
         print(prometheus_text(sample for status in found for sample in samples_of(status)), end="")
     else:
@@ -51,7 +57,9 @@ def _watch(project: Project, seconds: float) -> int:
         return _draw([status_of(project, pipeline, datetime.now(UTC)) for pipeline in project.pipelines])
 
     try:
-        with Live(look(), console=Console(highlight=False), auto_refresh=False, screen=sys.stdout.isatty()) as live:
+        with Live(
+            look(), console=Console(highlight=False), auto_refresh=False, screen=sys.stdout.isatty()
+        ) as live:
             while True:
                 time.sleep(seconds)
                 live.update(look(), refresh=True)
@@ -70,9 +78,16 @@ def _remarks(status: PipelineStatus) -> Iterator[Text]:
     """What moved the watermarks, and how to go on with what is blocked or failed."""
     for row in status.tables:
         if row.watermark_by:
-            yield Text(plain(f"{row.table}: watermark {_moment(row.watermark)}, moved by {_say_record(row.watermark_by)}"))
+            yield Text(
+                plain(
+                    f"{row.table}: watermark {_moment(row.watermark)}, moved by"
+                    f" {_say_record(row.watermark_by)}"
+                )
+            )
         if row.error:
-            yield Text(plain(f"{row.table}: failed: {row.error}; fix the cause, then `weir run {status.pipeline}`"))
+            yield Text(
+                plain(f"{row.table}: failed: {row.error}; fix the cause, then `weir run {status.pipeline}`")
+            )
         if row.actions:
             yield Text(plain(f"{row.table}: a batch is blocked. To go on:"))
             for way in ways_on(status.pipeline, row.table, row.seen, row.actions):
@@ -95,9 +110,15 @@ def _moment(at: datetime | None) -> str:
 def _heading(status: PipelineStatus) -> Text:
     said = f"{status.pipeline}: "
     if status.stream:
-        said += f"streaming since {status.stream['since']} (process {status.stream['pid']} on {status.stream['host']}); "
+        said += (
+            f"streaming since {status.stream['since']} (process {status.stream['pid']} on"
+            f" {status.stream['host']}); "
+        )
     elif status.writer:
-        said += f"{status.writer['what']} at work since {status.writer['since']} (process {status.writer['pid']}); "
+        said += (
+            f"{status.writer['what']} at work since {status.writer['since']} (process"
+            f" {status.writer['pid']}); "
+        )
     if status.last_run:
         said += f"last run {age(status.last_run['at'], status.at)}: {status.last_run['status']}"
     elif not status.stream:
@@ -118,9 +139,15 @@ def _table(status: PipelineStatus) -> Table:
 
 def _figures(row: TableStatus, at: datetime) -> tuple[str, ...]:
     """In the order of HEADINGS; what is not known is a dot."""
-    backlog = f"{count(row.backlog_files, 'file')}, {decimal(row.backlog_bytes or 0)}" if row.backlog_files else "·"
+    backlog = (
+        f"{count(row.backlog_files, 'file')}, {decimal(row.backlog_bytes or 0)}" if row.backlog_files else "·"
+    )
     backlog = count(row.backlog_messages, "message") if row.backlog_messages else backlog
-    state = f"{count(row.state_rows, 'row')}, {decimal(row.state_bytes or 0)}" if row.state_rows is not None else "·"
+    state = (
+        f"{count(row.state_rows, 'row')}, {decimal(row.state_bytes or 0)}"
+        if row.state_rows is not None
+        else "·"
+    )
     return (
         "·" if row.version is None else str(row.version),
         age(row.last_batch_at, at) if row.last_batch_at else "·",

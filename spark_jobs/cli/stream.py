@@ -24,7 +24,14 @@ from spark_jobs.operations.telemetry import exporter
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.stream.always_on import Orders, stream_pipeline
 from spark_jobs.stream.health import Health, Pulse
-from spark_jobs.stream.trigger import AVAILABLE_NOW, ONCE, Trigger, UnknownTrigger, check_trigger, parse_trigger
+from spark_jobs.stream.trigger import (
+    AVAILABLE_NOW,
+    ONCE,
+    Trigger,
+    UnknownTrigger,
+    check_trigger,
+    parse_trigger,
+)
 
 T = TypeVar("T")
 
@@ -40,7 +47,11 @@ def stream_command(
     as_json: bool,
 ) -> int:
     def run() -> RunResult:
-        project, wanted, patience = load_checked(name), _known_trigger(trigger), _known("stale-after", stale_after, parse_duration)
+        project, wanted, patience = (
+            load_checked(name),
+            _known_trigger(trigger),
+            _known("stale-after", stale_after, parse_duration),
+        )
         address = None if listen is None else _known("listen", listen, parse_address)
         check_trigger(project.pipelines[name], wanted)
         pulse = Pulse(Health(name, str(wanted), datetime.now(UTC)), heartbeat)
@@ -55,16 +66,25 @@ def stream_command(
             export = stack.enter_context(exporter(name))
 
             def tell(result: RunResult) -> None:
-                print(plain(f"{name}: {result.status.value}: {result.message} in {result.seconds:.1f} s"), file=sys.stderr, flush=True)
+                print(
+                    plain(f"{name}: {result.status.value}: {result.message} in {result.seconds:.1f} s"),
+                    file=sys.stderr,
+                    flush=True,
+                )
                 export(lambda: samples_of(status_of(project, name, datetime.now(UTC))))
 
             chosen = _driver_here(project, profile)
-            print(f"{name}: streaming, {wanted}; Ctrl-C or SIGTERM ends it after the batch at work", file=sys.stderr, flush=True)
+            print(
+                f"{name}: streaming, {wanted}; Ctrl-C or SIGTERM ends it after the batch at work",
+                file=sys.stderr,
+                flush=True,
+            )
             return stream_pipeline(project, name, chosen, Orders(wanted, give_up_after, tell), pulse)
 
     with result_alone(as_json):
         result = until_stopped(name, run)
-    if result.status is Status.STOPPED and trigger.strip() not in (AVAILABLE_NOW, ONCE):  # before its first increment
+    # before its first increment
+    if result.status is Status.STOPPED and trigger.strip() not in (AVAILABLE_NOW, ONCE):
         result = replace(result, status=Status.OK)
     print_result(result, as_json)
     return result.exit_code
@@ -74,7 +94,10 @@ def _driver_here(project: Project, profile: str | None) -> Profile:
     try:
         return known_profile(project, profile)
     except RunsElsewhere as elsewhere:
-        said = "a stream has its driver where it is started, and this profile has it in the cluster; choose one with deploy: client"
+        said = (
+            "a stream has its driver where it is started, and this profile has it in the cluster; choose one"
+            " with deploy: client"
+        )
         raise _wrong("profile", profile or project.lakehouse.profile, said) from elsewhere
 
 

@@ -23,10 +23,17 @@ def take_command(name: str, source: str, path: str, as_json: bool) -> int:
         project = load_project(only=name)
         pipeline = project.pipelines[name]
         if source not in pipeline.sources:
-            raise UsageError("SOURCE", source, f"{name} has no source {source!r}", did_you_mean(source, pipeline.sources))
+            raise UsageError(
+                "SOURCE", source, f"{name} has no source {source!r}", did_you_mean(source, pipeline.sources)
+            )
         if not isinstance(pipeline.sources[source], FileSource):
             place = pipeline.sources[source].place(project.landing)
-            raise UsageError("SOURCE", source, f"{source} reads no files but {place}", "messages are taken in by `weir run` alone")
+            raise UsageError(
+                "SOURCE",
+                source,
+                f"{source} reads no files but {place}",
+                "messages are taken in by `weir run` alone",
+            )
         lake = Lake(project.lake, name)
         with hold_lease(lake.lease(), name, "weir take") as lease:
             feed = make_feed(lake, project.landing, source, pipeline.sources[source], lease.check)
@@ -39,10 +46,24 @@ def take_command(name: str, source: str, path: str, as_json: bool) -> int:
         code, status, message = 2, UsageError.status, str(error)
     except (LeaseHeld, LeaseLost) as held:
         code, status, message = 5, "leased", str(held)
-    print(plain_lines(f"error: {message}" if code else message), file=sys.stderr if as_json or code else sys.stdout)
+    print(
+        plain_lines(f"error: {message}" if code else message),
+        file=sys.stderr if as_json or code else sys.stdout,
+    )
     if as_json:
-        about = {"pipeline": name, "source": source, "path": path, "status": status, "exit_code": code, "message": message}
-        more = {"chunk": taking.chunk, "file_id": taking.file_id, "start_line": taking.start_line} if taking else {}
+        about = {
+            "pipeline": name,
+            "source": source,
+            "path": path,
+            "status": status,
+            "exit_code": code,
+            "message": message,
+        }
+        more = (
+            {"chunk": taking.chunk, "file_id": taking.file_id, "start_line": taking.start_line}
+            if taking
+            else {}
+        )
         print(json.dumps(about | more))
     return code
 
@@ -56,8 +77,15 @@ def _describe(taking: Taking, pipeline: Pipeline, source: str) -> str:
 def notes_about(taking: Taking | Prepared, pipeline: Pipeline, source: str) -> list[str]:
     """What a person should know of a file that is taken in."""
     lines = [f"note: {taking.doubt}; the whole line comes as well"] if taking.doubt else []
-    keyless = [f"silver.{name}" for name, silver in pipeline.silver.items() if silver.from_ == source and silver.key is None]
+    keyless = [
+        f"silver.{name}"
+        for name, silver in pipeline.silver.items()
+        if silver.from_ == source and silver.key is None
+    ]
     if taking.may_repeat and keyless:
         tables = ", ".join(keyless)
-        lines.append(f"note: records that were taken before and stand in this file too will be twice in {tables}, which has no key")
+        lines.append(
+            f"note: records that were taken before and stand in this file too will be twice in {tables},"
+            " which has no key"
+        )
     return lines

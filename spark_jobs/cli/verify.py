@@ -1,4 +1,6 @@
-"""`weir verify`: each table as it is done, the first differing rows, and the verdict; or all of it as one JSON object."""
+"""`weir verify`: each table as it is done, the first differing rows, and the verdict; or all of it as one
+JSON object.
+"""
 
 import json
 import sys
@@ -20,7 +22,15 @@ NOT_COMPARED_SHOWN = 5
 SECONDS_BETWEEN_LINES = 5
 
 
-def verify_command(name: str, select: tuple[str, ...], rows: int, profile: str | None, as_json: bool, *, is_of_files: bool = False) -> int:
+def verify_command(
+    name: str,
+    select: tuple[str, ...],
+    rows: int,
+    profile: str | None,
+    as_json: bool,
+    *,
+    is_of_files: bool = False,
+) -> int:
     try:
         project = load_project(only=name)
         problems = check_pipeline(project.pipelines[name], project.conf, project.rules[name])
@@ -43,8 +53,20 @@ def verify_command(name: str, select: tuple[str, ...], rows: int, profile: str |
 
 def _tell(check: TableCheck) -> None:
     """A line when a table is done."""
-    state = "failed" if check.error else "skipped" if check.skipped else "equal" if check.is_equal else "different"
-    print(f"{check.table:<34} {state:<10} {_numbers(check)} in {check.seconds:.1f} s", file=sys.stderr, flush=True)
+    state = (
+        "failed"
+        if check.error
+        else "skipped"
+        if check.skipped
+        else "equal"
+        if check.is_equal
+        else "different"
+    )
+    print(
+        f"{check.table:<34} {state:<10} {_numbers(check)} in {check.seconds:.1f} s",
+        file=sys.stderr,
+        flush=True,
+    )
     if check.left_out:
         print(plain(f"  not decoded twice: {', '.join(check.left_out)}"), file=sys.stderr, flush=True)
 
@@ -63,7 +85,11 @@ class _Progress:
 
 def _numbers(check: TableCheck) -> str:
     again = "only in the file" if check.files is not None else "only recomputed"
-    differing = ((check.only_here, "only in the table"), (check.only_recomputed, again), (check.different, "different"))
+    differing = (
+        (check.only_here, "only in the table"),
+        (check.only_recomputed, again),
+        (check.different, "different"),
+    )
     counts = [f"{number:,} {what}" for number, what in differing if number]
     files = [] if check.files is None else [count(check.files, "file")]
     skipped = [f"{len(check.not_compared):,} not compared"] if check.not_compared else []
@@ -81,10 +107,15 @@ def _print(found: Verification, as_json: bool) -> None:
             for path, reason in check.not_compared[:NOT_COMPARED_SHOWN]:
                 print(plain(f"not compared: {path!r}: {reason}"))
             if len(check.not_compared) > NOT_COMPARED_SHOWN:
-                print(f"and {len(check.not_compared) - NOT_COMPARED_SHOWN:,} more: `weir verify --files --json` names them all")
+                print(
+                    f"and {len(check.not_compared) - NOT_COMPARED_SHOWN:,} more: `weir verify --files --json`"
+                    " names them all"
+                )
     is_good = found.status in (Outcome.OK, Outcome.NOTHING_TO_DO)
     words = {Outcome.OK: "ok", Outcome.NOTHING_TO_DO: "nothing to verify"}
-    line = f"{found.pipeline}: {words[found.status]}: {found.message}" if is_good else f"error: {found.message}"
+    line = (
+        f"{found.pipeline}: {words[found.status]}: {found.message}" if is_good else f"error: {found.message}"
+    )
     took = f" ({found.seconds:.1f} s)" if found.seconds else ""
     print(plain_lines(f"{line}{took}"), file=sys.stderr if as_json or not is_good else sys.stdout)
 
@@ -102,7 +133,10 @@ def _lines(row: Difference, *, is_of_file: bool) -> list[str]:
     key = ", ".join(f"{name}={value}" for name, value in row.key.items()) or "the only row"
     if row.kind is Kind.DIFFERENT:
         other = "the file" if is_of_file else "recomputed"
-        return [f"{key}: {name}: the table has {here}, {other} {again}" for name, (here, again) in row.columns.items()]
+        return [
+            f"{key}: {name}: the table has {here}, {other} {again}"
+            for name, (here, again) in row.columns.items()
+        ]
     again = "only in the file" if is_of_file else "only recomputed"
     side, what = (0, "only in the table") if row.kind is Kind.ONLY_HERE else (1, again)
     values = ", ".join(f"{name}={both[side]}" for name, both in row.columns.items())

@@ -1,4 +1,6 @@
-"""The columns of a table with their types, as its definition gives them: what expressions, keys and SQL may name."""
+"""The columns of a table with their types, as its definition gives them: what expressions, keys and SQL may
+name.
+"""
 
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import name_at_home
@@ -15,9 +17,11 @@ ROW_ORIGIN = {
 }
 # With `ties: newest_arrival`: what the origin lacks of a row's place among the arrivals.
 ARRIVAL = {"_chunk": "bigint", "_element": "int"}
-# What had been seen when the row's file arrived: there where a gold table closes windows over the silver table.
+# What had been seen when the row's file arrived: there where a gold table closes windows over the silver
+# table.
 SEEN = {"_seen_until": "timestamp", "_closed_until": "timestamp"}
-# Columns that tell of processing, or of the order of arrival: a table made from them would be no function of the files.
+# Columns that tell of processing, or of the order of arrival: a table made from them would be no function of
+# the files.
 OF_PROCESSING = ("_processed_at", *SEEN, *ARRIVAL)
 WINDOW = {"window_start": "timestamp", "window_end": "timestamp"}
 # The type of a measure is Spark's to find; the checks need only its name.
@@ -37,19 +41,30 @@ def decoded_columns(table: Silver | Dimension) -> dict[str, str]:
 def dimension_columns(dimension: Dimension) -> dict[str, str]:
     own = own_columns(dimension)
     kind = own.get(dimension.sequence_by, ANY)
-    history = {"_valid_from": kind, "_valid_to": kind, "_confirmed_by": ANY} if dimension.history == "scd2" else {}
+    history = (
+        {"_valid_from": kind, "_valid_to": kind, "_confirmed_by": ANY} if dimension.history == "scd2" else {}
+    )
     return own | history | ROW_ORIGIN | _arrival(dimension)
 
 
 def silver_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
-    """Its own columns, those that lookups take, and the system's. What a mistaken lookup takes counts, too: one mistake, one problem."""
+    """Its own columns, those that lookups take, and the system's. What a mistaken lookup takes counts, too:
+    one mistake, one problem.
+    """
     silver = pipeline.silver[name]
     taken: dict[str, str] = {}
     for dimension, lookup in silver.lookup.items():
         members = own_columns(pipeline.dimensions[dimension]) if dimension in pipeline.dimensions else {}
         taken |= {column: members.get(column, ANY) for column in lookup.take}
     event = {"_event_at": "timestamp"} if silver.event_time else {}
-    return taken | own_columns(silver) | event | ROW_ORIGIN | _arrival(silver) | (SEEN if pipeline.is_watermarked(name) else {})
+    return (
+        taken
+        | own_columns(silver)
+        | event
+        | ROW_ORIGIN
+        | _arrival(silver)
+        | (SEEN if pipeline.is_watermarked(name) else {})
+    )
 
 
 def _arrival(table: Silver | Dimension) -> dict[str, str]:
@@ -72,11 +87,18 @@ def aggregate_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
 
 
 def row_keys(pipeline: Pipeline) -> dict[str, list[str]]:
-    """By table the columns that identify a row, where there are such: what an order must name to leave no ties."""
+    """By table the columns that identify a row, where there are such: what an order must name to leave no
+    ties.
+    """
     keys = {f"dimension.{name}": dimension_key(dimension) for name, dimension in pipeline.dimensions.items()}
-    keys |= {f"silver.{name}": silver_key(silver) for name, silver in pipeline.silver.items() if silver_key(silver)}
+    keys |= {
+        f"silver.{name}": silver_key(silver) for name, silver in pipeline.silver.items() if silver_key(silver)
+    }
     aggregates = {name: gold for name, gold in pipeline.gold.items() if gold.measures and not gold.is_native}
-    return keys | {f"gold.{name}": [*(["window_start"] if gold.window else []), *gold.group_by] for name, gold in aggregates.items()}
+    return keys | {
+        f"gold.{name}": [*(["window_start"] if gold.window else []), *gold.group_by]
+        for name, gold in aggregates.items()
+    }
 
 
 def dimension_key(dimension: Dimension) -> list[str]:
@@ -89,17 +111,25 @@ def silver_key(silver: Silver) -> list[str]:
 
 
 def _native_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
-    """What a native query publishes: the columns that its class emits, the whole row of dedup, what a join takes."""
+    """What a native query publishes: the columns that its class emits, the whole row of dedup, what a join
+    takes.
+    """
     known = {
-        table: silver_columns(pipeline, name_at_home(table).removeprefix("silver.")) for table, _ in gold.delays if _is_own(pipeline, table)
+        table: silver_columns(pipeline, name_at_home(table).removeprefix("silver."))
+        for table, _ in gold.delays
+        if _is_own(pipeline, table)
     }
     if gold.join:
         sides = {side: known.get(definition.from_, {}) for side, definition in gold.join.sides.items()}
         taken = {name: path.partition(".") for name, path in gold.join.take.items()}
         places = {f"_{side}_{name}": ROW_ORIGIN[f"_{name}"] for side in sides for name in ("file_id", "line")}
-        return {name: sides.get(side, {}).get(column, ANY) for name, (side, _, column) in taken.items()} | places
+        return {
+            name: sides.get(side, {}).get(column, ANY) for name, (side, _, column) in taken.items()
+        } | places
     if gold.dedup:
-        return {name: kind for name, kind in known.get(str(gold.from_), {}).items() if name not in OF_PROCESSING}
+        return {
+            name: kind for name, kind in known.get(str(gold.from_), {}).items() if name not in OF_PROCESSING
+        }
     return dict(gold.columns or {})
 
 

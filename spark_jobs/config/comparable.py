@@ -1,4 +1,6 @@
-"""Finds maps where values are compared: Spark cannot say whether two maps are equal, or which is the greater."""
+"""Finds maps where values are compared: Spark cannot say whether two maps are equal, or
+which is the greater.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -27,11 +29,19 @@ LISTING = (exp.Paren, exp.Array, exp.ArrayAgg)
 
 
 def compared_maps(tree: exp.Expr, types: Mapping[str, str]) -> list[Complaint]:
-    """Columns of a map type that something compares: (message, hint) each. `types` are those of columns by their names in lower case."""
+    """Columns of a map type that something compares: (message, hint) each. `types` are those of columns by
+    their names in lower case.
+    """
     found = dict.fromkeys(
-        f"{shorten(node.sql(DIALECT))} compares" for node in tree.walk() if any(_is_map(part, types) for part in _compared(node))
+        f"{shorten(node.sql(DIALECT))} compares"
+        for node in tree.walk()
+        if any(_is_map(part, types) for part in _compared(node))
     )
-    found |= {f"{name} compares": None for query in tree.find_all(exp.Select, exp.SetOperation) for name in _distinct_rows(query, types)}
+    found |= {
+        f"{name} compares": None
+        for query in tree.find_all(exp.Select, exp.SetOperation)
+        for name in _distinct_rows(query, types)
+    }
     hint = "compare what is in them, as in m['key'], or their text, as in to_json(m)"
     return [(f"{what} maps, which cannot be compared", hint) for what in found]
 
@@ -45,7 +55,9 @@ def _compared(node: exp.Expr) -> Iterator[exp.Expr]:
         if not names & BY_ORDER:
             yield from (node.this, *node.expressions)
         elif isinstance(node.expression, exp.Struct):
-            yield from (part.expression for part in node.expression.expressions if isinstance(part, exp.PropertyEQ))
+            yield from (
+                part.expression for part in node.expression.expressions if isinstance(part, exp.PropertyEQ)
+            )
         else:
             yield node.expression
 
@@ -58,7 +70,9 @@ def _distinct_rows(query: exp.Query, types: Mapping[str, str]) -> Iterator[str]:
 
 
 def _is_map(node: exp.Expr, types: Mapping[str, str]) -> bool:
-    """Whether the value is a map or holds one: a column, a field or element of one, or a list that is made of such."""
+    """Whether the value is a map or holds one: a column, a field or element of one, or a list that is made of
+    such.
+    """
     if isinstance(node, LISTING):
         return any(_is_map(part, types) for part in node.iter_expressions())
     kind = _type_of(node, types)
@@ -69,7 +83,11 @@ def _type_of(node: exp.Expr, types: Mapping[str, str]) -> exp.DataType | None:
     match node:
         case exp.Column():
             names = [part.name.lower() for part in node.parts]
-            found = (_field(types[name], names[place + 1 :]) for place, name in enumerate(names) if "map<" in types.get(name, ""))
+            found = (
+                _field(types[name], names[place + 1 :])
+                for place, name in enumerate(names)
+                if "map<" in types.get(name, "")
+            )
             return next((kind for kind in found if kind), None)
         case exp.Dot():
             outer = _type_of(node.this, types)
@@ -87,5 +105,12 @@ def _field(spark_type: str, path: Sequence[str]) -> exp.DataType | None:
     kind: exp.DataType | None = exp.DataType.build(spark_type, dialect=DIALECT)
     for name in path:
         fields = kind.expressions if kind and kind.is_type("struct") else []
-        kind = next((field.kind for field in fields if isinstance(field, exp.ColumnDef) and field.name.lower() == name), None)
+        kind = next(
+            (
+                field.kind
+                for field in fields
+                if isinstance(field, exp.ColumnDef) and field.name.lower() == name
+            ),
+            None,
+        )
     return kind

@@ -1,6 +1,8 @@
-"""Finds the clock in constants: Spark reads 'now', 'today' and '12:30' as times of the day on which it reads them.
+"""Finds the clock in constants: Spark reads 'now', 'today' and '12:30' as times of the day on which it reads
+them.
 
-That goes for typed literals, for casts, and for text that is compared with a time or given to a function of times.
+That goes for typed literals, for casts, and for text that is compared with a time or given to a function of
+times.
 """
 
 import re
@@ -14,55 +16,122 @@ from spark_jobs.config.sql import DIALECT, Complaint, function_names
 
 Types = Mapping[str, str]
 """The types of columns by their names in lower case, where they are known."""
-OF_THE_DAY = re.compile(r"\s*((now|today|tomorrow|yesterday)(\s+\S.*)?|T?\d{1,2}:\d{1,2}.*)\s*", re.IGNORECASE | re.DOTALL)
+OF_THE_DAY = re.compile(
+    r"\s*((now|today|tomorrow|yesterday)(\s+\S.*)?|T?\d{1,2}:\d{1,2}.*)\s*", re.IGNORECASE | re.DOTALL
+)
 TIMES = ("date", "timestamp", "timestampntz", "timestampltz", "timestamptz")
-OF_HOURS = (exp.TimestampTrunc, exp.Hour, exp.Minute, exp.Second, exp.TimeStrToTime, exp.TimestampAdd, exp.TimestampDiff, exp.Extract)
+OF_HOURS = (
+    exp.TimestampTrunc,
+    exp.Hour,
+    exp.Minute,
+    exp.Second,
+    exp.TimeStrToTime,
+    exp.TimestampAdd,
+    exp.TimestampDiff,
+    exp.Extract,
+)
 OF_TIMES = (
-    *OF_HOURS, exp.TsOrDsToDate, exp.TsOrDsAdd, exp.DateTrunc, exp.Year, exp.Month, exp.Day, exp.DayOfWeek, exp.DayOfMonth, exp.DayOfYear,
-    exp.WeekOfYear, exp.Quarter, exp.DateDiff, exp.DateAdd, exp.DateSub, exp.MonthsBetween, exp.AddMonths, exp.LastDay, exp.NextDay,
-    exp.UnixDate, exp.UnixSeconds, exp.UnixMillis, exp.UnixMicros, exp.AtTimeZone, exp.FromTimeZone,
+    *OF_HOURS, exp.TsOrDsToDate, exp.TsOrDsAdd, exp.DateTrunc, exp.Year, exp.Month, exp.Day, exp.DayOfWeek,
+    exp.DayOfMonth, exp.DayOfYear, exp.WeekOfYear, exp.Quarter, exp.DateDiff, exp.DateAdd, exp.DateSub,
+    exp.MonthsBetween, exp.AddMonths, exp.LastDay, exp.NextDay, exp.UnixDate, exp.UnixSeconds, exp.UnixMillis,
+    exp.UnixMicros, exp.AtTimeZone, exp.FromTimeZone,
 )  # fmt: skip
 """What sqlglot makes of the functions of times; the others keep their names."""
 NO_VALUES = ("unit", "format", "zone")
-COMPARISONS = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In, exp.Is)
-MIXING = frozenset(("coalesce", "nvl", "ifnull", "nullif", "nvl2", "greatest", "least", "array", "max", "min"))
+COMPARISONS = (
+    exp.EQ,
+    exp.NEQ,
+    exp.NullSafeEQ,
+    exp.NullSafeNEQ,
+    exp.GT,
+    exp.GTE,
+    exp.LT,
+    exp.LTE,
+    exp.Between,
+    exp.In,
+    exp.Is,
+)
+MIXING = frozenset(
+    ("coalesce", "nvl", "ifnull", "nullif", "nvl2", "greatest", "least", "array", "max", "min")
+)
 """What gives one of its values: these have one type, so that text among times is read as a time."""
 CONSTANT = "write the constant itself, as in TIMESTAMP '2026-01-31 12:30:00'"
 FORM = "to_timestamp({}, 'yyyy-MM-dd HH:mm:ss')"
 
 
 def clocks_in_constants(tree: exp.Expr, types: Types) -> list[Complaint]:
-    """Constants that another day would read as another time, and texts that may be such: (message, hint) each."""
+    """Constants that another day would read as another time, and texts that may be such: (message, hint)
+    each.
+    """
     found = [*_of_the_day(tree, types), *_computed(tree, types), *_texts_as_times(tree, types)]
     return list(dict.fromkeys(found))
 
 
 def _of_the_day(tree: exp.Expr, types: Types) -> Iterator[Complaint]:
     for node in tree.find_all(exp.Literal, exp.RawString):
-        if (node.is_string or isinstance(node, exp.RawString)) and OF_THE_DAY.fullmatch(node.name) and _is_read_as_time(node, types):
+        if (
+            (node.is_string or isinstance(node, exp.RawString))
+            and OF_THE_DAY.fullmatch(node.name)
+            and _is_read_as_time(node, types)
+        ):
             text = node.sql(DIALECT)
-            hint = f"{CONSTANT}; or take the time from the data, as in the event time; for text, compare CAST(x AS STRING) = {text}"
+            hint = (
+                f"{CONSTANT}; or take the time from the data, as in the event time; for text, compare CAST(x"
+                f" AS STRING) = {text}"
+            )
             yield f"{text} is a time of the day on which it is read", hint
 
 
 def _computed(tree: exp.Expr, types: Types) -> Iterator[Complaint]:
     """Text that is put together from constants may be any word."""
     for node in tree.walk():
-        parts = [node.this] if _makes_time(node) else [*node.iter_expressions()] if isinstance(node, COMPARISONS) else []
+        parts = (
+            [node.this]
+            if _makes_time(node)
+            else [*node.iter_expressions()]
+            if isinstance(node, COMPARISONS)
+            else []
+        )
         is_text = isinstance(node, COMPARISONS) and all(_is_text(part, types) for part in parts)
         for part in parts:
             value = part.unnest()
-            if not is_text and _is_text(value, types) and not _is_literal(value) and not value.find(exp.Column, exp.Query):
-                yield f"{shorten(value.sql(DIALECT))} is a constant that may be read as a time of the day on which it is read", CONSTANT
+            if (
+                not is_text
+                and _is_text(value, types)
+                and not _is_literal(value)
+                and not value.find(exp.Column, exp.Query)
+            ):
+                yield (
+                    (
+                        f"{shorten(value.sql(DIALECT))} is a constant that may be read as a time of the day"
+                        " on which it is read"
+                    ),
+                    CONSTANT,
+                )
 
 
 def _texts_as_times(tree: exp.Expr, types: Types) -> Iterator[Complaint]:
-    """Text columns that become times: a value such as 12:30 would be a time of the day on which it is read."""
+    """Text columns that become times: a value such as 12:30 would be a time of the day on
+    which it is read.
+    """
     for node in tree.walk():
         parts = [value.unnest() for value in _read_as_times(node, types)]
-        for value in (part for part in parts if _is_text(part, types) and part.find(exp.Column) and not part.find(exp.Query)):
-            message = f"{shorten(node.sql(DIALECT))} reads text as a time, and a value such as 12:30 is one of the day on which it is read"
-            yield message, f"declare the column as timestamp, or say the form of the text, as in {FORM.format(value.sql(DIALECT))}"
+        for value in (
+            part
+            for part in parts
+            if _is_text(part, types) and part.find(exp.Column) and not part.find(exp.Query)
+        ):
+            message = (
+                f"{shorten(node.sql(DIALECT))} reads text as a time, and a value such as 12:30 is one of the"
+                " day on which it is read"
+            )
+            yield (
+                message,
+                (
+                    "declare the column as timestamp, or say the form of the text, as in"
+                    f" {FORM.format(value.sql(DIALECT))}"
+                ),
+            )
 
 
 def _read_as_times(node: exp.Expr, types: Types) -> list[exp.Expr]:
@@ -93,7 +162,9 @@ def _is_read_as_time(node: exp.Expr, types: Types) -> bool:
     while around is not None:
         if isinstance(around, exp.Cast):
             return bool(around.is_type(*TIMES))
-        if isinstance(around, OF_TIMES) or (isinstance(around, exp.Anonymous) and function_names(around) & TAKE_TIMES):
+        if isinstance(around, OF_TIMES) or (
+            isinstance(around, exp.Anonymous) and function_names(around) & TAKE_TIMES
+        ):
             return value.arg_key not in NO_VALUES and (value.index or 0) == 0
         if isinstance(around, exp.Add | exp.Sub | exp.Values | exp.SetOperation):
             return True
@@ -109,21 +180,31 @@ def _is_read_as_time(node: exp.Expr, types: Types) -> bool:
 
 
 def _beside(value: exp.Expr, around: exp.Expr) -> list[exp.Expr] | None:
-    """The values that must have one type with this one; None where it is text for a function, or the result of an expression."""
+    """The values that must have one type with this one; None where it is text for a function, or the result
+    of an expression.
+    """
     if isinstance(around, exp.If | exp.Case):
         case = around.parent if isinstance(around.parent, exp.Case) else around
         if value.arg_key == "this":  # CASE x WHEN value
             return [case.this] if case is not around and case.this is not None else None
         branches = [part for part in (*case.args.get("ifs", ()), around) if isinstance(part, exp.If)]
-        given = [branch.args.get(name) for branch in branches for name in ("true", "false")] + [case.args.get("default")]
+        given = [branch.args.get(name) for branch in branches for name in ("true", "false")] + [
+            case.args.get("default")
+        ]
         return [part for part in given if part is not None and part is not value]
     if isinstance(around, COMPARISONS) or function_names(around) & MIXING:
         return [part for part in around.iter_expressions() if part is not value]
-    return [] if isinstance(around, exp.Paren | exp.Tuple | exp.Bracket | exp.Alias | exp.Select | exp.Subquery) else None
+    return (
+        []
+        if isinstance(around, exp.Paren | exp.Tuple | exp.Bracket | exp.Alias | exp.Select | exp.Subquery)
+        else None
+    )
 
 
 def _makes_time(node: exp.Expr) -> bool:
-    return (isinstance(node, exp.Cast) and bool(node.is_type(*TIMES))) or isinstance(node, exp.TsOrDsToDate | exp.TimestampTrunc)
+    return (isinstance(node, exp.Cast) and bool(node.is_type(*TIMES))) or isinstance(
+        node, exp.TsOrDsToDate | exp.TimestampTrunc
+    )
 
 
 def _is_literal(node: exp.Expr) -> bool:
@@ -138,5 +219,8 @@ def _is_text(node: exp.Expr, types: Types) -> bool:
     if isinstance(node, exp.Cast):
         return bool(node.is_type("text", "varchar", "char"))
     if isinstance(node, exp.Column):
-        return types.get(node.name.lower() if len(node.parts) == 1 or node.name.lower() in types else "", "") == "string"
+        return (
+            types.get(node.name.lower() if len(node.parts) == 1 or node.name.lower() in types else "", "")
+            == "string"
+        )
     return isinstance(node, exp.DPipe | exp.Tuple) or bool(function_names(node) & TEXTS)

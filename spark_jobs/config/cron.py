@@ -30,7 +30,8 @@ def check_cron(value: str) -> str:
     fields = value.split()
     if len(fields) != 5:
         raise Hinted(
-            f"{shorten(value)} has {count(len(fields), 'field')}", "write five: minute hour day month weekday, as in '*/15 * * * *'"
+            f"{shorten(value)} has {count(len(fields), 'field')}",
+            "write five: minute hour day month weekday, as in '*/15 * * * *'",
         )
     for text, (name, low, high, words) in zip(fields, FIELDS, strict=True):
         for part in text.split(","):
@@ -40,7 +41,10 @@ def check_cron(value: str) -> str:
 
 def _check_part(part: str, name: str, low: int, high: int, words: list[str]) -> None:
     """One of: *, 5, mon, 1-5, each with an optional /step."""
-    allowed = f"allowed: {low} to {high}{f' or {words[0]} to {words[-1]}' if words else ''}, ranges as in 1-5, * and steps as in */2"
+    allowed = (
+        f"allowed: {low} to {high}{f' or {words[0]} to {words[-1]}' if words else ''}, ranges as in 1-5, *"
+        " and steps as in */2"
+    )
     match = re.fullmatch(r"(?:(\*)|(\w+)(?:-(\w+))?)(?:/(\d{1,3}))?", part)
     if match is None:
         raise Hinted(f"{shorten(part)} does not fit the field {name!r}", allowed)

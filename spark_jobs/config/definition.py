@@ -1,4 +1,6 @@
-"""What the rows of a table follow: the parts of its definition. A change of most of them makes the rows wrong that are there already."""
+"""What the rows of a table follow: the parts of its definition. A change of most of them makes the rows wrong
+that are there already.
+"""
 
 import hashlib
 import json
@@ -41,12 +43,18 @@ LATER = {"bytes_per_record": BYTES_PER_RECORD}
 
 
 def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, Any]:
-    """All that the table's rows depend on, by the keys of the pipeline file; what other places say of it stands in parentheses."""
+    """All that the table's rows depend on, by the keys of the pipeline file; what other places say of it
+    stands in parentheses.
+    """
     layer, name = TableName(table).parts
-    definition: Any = next(found for kind, known_as, found in pipeline.nodes() if (kind, known_as) == (layer, name))
+    definition: Any = next(
+        found for kind, known_as, found in pipeline.nodes() if (kind, known_as) == (layer, name)
+    )
     parts: dict[str, Any] = definition.model_dump(mode="json", by_alias=True)
     if layer == "bronze":  # keys that came later leave the definitions of tables without them as they were
-        parts = {key: value for key, value in parts.items() if value not in (None, []) and LATER.get(key) != value}
+        parts = {
+            key: value for key, value in parts.items() if value not in (None, []) and LATER.get(key) != value
+        }
     if layer in ("dimension", "silver"):
         for column in parts["columns"].values():
             del column["sensitive"]  # concerns what is shown of a row, not the row
@@ -60,19 +68,34 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
     if layer == "silver":
         if parts["event_time"] and parts["event_time"]["past"] is None:  # came later, as above
             del parts["event_time"]["past"]
-        parts["give_up_after"] = {dimension: lookup.pop("give_up_after") for dimension, lookup in parts["lookup"].items()}
-        parts["(history of its dimensions)"] = {dimension: pipeline.dimensions[dimension].history for dimension in definition.lookup}
+        parts["give_up_after"] = {
+            dimension: lookup.pop("give_up_after") for dimension, lookup in parts["lookup"].items()
+        }
+        parts["(history of its dimensions)"] = {
+            dimension: pipeline.dimensions[dimension].history for dimension in definition.lookup
+        }
         parts["(a gold table has a watermark on it)"] = pipeline.is_watermarked(name)
-    if layer == "gold" and (file := definition.sql or (definition.python or definition.state or "").partition(":")[0]):
+    if layer == "gold" and (
+        file := definition.sql or (definition.python or definition.state or "").partition(":")[0]
+    ):
         parts["(content of its file)"] = hashlib.sha256(read_file(conf / file)).hexdigest()
-    if layer == "gold" and other_pipeline(definition.from_ or "") and definition.window and not definition.window.column:
+    if (
+        layer == "gold"
+        and other_pipeline(definition.from_ or "")
+        and definition.window
+        and not definition.window.column
+    ):
         silver = pipeline.silver_named(definition.from_)
-        parts["(event time of its table)"] = silver.event_time.column if silver and silver.event_time else None
+        parts["(event time of its table)"] = (
+            silver.event_time.column if silver and silver.event_time else None
+        )
     return parts
 
 
 def harmful_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """The parts whose change makes old rows wrong. A table by SQL or Python is made as a whole in any case."""
+    """The parts whose change makes old rows wrong. A table by SQL or Python is made as a
+    whole in any case.
+    """
     layer = TableName(table).layer
     if layer == "gold" and not any(parts.get(key) for parts in (old, new) for key in ("from", "join")):
         return []
@@ -89,8 +112,13 @@ def harmless_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> li
 
 
 def _are_of_one_cluster(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """Whether both lists of brokers name one of them: offsets count the messages of one cluster, and are of no use in another."""
-    before, now = ({server.strip().lower() for server in str(parts.get("servers", "")).split(",")} for parts in (old, new))
+    """Whether both lists of brokers name one of them: offsets count the messages of one cluster, and are of
+    no use in another.
+    """
+    before, now = (
+        {server.strip().lower() for server in str(parts.get("servers", "")).split(",")}
+        for parts in (old, new)
+    )
     return bool(before & now)
 
 

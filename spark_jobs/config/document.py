@@ -1,7 +1,8 @@
-"""Reads one YAML file into plain data and remembers the line of every key, so that an error can say where it is.
+"""Reads one YAML file into plain data and remembers the line of every key, so that an error can say where it
+is.
 
-Stricter than YAML 1.1: only true and false are booleans (`on`, `yes` and `no` stay words), dates and times stay text, a key stands once,
-and has a value.
+Stricter than YAML 1.1: only true and false are booleans (`on`, `yes` and `no` stay words), dates and times
+stay text, a key stands once, and has a value.
 """
 
 import errno
@@ -41,7 +42,9 @@ class _Loader(_SafeLoader):  # type: ignore[misc]
 
 
 for _name, _pattern, _first in _PLAIN_WORDS:
-    _Loader.add_implicit_resolver(_TAG + _name, re.compile(f"^(?:{_pattern})$"), [*_first, ""] if _name == "null" else list(_first))
+    _Loader.add_implicit_resolver(
+        _TAG + _name, re.compile(f"^(?:{_pattern})$"), [*_first, ""] if _name == "null" else list(_first)
+    )
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,9 @@ class Document:
 
 
 def read_document(path: Path, file: str) -> Document:
-    """The data of a YAML file; `file` is its name in error messages. Raises ConfigError for what is not a plain mapping."""
+    """The data of a YAML file; `file` is its name in error messages. Raises ConfigError for what is not a
+    plain mapping.
+    """
     text = _read_text(path, file)
     try:
         _check_depth(text, file)
@@ -70,7 +75,18 @@ def read_document(path: Path, file: str) -> Document:
         raise ConfigError([_syntax_problem(error, file, text)]) from error
     if not isinstance(root, MappingNode):
         found = "empty" if root is None else f"a {root.id}"
-        raise ConfigError([Problem(file, 1, "", None, f"the file is {found}, not a mapping", "write 'key: value' lines at the top level")])
+        raise ConfigError(
+            [
+                Problem(
+                    file,
+                    1,
+                    "",
+                    None,
+                    f"the file is {found}, not a mapping",
+                    "write 'key: value' lines at the top level",
+                )
+            ]
+        )
     reader = _Reader(file)
     data = reader.read(root, ())
     if reader.problems:
@@ -88,17 +104,27 @@ def _read_text(path: Path, file: str) -> str:
     try:
         content = read_file(path)
     except OSError as error:
-        hint = "split the pipeline into several" if error.errno == errno.EFBIG else "write a regular file, and allow reading it"
-        raise ConfigError([Problem(file, 1, "", None, f"the file cannot be read: {error.strerror}", hint)]) from error
+        hint = (
+            "split the pipeline into several"
+            if error.errno == errno.EFBIG
+            else "write a regular file, and allow reading it"
+        )
+        raise ConfigError(
+            [Problem(file, 1, "", None, f"the file cannot be read: {error.strerror}", hint)]
+        ) from error
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise ConfigError([Problem(file, line, "", content[error.start], "the file is not UTF-8 text", "save it as UTF-8")]) from error
+        raise ConfigError(
+            [Problem(file, line, "", content[error.start], "the file is not UTF-8 text", "save it as UTF-8")]
+        ) from error
 
 
 def _check_depth(text: str, file: str) -> None:
-    """Composing recurses in C: a file of many thousand brackets would end the process, so the depth is measured first."""
+    """Composing recurses in C: a file of many thousand brackets would end the process, so the depth is
+    measured first.
+    """
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -126,21 +152,44 @@ def _syntax_problem(error: yaml.YAMLError, file: str, text: str) -> Problem:
 
 
 def _too_deep(file: str, line: int) -> Problem:
-    return Problem(file, line, "", None, f"nested deeper than {MAX_DEPTH} levels, or an alias that contains itself", "write the values out")
+    return Problem(
+        file,
+        line,
+        "",
+        None,
+        f"nested deeper than {MAX_DEPTH} levels, or an alias that contains itself",
+        "write the values out",
+    )
 
 
 class _Reader:
     """Turns nodes into data, and keeps lines and problems on the way."""
 
     def __init__(self, file: str) -> None:
-        self.file, self.lines, self.problems, self.nodes = file, {}, [], 0  # type: tuple[str, dict[KeyPath, int], list[Problem], int]
+        self.file, self.lines, self.problems, self.nodes = (
+            file,
+            {},
+            [],
+            0,
+        )  # type: tuple[str, dict[KeyPath, int], list[Problem], int]
 
     def read(self, node: Node, path: KeyPath) -> Any:
         self.nodes += 1
         line = node.start_mark.line + 1
         if self.nodes > MAX_NODES:
             hint = "aliases (*name) multiply what they name; write the values out"
-            raise ConfigError([Problem(self.file, line, _dotted(path), None, f"the file has more than {MAX_NODES:,} values", hint)])
+            raise ConfigError(
+                [
+                    Problem(
+                        self.file,
+                        line,
+                        _dotted(path),
+                        None,
+                        f"the file has more than {MAX_NODES:,} values",
+                        hint,
+                    )
+                ]
+            )
         if len(path) > MAX_DEPTH:
             raise ConfigError([_too_deep(self.file, line)])
         if isinstance(node, MappingNode):
@@ -156,15 +205,32 @@ class _Reader:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, ScalarNode) or key_node.tag != _TAG + "str":
                 key = getattr(key_node, "value", None)
-                self._add(line, path, key, f"the key {shorten(key)} is not a word", "put it in quotes, or name it otherwise")
+                self._add(
+                    line,
+                    path,
+                    key,
+                    f"the key {shorten(key)} is not a word",
+                    "put it in quotes, or name it otherwise",
+                )
             elif key_node.value in data:
-                message = f"the key {key_node.value!r} stands here twice, first in line {self.lines[(*path, key_node.value)]}"
+                message = (
+                    f"the key {key_node.value!r} stands here twice, first in line"
+                    f" {self.lines[(*path, key_node.value)]}"
+                )
                 self._add(line, (*path, key_node.value), key_node.value, message, "keep one")
             elif key_node.value == "<<":
-                self._add(line, path, "<<", "'<<' (merge) is not supported", "write the keys out, or use an alias for a whole value")
+                self._add(
+                    line,
+                    path,
+                    "<<",
+                    "'<<' (merge) is not supported",
+                    "write the keys out, or use an alias for a whole value",
+                )
             else:
                 self.lines[(*path, key_node.value)] = line
-                self._check_given(value_node, (*path, key_node.value), line, f"nothing stands behind {key_node.value!r}")
+                self._check_given(
+                    value_node, (*path, key_node.value), line, f"nothing stands behind {key_node.value!r}"
+                )
                 data[key_node.value] = self.read(value_node, (*path, key_node.value))
         return data
 
@@ -185,15 +251,25 @@ class _Reader:
             if kind in ("int", "float"):
                 return int(node.value) if kind == "int" else float(node.value)
         except (ValueError, KeyError):
-            self._add(node.start_mark.line + 1, path, node.value, f"{shorten(node.value)} is not a value of !!{kind}", "remove the tag")
+            self._add(
+                node.start_mark.line + 1,
+                path,
+                node.value,
+                f"{shorten(node.value)} is not a value of !!{kind}",
+                "remove the tag",
+            )
             return None
         self._check_tag(node, path, "str", "null")
         return None if kind == "null" else node.value
 
     def _check_given(self, node: Node, path: KeyPath, line: int, message: str) -> None:
-        """A key without a value would count as one that is not there, and so would `key:` whose value somebody forgot."""
+        """A key without a value would count as one that is not there, and so would `key:` whose value
+        somebody forgot.
+        """
         if isinstance(node, ScalarNode) and node.tag == _TAG + "null" and not node.value:
-            self._add(line, path, None, message, "give it a value, or remove it; write null where none is meant")
+            self._add(
+                line, path, None, message, "give it a value, or remove it; write null where none is meant"
+            )
 
     def _check_tag(self, node: Node, path: KeyPath, *allowed: str) -> None:
         if node.tag not in [_TAG + name for name in allowed]:
@@ -220,7 +296,9 @@ class Report:
 
     def add(self, path: tuple[str | int, ...], value: object, message: str, hint: str) -> None:
         where = ".".join(str(part) for part in path)
-        self.problems.append(Problem(self.document.file, self.document.line_of(path), where, value, message, hint))
+        self.problems.append(
+            Problem(self.document.file, self.document.line_of(path), where, value, message, hint)
+        )
 
     def add_in_file(self, file: Path, line: int, where: str, value: object, message: str, hint: str) -> None:
         """A problem inside a file that the pipeline names."""

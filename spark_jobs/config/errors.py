@@ -1,32 +1,48 @@
-"""What a command refuses before it begins: a configuration with problems, one Problem per mistake with its place; or a command line that
-cannot be meant.
+"""What a command refuses before it begins: a configuration with problems, one Problem per mistake with its
+place; or a command line that cannot be meant.
 """
 
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# What people who come from SQL databases, dbt, pandas or other tools would write, and what it is called here. Only for suggestions.
+# What people who come from SQL databases, dbt, pandas or other tools would write, and what it is called here.
+# Only for suggestions.
 
 _WORDS = {
     # types
-    "string": "text str char character varchar varchar2 nvarchar nchar bpchar citext tinytext mediumtext longtext clob nclob json "
-    "jsonb uuid guid enum object category categorical utf8 large_string largeutf8 bytes bytea blob varbinary inet xml hstore super time",
+    "string": (
+        "text str char character varchar varchar2 nvarchar nchar bpchar citext tinytext mediumtext longtext"
+        " clob nclob json jsonb uuid guid enum object category categorical utf8 large_string largeutf8 bytes"
+        " bytea blob varbinary inet xml hstore super time"
+    ),
     "decimal(p,s)": "numeric number bignumeric bigdecimal dec money smallmoney currency decimal128 fixed",
-    "bigint": "int64 uint32 uint64 bigserial serial8 serial longint long_int biginteger number_integer counter epoch",
+    "bigint": (
+        "int64 uint32 uint64 bigserial serial8 serial longint long_int biginteger number_integer counter"
+        " epoch"
+    ),
     "int": "int32 int4 uint16 mediumint signed unsigned",
     "smallint": "int16 int2 uint8 smallserial",
     "double": "float64 float8 double_precision number_float",
     "float": "float32 float4 float16 half single",
     "boolean": "bool bit logical flag",
-    "timestamp": "datetime datetime2 datetime64 smalldatetime timestamptz timestamp_tz timestamp_ns timestamp_ms timestamp_us instant",
+    "timestamp": (
+        "datetime datetime2 datetime64 smalldatetime timestamptz timestamp_tz timestamp_ns timestamp_ms"
+        " timestamp_us instant"
+    ),
     "date": "date32 date64 day",
     "array<type>": "list sequence vector tuple repeated",
     "map<type,type>": "dict dictionary hashmap mapping",
     "struct<name:type>": "record row nested",
     # keys
-    "key": "primary_key primary_keys unique_key unique pk id ids merge_key merge_keys upsert_key business_key natural_key identity index",
-    "sequence_by": "updated_at version version_column order_by sort_by cursor cursor_field sequence precombine dedup_sort incremental_key",
+    "key": (
+        "primary_key primary_keys unique_key unique pk id ids merge_key merge_keys upsert_key business_key"
+        " natural_key identity index"
+    ),
+    "sequence_by": (
+        "updated_at version version_column order_by sort_by cursor cursor_field sequence precombine"
+        " dedup_sort incremental_key"
+    ),
     "event_time": "timestamp time_column event_timestamp ts occurred_at time timestamp_column",
     "from": "source table input ref model base dataset",
     "columns": "schema fields select cols attributes features",
@@ -77,7 +93,9 @@ _WORDS = {
     "warn": "warning ignore continue",
 }
 SYNONYMS: dict[str, list[str]] = {}
-"""Each word with what it may be called here; which of them is meant, the place decides where the word stands."""
+"""Each word with what it may be called here; which of them is meant, the place decides
+where the word stands.
+"""
 for _here, _others in _WORDS.items():
     for _word in _others.split():
         SYNONYMS.setdefault(_word, []).append(_here)
@@ -92,12 +110,16 @@ def did_you_mean(value: str, allowed: Iterable[str]) -> str:
     if not choices:
         return "there are none to choose from"
     near = nearest(value, choices)
-    listed = ", ".join(choices[:LISTED]) + (f" and {len(choices) - LISTED} more" if len(choices) > LISTED else "")
+    listed = ", ".join(choices[:LISTED]) + (
+        f" and {len(choices) - LISTED} more" if len(choices) > LISTED else ""
+    )
     return (f"did you mean {near!r}? " if near else "") + f"allowed: {listed}"
 
 
 def nearest(value: str, choices: Iterable[str]) -> str | None:
-    """The choice that a misspelt value was meant for, or one of another tool's words; a table may be named without its layer."""
+    """The choice that a misspelt value was meant for, or one of another tool's words; a table may be named
+    without its layer.
+    """
     by_lower = {choice.lower(): choice for choice in choices}
     if known := [by_lower[here] for here in SYNONYMS.get(value.lower(), ()) if here in by_lower]:
         return known[0]
@@ -111,7 +133,9 @@ def nearest(value: str, choices: Iterable[str]) -> str | None:
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake: its file (relative to the project), line and key path, the value found there, and what to do."""
+    """One mistake: its file (relative to the project), line and key path, the value found there, and what to
+    do.
+    """
 
     file: str
     line: int
@@ -126,7 +150,9 @@ class Problem:
 
 
 class Hinted(ValueError):
-    """A value that cannot be used: what is wrong with it, and apart from that what to do, since a value may hold any mark between them."""
+    """A value that cannot be used: what is wrong with it, and apart from that what to do, since a value may
+    hold any mark between them.
+    """
 
     def __init__(self, message: str, hint: str) -> None:
         self.message, self.hint = message, hint
@@ -176,7 +202,11 @@ class ConfigError(Refused):
 
 def set_aside_repeats(problems: Iterable[Problem]) -> list[Problem]:
     """The problems without those that say the same of the same place (values need not be hashable)."""
-    return list({(problem.file, problem.line, problem.where, problem.message): problem for problem in problems}.values())
+    return list(
+        {
+            (problem.file, problem.line, problem.where, problem.message): problem for problem in problems
+        }.values()
+    )
 
 
 # Collects the problems that the checks of one pipeline find, each with the line of its key.

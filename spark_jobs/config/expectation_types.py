@@ -1,4 +1,5 @@
-"""The types of expectations that Weir itself knows: those that can set single rows aside, its own, and those that it refuses.
+"""The types of expectations that Weir itself knows: those that can set single rows aside, its own, and those
+that it refuses.
 
 All others are Great Expectations' own and are checked where it is installed (quality/check.py).
 """
@@ -50,11 +51,15 @@ class OwnType(Model):
 
 
 class RowCountHistory(OwnType):
-    """expect_table_row_count_to_match_history: the rows about to be published against the median of the last batches."""
+    """expect_table_row_count_to_match_history: the rows about to be published against the median of the last
+    batches.
+    """
 
     min_ratio: float | None = Field(None, gt=0, description="at least so many times the median")
     max_ratio: float | None = Field(None, gt=0, description="at most so many times the median")
-    batches: int = Field(10, ge=1, le=1_000, description="how many of the last batches the median is taken of")
+    batches: int = Field(
+        10, ge=1, le=1_000, description="how many of the last batches the median is taken of"
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -63,7 +68,9 @@ class RowCountHistory(OwnType):
         if self.row_condition is not None:
             raise Hinted("'row_condition' is incompatible with a comparison of whole batches", "remove it")
         if self.min_ratio is not None and self.max_ratio is not None and self.min_ratio > self.max_ratio:
-            raise Hinted(f"min_ratio ({self.min_ratio}) is greater than max_ratio ({self.max_ratio})", "exchange them")
+            raise Hinted(
+                f"min_ratio ({self.min_ratio}) is greater than max_ratio ({self.max_ratio})", "exchange them"
+            )
         return self
 
 
@@ -82,18 +89,31 @@ class OtherTableMembers(OwnType):
     """expect_column_values_to_be_in_other_table: every value is there in another table; NULLs pass."""
 
     column: ColumnName | None = Field(None, description="the column whose values are looked up")
-    column_list: list[ColumnName] | None = Field(None, min_length=1, description="several columns that are looked up together")
-    other_table: str = Field(description="a table of the pipeline by its full name, as in dimension.customers")
+    column_list: list[ColumnName] | None = Field(
+        None, min_length=1, description="several columns that are looked up together"
+    )
+    other_table: str = Field(
+        description="a table of the pipeline by its full name, as in dimension.customers"
+    )
     other_column: ColumnName | None = Field(None, description="the column of the other table")
-    other_column_list: list[ColumnName] | None = Field(None, min_length=1, description="its columns, in the order of column_list")
+    other_column_list: list[ColumnName] | None = Field(
+        None, min_length=1, description="its columns, in the order of column_list"
+    )
 
     @model_validator(mode="after")
     def _paired(self) -> Self:
-        if (self.column is None) == (self.column_list is None) or (self.column is None) != (self.other_column is None):
-            raise Hinted("the columns do not pair up", "give column with other_column, or column_list with other_column_list")
+        if (self.column is None) == (self.column_list is None) or (self.column is None) != (
+            self.other_column is None
+        ):
+            raise Hinted(
+                "the columns do not pair up",
+                "give column with other_column, or column_list with other_column_list",
+            )
         if len(self.columns) != len(self.other_columns):
             here = count(len(self.columns), "column stands", "columns stand")
-            raise Hinted(f"{here} against {len(self.other_columns)} of the other table", "name as many of each")
+            raise Hinted(
+                f"{here} against {len(self.other_columns)} of the other table", "name as many of each"
+            )
         return self
 
     @property
@@ -124,4 +144,6 @@ OWN: dict[str, type[OwnType]] = {
     "expect_column_values_to_be_in_other_table": OtherTableMembers,
     "expect_column_sum_to_equal_other_table": OtherTableSum,
 }
-"""Weir's own types with the model of their arguments: each stands for one of GX's with values that are known when a batch is judged."""
+"""Weir's own types with the model of their arguments: each stands for one of GX's with values that are known
+when a batch is judged.
+"""

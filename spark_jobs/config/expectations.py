@@ -1,7 +1,8 @@
-"""What must hold for a table: the strict model of expectations/<pipeline>/<layer>.<table>.yml, and the rules that the engine works with.
+"""What must hold for a table: the strict model of expectations/<pipeline>/<layer>.<table>.yml, and the rules
+that the engine works with.
 
-Types and arguments are Great Expectations' own. Whether they exist is checked where GX is installed (quality/check.py); here nothing
-imports it.
+Types and arguments are Great Expectations' own. Whether they exist is checked where GX is installed
+(quality/check.py); here nothing imports it.
 """
 
 import hashlib
@@ -19,9 +20,13 @@ OnFail = Literal["quarantine", "warn", "block"]
 Severity = Literal["critical", "warning", "info"]
 Scope = Literal["batch", "table"]
 READABLE = "readable"
-"""The rule in the reasons of records that could not be told apart from their neighbours: no rule or definition makes them readable."""
+"""The rule in the reasons of records that could not be told apart from their neighbours: no rule or
+definition makes them readable.
+"""
 SET_ASIDE = "set aside"
-"""The rule in the reasons of rows that a person put into quarantine with their whole batch; its value names what the batch was held for."""
+"""The rule in the reasons of rows that a person put into quarantine with their whole batch; its value names
+what the batch was held for.
+"""
 COLUMN_KEYS = ("column", "column_A", "column_B", "column_list", "column_set")
 """The arguments of GX's expectations that name columns."""
 
@@ -29,21 +34,38 @@ COLUMN_KEYS = ("column", "column_A", "column_B", "column_list", "column_set")
 class Expectation(Model):
     """One expectation, by Great Expectations' own type and arguments."""
 
-    type: str = Field(min_length=1, max_length=100, description="a Great Expectations type, as in expect_column_values_to_not_be_null")
-    kwargs: dict[str, Any] = Field(default_factory=dict, description="its arguments by their own names, as in {column: amount}")
+    type: str = Field(
+        min_length=1,
+        max_length=100,
+        description="a Great Expectations type, as in expect_column_values_to_not_be_null",
+    )
+    kwargs: dict[str, Any] = Field(
+        default_factory=dict, description="its arguments by their own names, as in {column: amount}"
+    )
     on_fail: OnFail = Field(
-        description="quarantine: the failing rows are set aside; warn: it is said; block: nothing of the batch is published"
+        description=(
+            "quarantine: the failing rows are set aside; warn: it is said; block: nothing of the batch is"
+            " published"
+        )
     )
     severity: Severity = Field("warning", description="how bad a failure is: critical, warning or info")
-    reason: str = Field(min_length=1, max_length=500, description="in words, for the people who read the report: why it must hold")
-    scope: Scope = Field("batch", description="batch: the rows about to be published; table: the table as it will be with them")
+    reason: str = Field(
+        min_length=1,
+        max_length=500,
+        description="in words, for the people who read the report: why it must hold",
+    )
+    scope: Scope = Field(
+        "batch", description="batch: the rows about to be published; table: the table as it will be with them"
+    )
 
 
 class Expectations(Model):
     """One expectation file."""
 
     description: str = ""
-    expectations: dict[Name, Expectation] = Field(min_length=1, description="name: {type:, kwargs:, on_fail:, reason:}")
+    expectations: dict[Name, Expectation] = Field(
+        min_length=1, description="name: {type:, kwargs:, on_fail:, reason:}"
+    )
 
 
 @dataclass(frozen=True)
@@ -72,7 +94,9 @@ class Rule:
 
 
 def named_columns(kwargs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Each column that an argument names, with its place in the arguments. What is no name is left to the check of the argument."""
+    """Each column that an argument names, with its place in the arguments. What is no name is left to the
+    check of the argument.
+    """
     for key in COLUMN_KEYS:
         value = kwargs.get(key)
         if isinstance(value, str):
@@ -82,7 +106,9 @@ def named_columns(kwargs: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, 
 
 
 def make_rules(expectations: Expectations) -> tuple[Rule, ...]:
-    return tuple(Rule(name=name, **expectation.model_dump()) for name, expectation in expectations.expectations.items())
+    return tuple(
+        Rule(name=name, **expectation.model_dump()) for name, expectation in expectations.expectations.items()
+    )
 
 
 def rules_version(rules: Iterable[Rule]) -> str:

@@ -1,4 +1,6 @@
-"""Reads the files of a project: regular ones of a bounded size. A pipe would be waited for without end, a device read without end."""
+"""Reads the files of a project: regular ones of a bounded size. A pipe would be waited for without end, a
+device read without end.
+"""
 
 import errno
 import os
@@ -16,7 +18,9 @@ KINDS = {
 
 
 def read_file(path: Path) -> bytes:
-    """The content of a regular file, or of one that a link leads to; OSError, with the reason in words, for all else."""
+    """The content of a regular file, or of one that a link leads to; OSError, with the reason in words, for
+    all else.
+    """
     _check_kind(os.stat(path), path)  # a device may do something when it is opened
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(handle, "rb") as opened:
@@ -42,4 +46,6 @@ def _check_kind(found: os.stat_result, path: Path) -> None:
 
 
 def _too_large(path: Path, size: int) -> OSError:
-    return OSError(errno.EFBIG, f"it has {size:,} bytes or more, and at most {MAX_BYTES:,} are read", str(path))
+    return OSError(
+        errno.EFBIG, f"it has {size:,} bytes or more, and at most {MAX_BYTES:,} are read", str(path)
+    )

@@ -1,7 +1,8 @@
-"""What a gold table is: windows, sessions or groups over a silver table, a SQL file, a Python function, or a native stateful query.
+"""What a gold table is: windows, sessions or groups over a silver table, a SQL file, a Python function, or a
+native stateful query.
 
-The first four are functions of the tables that they read, and converge. A native query (state, dedup, join) keeps what it has seen in
-Spark's state store, and gives what its batches give: docs/stateful.md.
+The first four are functions of the tables that they read, and converge. A native query (state, dedup, join)
+keeps what it has seen in Spark's state store, and gives what its batches give: docs/stateful.md.
 """
 
 from typing import Annotated, Literal
@@ -22,24 +23,42 @@ HOOK = r"^[A-Za-z0-9_]+(/[A-Za-z0-9_]+)*\.py:[A-Za-z_][A-Za-z0-9_]*$"
 def _as_pairs(value: object) -> object:
     """`on: user_id` and `on: [user_id]` are short for `on: {user_id: user_id}`."""
     names = [value] if isinstance(value, str) else value
-    return {name: name for name in names} if isinstance(names, list) and all(isinstance(name, str) for name in names) else value
+    return (
+        {name: name for name in names}
+        if isinstance(names, list) and all(isinstance(name, str) for name in names)
+        else value
+    )
 
 
 class Window(Model):
-    """Tumbling windows of `size`, sliding ones that start every `slide`, or sessions that a `gap` without rows ends."""
+    """Tumbling windows of `size`, sliding ones that start every `slide`, or sessions that a `gap` without
+    rows ends.
+    """
 
     size: Duration | None = Field(None, description="how long a window is")
-    slide: Duration | None = Field(None, description="sliding windows: how often one starts; at most the size")
-    gap: Duration | None = Field(None, description="sessions, in place of size: one ends when no row of its group came for so long")
-    column: ColumnName | None = Field(None, description="a timestamp column of the silver table; without it its event time")
+    slide: Duration | None = Field(
+        None, description="sliding windows: how often one starts; at most the size"
+    )
+    gap: Duration | None = Field(
+        None, description="sessions, in place of size: one ends when no row of its group came for so long"
+    )
+    column: ColumnName | None = Field(
+        None, description="a timestamp column of the silver table; without it its event time"
+    )
 
     @model_validator(mode="after")
     def _has_one_length(self) -> "Window":
         if (self.size is None) == (self.gap is None):
             found = "both are given" if self.size else "none is given"
-            raise Hinted(f"a window has either 'size' or 'gap', but {found}", "keep or add one, as in size: 1 hour or gap: 30 minutes")
+            raise Hinted(
+                f"a window has either 'size' or 'gap', but {found}",
+                "keep or add one, as in size: 1 hour or gap: 30 minutes",
+            )
         if self.gap and self.slide:
-            raise Hinted("'slide' is incompatible with 'gap': a session starts with its first row", "remove slide, or use size")
+            raise Hinted(
+                "'slide' is incompatible with 'gap': a session starts with its first row",
+                "remove slide, or use size",
+            )
         return self
 
     @property
@@ -54,24 +73,38 @@ class Window(Model):
 
 
 class Dedup(Model):
-    """The first of the rows that agree in `on`; others that come `within` this time of it are dropped and counted."""
+    """The first of the rows that agree in `on`; others that come `within` this time of it are dropped and
+    counted.
+    """
 
-    on: Names = Field(min_length=1, description="columns of the silver table that two copies of a row have in common")
-    within: Duration = Field(description="how far apart in event time copies may be; also how late a row may come")
+    on: Names = Field(
+        min_length=1, description="columns of the silver table that two copies of a row have in common"
+    )
+    within: Duration = Field(
+        description="how far apart in event time copies may be; also how late a row may come"
+    )
 
 
 class JoinSide(Model):
     """One of the two inputs of a join."""
 
-    from_: str = Field(alias="from", description="silver.<table> of this pipeline, without key and lookup, with event_time")
+    from_: str = Field(
+        alias="from", description="silver.<table> of this pipeline, without key and lookup, with event_time"
+    )
     watermark: Duration = Field(description="how late its rows may come, behind its own greatest event time")
 
 
 class Within(Model):
-    """How far apart in event time two rows may be that belong together: a row is kept no longer than it can still find another."""
+    """How far apart in event time two rows may be that belong together: a row is kept no longer than it can
+    still find another.
+    """
 
-    before: Duration | None = Field(None, description="the right row may be so much earlier than the left one; without it not at all")
-    after: Duration | None = Field(None, description="the right row may be so much later than the left one; without it not at all")
+    before: Duration | None = Field(
+        None, description="the right row may be so much earlier than the left one; without it not at all"
+    )
+    after: Duration | None = Field(
+        None, description="the right row may be so much later than the left one; without it not at all"
+    )
 
     @model_validator(mode="after")
     def _has_a_bound(self) -> "Within":
@@ -81,19 +114,32 @@ class Within(Model):
 
 
 class Join(Model):
-    """A stream-stream join: rows of two silver tables that agree in `on` and lie `within` a time of one another."""
+    """A stream-stream join: rows of two silver tables that agree in `on` and lie `within` a time of one
+    another.
+    """
 
     left: JoinSide
     right: JoinSide
-    kind: Literal["inner", "left", "full"] = Field("inner", description="left, full: rows that found none are published with NULLs")
+    kind: Literal["inner", "left", "full"] = Field(
+        "inner", description="left, full: rows that found none are published with NULLs"
+    )
     on: Annotated[
-        dict[ColumnName, ColumnName], BeforeValidator(_as_pairs, json_schema_input_type=ColumnName | list[ColumnName] | dict[str, str])
-    ] = Field(min_length=1, description="columns that must be equal, as left: right; short where both have one name")
+        dict[ColumnName, ColumnName],
+        BeforeValidator(_as_pairs, json_schema_input_type=ColumnName | list[ColumnName] | dict[str, str]),
+    ] = Field(
+        min_length=1, description="columns that must be equal, as left: right; short where both have one name"
+    )
     within: Within
     watermark_policy: Literal["min", "max"] = Field(
-        "min", description="min: the input that is behind decides what is late; max: the one ahead, so that the other loses rows as late"
+        "min",
+        description=(
+            "min: the input that is behind decides what is late; max: the one ahead, so that the other loses"
+            " rows as late"
+        ),
     )
-    take: dict[ColumnName, str] = Field(min_length=1, description="columns of the table, as name: left.<column> or right.<column>")
+    take: dict[ColumnName, str] = Field(
+        min_length=1, description="columns of the table, as name: left.<column> or right.<column>"
+    )
 
     @property
     def sides(self) -> dict[str, JoinSide]:
@@ -101,38 +147,75 @@ class Join(Model):
 
 
 class Gold(Model):
-    """A table computed from others: windows over a silver table, a SQL file, a Python function, or a native stateful query."""
+    """A table computed from others: windows over a silver table, a SQL file, a Python function, or a native
+    stateful query.
+    """
 
     from_: str | None = Field(
-        None, alias="from", description="silver.<table>, or <pipeline>.silver.<table> of another one, with measures, state or dedup"
+        None,
+        alias="from",
+        description=(
+            "silver.<table>, or <pipeline>.silver.<table> of another one, with measures, state or dedup"
+        ),
     )
     window: Window | None = None
     group_by: Names = Field(default_factory=list)
-    measures: dict[ColumnName, str] = Field(default_factory=dict, description="name: SQL aggregate, as in revenue: sum(amount)")
+    measures: dict[ColumnName, str] = Field(
+        default_factory=dict, description="name: SQL aggregate, as in revenue: sum(amount)"
+    )
     where: str | None = Field(None, min_length=1, description="SQL condition on the silver rows")
     sql: RelativePath | None = Field(
-        None, description="a SELECT in a file below conf/, reading silver.x, dimension.x, gold.x or <pipeline>.silver.x"
+        None,
+        description=(
+            "a SELECT in a file below conf/, reading silver.x, dimension.x, gold.x or <pipeline>.silver.x"
+        ),
     )
-    python: str | None = Field(None, pattern=HOOK, description="file below conf/ and function, as in hooks/retail.py:build")
-    inputs: Tables = Field(default_factory=list, description="python only: the tables it takes, in the order of its parameters")
+    python: str | None = Field(
+        None, pattern=HOOK, description="file below conf/ and function, as in hooks/retail.py:build"
+    )
+    inputs: Tables = Field(
+        default_factory=list, description="python only: the tables it takes, in the order of its parameters"
+    )
     state: str | None = Field(
-        None, pattern=HOOK, description="file below conf/ and class, a StatefulProcessor, as in hooks/sessions.py:UserSessions"
+        None,
+        pattern=HOOK,
+        description="file below conf/ and class, a StatefulProcessor, as in hooks/sessions.py:UserSessions",
     )
-    key: Names | None = Field(None, description="state only: the rows that agree in these columns share a state")
-    columns: dict[ColumnName, SparkType] | None = Field(None, description="state only: what the class emits, as name: type")
+    key: Names | None = Field(
+        None, description="state only: the rows that agree in these columns share a state"
+    )
+    columns: dict[ColumnName, SparkType] | None = Field(
+        None, description="state only: what the class emits, as name: type"
+    )
     timers: Literal["event", "processing"] | None = Field(
-        None, description="state only: timers fire by the watermark (event), or by the clock of the run (processing), which TTL needs"
+        None,
+        description=(
+            "state only: timers fire by the watermark (event), or by the clock of the run (processing), which"
+            " TTL needs"
+        ),
     )
     dedup: Dedup | None = None
     join: Join | None = None
     emit: Mode | None = Field(
-        None, description="append: closed windows only, native rows once; update: every changed window; complete: the whole table"
+        None,
+        description=(
+            "append: closed windows only, native rows once; update: every changed window; complete: the whole"
+            " table"
+        ),
     )
     watermark: Duration | None = Field(
-        None, description="a window is closed once its end lies so far behind the greatest event time; rows that come later are late"
+        None,
+        description=(
+            "a window is closed once its end lies so far behind the greatest event time; rows that come later"
+            " are late"
+        ),
     )
     late: Literal["repair", "keep"] | None = Field(
-        None, description="repair: a late row reopens and replaces its window; keep: it is set aside with its window and its lateness"
+        None,
+        description=(
+            "repair: a late row reopens and replaces its window; keep: it is set aside with its window and"
+            " its lateness"
+        ),
     )
 
     @property

@@ -1,6 +1,7 @@
 """Which tables a table is made from, and an order in which every table stands after its inputs.
 
-Reads SQL files by their words alone (comments and quoted text aside), so that DAGs can order tables without a SQL parser.
+Reads SQL files by their words alone (comments and quoted text aside), so that DAGs can order tables without a
+SQL parser.
 """
 
 import re
@@ -42,7 +43,9 @@ def keeps_late(pipeline: Pipeline, table: str) -> bool:
 
 
 def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
-    """The full names of the tables that a table is made from, each once, in the order in which they are named."""
+    """The full names of the tables that a table is made from, each once, in the order in which they are
+    named.
+    """
     layer, name = TableName(table).parts
     if layer == "dimension":
         return [f"bronze.{pipeline.dimensions[name].from_}"]
@@ -57,23 +60,33 @@ def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
 
 
 def order_tables(pipeline: Pipeline, conf: Path) -> dict[str, tuple[str, ...]]:
-    """Every table and sink with its direct inputs, each after these. ConfigError where a table is not there or the tables form a ring.
+    """Every table and sink with its direct inputs, each after these. ConfigError where a table is not there
+    or the tables form a ring.
 
-    Tables of other pipelines stand among the inputs, as in retail.silver.orders; whether they are there is for checks.py to say.
+    Tables of other pipelines stand among the inputs, as in retail.silver.orders; whether they are there is
+    for checks.py to say.
     """
     names = node_names(pipeline)
     inputs = {table: tuple(inputs_of(pipeline, table, conf)) for table in names}
     file = name_in_project(conf / "pipelines" / f"{pipeline.name}.yml", conf.parent)
-    own = {table: tuple(name for name in needed if other_pipeline(name) is None) for table, needed in inputs.items()}
+    own = {
+        table: tuple(name for name in needed if other_pipeline(name) is None)
+        for table, needed in inputs.items()
+    }
     missing = [(table, name) for table, needed in own.items() for name in needed if name not in inputs]
     if missing:
-        found = [Problem(file, 1, table, name, f"there is no table {name!r}", did_you_mean(name, names)) for table, name in missing]
+        found = [
+            Problem(file, 1, table, name, f"there is no table {name!r}", did_you_mean(name, names))
+            for table, name in missing
+        ]
         raise ConfigError(found)
     try:
         return {table: inputs[table] for table in TopologicalSorter(own).static_order()}
     except CycleError as error:
         ring = " -> ".join(error.args[1])
-        problem = Problem(file, 1, "gold", ring, f"the tables form a ring: {ring}", "let one of them read another table")
+        problem = Problem(
+            file, 1, "gold", ring, f"the tables form a ring: {ring}", "let one of them read another table"
+        )
         raise ConfigError([problem]) from error
 
 
@@ -86,7 +99,9 @@ def gold_inputs(gold: Gold, conf: Path) -> list[str]:
 
 
 def pipelines_read(pipeline: Pipeline, conf: Path) -> list[str]:
-    """The other pipelines whose tables this one reads, each once; a SQL file that cannot be read is a problem of its own."""
+    """The other pipelines whose tables this one reads, each once; a SQL file that cannot be read is a problem
+    of its own.
+    """
     found: list[str] = []
     for gold in pipeline.gold.values():
         try:
@@ -101,16 +116,27 @@ def pipeline_names(conf: Path) -> list[str]:
 
 
 def tables_read_by(rule: Rule, pipelines: Collection[str] = ()) -> list[str]:
-    """The other tables that judging a rule reads, by full name, each once; those of these other pipelines, too."""
+    """The other tables that judging a rule reads, by full name, each once; those of these other pipelines,
+    too.
+    """
     other, query = rule.kwargs.get("other_table"), rule.kwargs.get("unexpected_rows_query")
-    return [other] if isinstance(other, str) else tables_named_in(query, pipelines) if isinstance(query, str) else []
+    return (
+        [other]
+        if isinstance(other, str)
+        else tables_named_in(query, pipelines)
+        if isinstance(query, str)
+        else []
+    )
 
 
 def tables_named_in(sql: str, pipelines: Collection[str] = ()) -> list[str]:
-    """The words <layer>.<table> of a SQL text, each once, and <pipeline>.<layer>.<table> where it is one of these pipelines.
+    """The words <layer>.<table> of a SQL text, each once, and <pipeline>.<layer>.<table> where it is one of
+    these pipelines.
 
     Where a dot follows they qualify a column, and the table stands elsewhere as well.
     """
     found = [match for match in _WORDS.finditer(sql) if match["layer"]]
-    parts = [[match[part].lower() for part in ("pipeline", "layer", "name") if match[part]] for match in found]
+    parts = [
+        [match[part].lower() for part in ("pipeline", "layer", "name") if match[part]] for match in found
+    ]
     return list(dict.fromkeys(".".join(words) for words in parts if len(words) == 2 or words[0] in pipelines))

@@ -1,4 +1,6 @@
-"""The frame in which functions of the user's are called: whatever they do to end the process is an error of their table."""
+"""The frame in which functions of the user's are called: whatever they do to end the process is an error of
+their table.
+"""
 
 import os
 import posix
@@ -12,10 +14,12 @@ ABOUT_CODE = {"NameError", "ImportError", "SyntaxError", "AttributeError"}
 OF_SPARK = ("pyspark.", "py4j.")
 """Errors that stay the cause of what is said: failure.py tells Spark's words without the values in them."""
 ENDINGS = (SystemExit, KeyboardInterrupt, GeneratorExit)
-"""What is no Exception, and so passes by all that catch those: a run must not end by it as if all were well."""
+"""What is no Exception, and so passes by all that catch those: a run must not end by it
+as if all were well.
+"""
 leave, replace, replace_with = os._exit, os.execv, os.execve
-"""Python's own, for those who may end the process: once a function of the user's was called, those of `os` are not. All of its exec
-functions call one of these two.
+"""Python's own, for those who may end the process: once a function of the user's was called, those of `os`
+are not. All of its exec functions call one of these two.
 """
 
 
@@ -24,12 +28,15 @@ class HookEnded(Exception):
 
     def __init__(self, hook: str, by: str) -> None:
         self.hook, self.by = hook, by
-        super().__init__(f"{hook} tried to end the process ({by}); let it return, or raise an error that says what is wrong")
+        super().__init__(
+            f"{hook} tried to end the process ({by}); let it return, or raise an error that says what is"
+            " wrong"
+        )
 
 
 class HookRaised(Exception):
-    """A function of the user's raised an error. Its own words may hold values of rows, so that only its kind and its place are said; those
-    of errors that are about the code itself are as well.
+    """A function of the user's raised an error. Its own words may hold values of rows, so that only its kind
+    and its place are said; those of errors that are about the code itself are as well.
     """
 
     def __init__(self, hook: str, error: BaseException) -> None:
@@ -37,21 +44,25 @@ class HookRaised(Exception):
         names = {base.__name__ for base in type(error).__mro__}
         said = str(error).strip().partition("\n")[0] if names & ABOUT_CODE else ""
         super().__init__(f"{hook} raised {self.kind} at {self.place}{f': {said}' if said else ''}")
-        self.add_note("".join(traceback.format_tb(error.__traceback__)))  # for the log: the way to it, without its words
+        # for the log: the way to it, without its words
+        self.add_note("".join(traceback.format_tb(error.__traceback__)))
 
 
 def line_of(error: BaseException, file: str) -> str:
     """Where in the user's file an error comes from: the innermost line of it."""
     if isinstance(error, SyntaxError) and (error.filename or "").endswith(file):
         return f"{file} line {error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(file)]
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(file)
+    ]
     return f"{file} line {lines[-1]}" if lines else file
 
 
 @contextmanager
 def calling(hook: str) -> Iterator[None]:
-    """Around each call, and around the loading of the file that has it. os._exit would end the process with any code, and another program
-    in its place (os.exec…) with that program's, without a word. They stay refused: the function may have left a thread behind.
+    """Around each call, and around the loading of the file that has it. os._exit would end the process with
+    any code, and another program in its place (os.exec…) with that program's, without a word. They stay
+    refused: the function may have left a thread behind.
     """
     _guard.stand_in()
     try:
@@ -65,7 +76,9 @@ def calling(hook: str) -> Iterator[None]:
 
 
 class _Guard:
-    """Stands in for os._exit and os.exec…, from the first call of a function of the user's until the process ends by `leave`."""
+    """Stands in for os._exit and os.exec…, from the first call of a function of the user's until the process
+    ends by `leave`.
+    """
 
     def __init__(self) -> None:
         self.process = os.getpid()

@@ -11,7 +11,9 @@ from spark_jobs.config.errors import Hinted, Withheld
 from spark_jobs.config.names import Duration, Name, shorten
 
 CUTS_PLANS = "spark.weir.cutsPlans"
-"""A setting of Weir's own among Spark's: whether rows that a batch keeps lose the plan by which they were computed."""
+"""A setting of Weir's own among Spark's: whether rows that a batch keeps lose the plan by which they were
+computed.
+"""
 MASTER = r"^(local(\[(\*|\d+)(,\s*\d+)?\])?|yarn|spark://.+|k8s://.+)$"
 # Settings that would take away a guarantee or that Weir sets from other keys: part of the name, and why.
 REFUSED_SETTINGS = {
@@ -20,7 +22,9 @@ REFUSED_SETTINGS = {
     "spark.eventlog.enabled": "write it as event_log: in the profile",
     "spark.eventlog.dir": "write it as event_log: in the profile; logs are in logs/spark-events",
     "spark.driver.memory": "write it as driver_memory: in the profile",
-    "spark.authenticate.secret": "it would stand on a command line; put it into spark-defaults.conf of the folder SPARK_CONF_DIR",
+    "spark.authenticate.secret": (
+        "it would stand on a command line; put it into spark-defaults.conf of the folder SPARK_CONF_DIR"
+    ),
     "spark.submit.deploymode": "write it as deploy: in the profile",
     "spark.kubernetes.container.image": "write it as image: in the profile",
     "spark.archives": "Weir ships the environment and the project itself",
@@ -31,17 +35,27 @@ REFUSED_SETTINGS = {
     "spark.yarn.jars": "Weir sets it: Spark's jars are in the environment",
     "spark.yarn.archive": "Weir sets it: Spark's jars are in the environment",
     "spark.submit.pyfiles": "python tables are read from conf/",
-    "spark.jars.packages": "jars are fetched once at set-up and checked by their hashes, never at the start of a run",
-    "spark.jars.repositories": "jars are fetched once at set-up and checked by their hashes, never at the start of a run",
-    "spark.jars.ivy": "jars are fetched once at set-up and checked by their hashes, never at the start of a run",
+    "spark.jars.packages": (
+        "jars are fetched once at set-up and checked by their hashes, never at the start of a run"
+    ),
+    "spark.jars.repositories": (
+        "jars are fetched once at set-up and checked by their hashes, never at the start of a run"
+    ),
+    "spark.jars.ivy": (
+        "jars are fetched once at set-up and checked by their hashes, never at the start of a run"
+    ),
     "spark.sql.session.timezone": "all times are UTC; another zone would move windows and event times",
-    "spark.sql.ansi.enabled": "decoding relies on ANSI casts; without them wrong values become NULL in silence",
+    "spark.sql.ansi.enabled": (
+        "decoding relies on ANSI casts; without them wrong values become NULL in silence"
+    ),
     "spark.sql.casesensitive": "columns are compared without case",
     "spark.sql.legacy.timeparserpolicy": "timestamps would be read in another way than the checks expect",
     "spark.sql.extensions": "Weir sets it, for Delta",
     "spark.sql.catalog.spark_catalog": "Weir sets it, for Delta",
     "spark.databricks.delta.v2.enablemode": "Weir sets it; the jars of other modes are not there",
-    "spark.databricks.delta.retentiondurationcheck": "VACUUM could delete files that readers and streams still need",
+    "spark.databricks.delta.retentiondurationcheck": (
+        "VACUUM could delete files that readers and streams still need"
+    ),
     "deletedfileretentionduration": "VACUUM could delete files that readers and streams still need",
     "failondataloss": "rows that are gone must stop the run, never be skipped in silence",
     "ignoremissingfiles": "rows of a vanished file would be lost in silence",
@@ -52,29 +66,66 @@ REFUSED_SETTINGS = {
 }
 
 
-CREDENTIALS = {"password", "passphrase", "passwd", "pwd", "pass", "pgpass", "secret", "token", "credential", "jaas", "sas", "pat"}
+CREDENTIALS = {
+    "password",
+    "passphrase",
+    "passwd",
+    "pwd",
+    "pass",
+    "pgpass",
+    "secret",
+    "token",
+    "credential",
+    "jaas",
+    "sas",
+    "pat",
+}
 ENDINGS = ("password", "passwd", "secret", "token", "apikey", "accesskey")
 """Of words that are written together, as in PGPASSWORD."""
 KEYS = {"secret", "access", "account", "private", "api", "session", "encryption", "shared", "auth"}
 """Words of a setting's name that tell of something to be kept from others; the second ones before `key`."""
-HANDLING = {"file", "path", "location", "provider", "providers", "class", "enabled", "ref", "binding", "type", "ttl", "timeout", "interval"}
+HANDLING = {
+    "file",
+    "path",
+    "location",
+    "provider",
+    "providers",
+    "class",
+    "enabled",
+    "ref",
+    "binding",
+    "type",
+    "ttl",
+    "timeout",
+    "interval",
+}
 """Last words by which it says where a secret is, or how it is handled, not what it is."""
-SECRET_FILES = ("spark.authenticate.secret.file", "spark.authenticate.secret.driver.file", "spark.authenticate.secret.executor.file")
+SECRET_FILES = (
+    "spark.authenticate.secret.file",
+    "spark.authenticate.secret.driver.file",
+    "spark.authenticate.secret.executor.file",
+)
 """Where a secret is, not what it is."""
 
 
 PASSWORD_IN_ADDRESS = re.compile(r"[A-Za-z0-9+.-]+://[^/\s@:]*:[^/\s@]+@")
 """As in https://user:password@host."""
-LOOKS_SECRET = "it looks like a credential, and would stand in this file and on a command line that every user of the machine can read"
+LOOKS_SECRET = (
+    "it looks like a credential, and would stand in this file and on a command line that every user of the"
+    " machine can read"
+)
 WAYS = (
-    "give it in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for S3), or name a credentials provider or a file; "
-    "for Spark's own, write it into spark-defaults.conf of the folder SPARK_CONF_DIR"
+    "give it in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for S3), or name a credentials"
+    " provider or a file; for Spark's own, write it into spark-defaults.conf of the folder SPARK_CONF_DIR"
 )
 
 
 def check_setting_name(value: str) -> str:
     if not value.startswith("spark."):
-        raise Hinted(f"{shorten(value)} is not a Spark setting", "names start with 'spark.', as in spark.executor.memory")
+        raise Hinted(
+            f"{shorten(value)} is not a Spark setting",
+            "names start with 'spark.', as in spark.executor.memory",
+        )
     for part, reason in REFUSED_SETTINGS.items():
         if part in value.lower() and value not in SECRET_FILES:
             raise Hinted(f"{shorten(value)} may not be set: {reason}", "remove it")
@@ -109,9 +160,15 @@ def check_local_folder(value: str) -> str:
 
 def check_variable(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*\*?", value):
-        raise Hinted(f"{shorten(value)} is not the name of a variable", "write BILLING_TOKEN, or BILLING_* for all that begin so")
+        raise Hinted(
+            f"{shorten(value)} is not the name of a variable",
+            "write BILLING_TOKEN, or BILLING_* for all that begin so",
+        )
     if value.startswith("AIRFLOW__"):
-        raise Hinted(f"{shorten(value)} is a setting of Airflow, whose keys are among them: runs never get these", "write another name")
+        raise Hinted(
+            f"{shorten(value)} is a setting of Airflow, whose keys are among them: runs never get these",
+            "write another name",
+        )
     return value
 
 
@@ -128,27 +185,51 @@ class Strict(BaseModel):
 class Lakehouse(Strict):
     """The two roots, the profile that commands use unless told otherwise, and where reports are written."""
 
-    landing: str = Field(min_length=1, description="root of the landing folders: a path (relative to the project) or a URI")
-    lake: str = Field(min_length=1, description="root of the tables: a path (relative to the project) or a URI")
-    profile: Name = Field("local", description="a file of conf/profiles, without .yml")
-    reports: LocalFolder = Field("reports", description="folder of the data-quality reports (relative to the project)")
-    keep_reports: int = Field(
-        100, ge=0, le=100_000, description="how many reports are kept per pipeline; 0: runs write none, `weir report` still does"
+    landing: str = Field(
+        min_length=1, description="root of the landing folders: a path (relative to the project) or a URI"
     )
-    exports: LocalFolder = Field("exports", description="root of the folders that sinks write files to (relative to the project)")
-    maintenance: Cron | None = Field("17 3 * * *", description="when Airflow looks after the tables; null: only when somebody starts it")
-    keep_logs: Duration = Field("30 days", description="run logs that are older are removed by `weir maintain`")
+    lake: str = Field(
+        min_length=1, description="root of the tables: a path (relative to the project) or a URI"
+    )
+    profile: Name = Field("local", description="a file of conf/profiles, without .yml")
+    reports: LocalFolder = Field(
+        "reports", description="folder of the data-quality reports (relative to the project)"
+    )
+    keep_reports: int = Field(
+        100,
+        ge=0,
+        le=100_000,
+        description="how many reports are kept per pipeline; 0: runs write none, `weir report` still does",
+    )
+    exports: LocalFolder = Field(
+        "exports", description="root of the folders that sinks write files to (relative to the project)"
+    )
+    maintenance: Cron | None = Field(
+        "17 3 * * *", description="when Airflow looks after the tables; null: only when somebody starts it"
+    )
+    keep_logs: Duration = Field(
+        "30 days", description="run logs that are older are removed by `weir maintain`"
+    )
     hand_on: list[Variable] = Field(
-        [], max_length=100, description="variables of your own that runs get of Airflow's environment, as in BILLING_TOKEN or BILLING_*"
+        [],
+        max_length=100,
+        description=(
+            "variables of your own that runs get of Airflow's environment, as in BILLING_TOKEN or BILLING_*"
+        ),
     )
 
 
 class Profile(Strict):
     """Where Spark runs, how big it is, what is shipped there, and settings on top of Weir's."""
 
-    master: str = Field(pattern=MASTER, description="local[*], local[2], spark://host:7077, yarn or k8s://...")
+    master: str = Field(
+        pattern=MASTER, description="local[*], local[2], spark://host:7077, yarn or k8s://..."
+    )
     deploy: Literal["client", "cluster"] = Field(
-        "client", description="where the driver runs: client (in the command itself) or cluster (yarn and k8s:// alone)"
+        "client",
+        description=(
+            "where the driver runs: client (in the command itself) or cluster (yarn and k8s:// alone)"
+        ),
     )
     staging: str | None = Field(
         None,
@@ -157,21 +238,42 @@ class Profile(Strict):
         description="yarn: where Spark puts what it ships, as in hdfs:///user/weir",
     )
     environment: str | None = Field(
-        None, min_length=1, description="yarn: where the archive of `weir pack` was put, as in hdfs:///apps/weir/environment.tar"
+        None,
+        min_length=1,
+        description="yarn: where the archive of `weir pack` was put, as in hdfs:///apps/weir/environment.tar",
     )
-    image: str | None = Field(None, min_length=1, validate_default=True, description="k8s://: the image of drivers and executors")
+    image: str | None = Field(
+        None, min_length=1, validate_default=True, description="k8s://: the image of drivers and executors"
+    )
     shared_folders: bool = Field(
-        False, description="deploy: cluster: folders of this machine (landing, lake, exports) are at the same paths there, and locks hold"
+        False,
+        description=(
+            "deploy: cluster: folders of this machine (landing, lake, exports) are at the same paths there,"
+            " and locks hold"
+        ),
     )
-    driver_memory: str = Field("2g", pattern=r"^[1-9]\d{0,5}[mg]$", description="memory of the driver, as in 2g or 1500m")
+    driver_memory: str = Field(
+        "2g", pattern=r"^[1-9]\d{0,5}[mg]$", description="memory of the driver, as in 2g or 1500m"
+    )
     big_load_from_mb: int = Field(
-        16, ge=0, le=1_000_000, description="runs with more MB of new records than this, unpacked, take the big-load settings"
+        16,
+        ge=0,
+        le=1_000_000,
+        description="runs with more MB of new records than this, unpacked, take the big-load settings",
     )
     parallel_tables: int = Field(3, ge=1, le=16, description="tables of a run that work at the same time")
-    landing: str | None = Field(None, min_length=1, description="another landing root than that of conf/lakehouse.yml")
-    lake: str | None = Field(None, min_length=1, description="another root of the tables than that of conf/lakehouse.yml")
-    event_log: bool = Field(False, description="keep Spark's event log in logs/spark-events; `weir history` shows it")
-    spark: dict[SettingName, Setting] = Field(default_factory=dict, description="further Spark settings, which win over Weir's")
+    landing: str | None = Field(
+        None, min_length=1, description="another landing root than that of conf/lakehouse.yml"
+    )
+    lake: str | None = Field(
+        None, min_length=1, description="another root of the tables than that of conf/lakehouse.yml"
+    )
+    event_log: bool = Field(
+        False, description="keep Spark's event log in logs/spark-events; `weir history` shows it"
+    )
+    spark: dict[SettingName, Setting] = Field(
+        default_factory=dict, description="further Spark settings, which win over Weir's"
+    )
 
     @property
     def is_local(self) -> bool:
@@ -190,9 +292,15 @@ class Profile(Strict):
     def _check_deploy(cls, deploy: str, found: ValidationInfo) -> str:
         master = found.data.get("master", "")
         if deploy == "cluster" and master.startswith("local"):
-            raise Hinted("a local master has no cluster to run the driver in", "write client, or another master: yarn, k8s://...")
+            raise Hinted(
+                "a local master has no cluster to run the driver in",
+                "write client, or another master: yarn, k8s://...",
+            )
         if deploy == "cluster" and master.startswith("spark://"):
-            raise Hinted("Spark runs no Python drivers inside a standalone cluster", "write client, or another master: yarn or k8s://...")
+            raise Hinted(
+                "Spark runs no Python drivers inside a standalone cluster",
+                "write client, or another master: yarn or k8s://...",
+            )
         return deploy
 
     @field_validator("staging")
@@ -200,7 +308,10 @@ class Profile(Strict):
     def _check_staging(cls, staging: str | None, found: ValidationInfo) -> str | None:
         is_yarn = found.data.get("master") == "yarn"
         if is_yarn and staging is None:
-            raise Hinted("yarn needs a staging folder that all its hosts reach", "write its URI, as in hdfs:///user/weir")
+            raise Hinted(
+                "yarn needs a staging folder that all its hosts reach",
+                "write its URI, as in hdfs:///user/weir",
+            )
         if staging is not None and not is_yarn:
             raise Hinted("only yarn has a staging folder", "remove it")
         return staging
@@ -209,9 +320,14 @@ class Profile(Strict):
     @classmethod
     def _check_environment(cls, environment: str | None, found: ValidationInfo) -> str | None:
         if environment is not None and found.data.get("master") != "yarn":
-            raise Hinted("only yarn takes an archive of the environment", "remove it: k8s:// has an image, other hosts this project")
+            raise Hinted(
+                "only yarn takes an archive of the environment",
+                "remove it: k8s:// has an image, other hosts this project",
+            )
         if environment is not None and not environment.endswith(".tar"):
-            raise Hinted(f"{shorten(environment)} is not what `weir pack` makes", "write the place of environment.tar")
+            raise Hinted(
+                f"{shorten(environment)} is not what `weir pack` makes", "write the place of environment.tar"
+            )
         return environment
 
     @field_validator("image")
@@ -219,7 +335,9 @@ class Profile(Strict):
     def _check_image(cls, image: str | None, found: ValidationInfo) -> str | None:
         is_kubernetes = found.data.get("master", "").startswith("k8s://")
         if is_kubernetes and image is None:
-            raise Hinted("k8s:// needs an image", "write the one that docker/Dockerfile makes as target kubernetes")
+            raise Hinted(
+                "k8s:// needs an image", "write the one that docker/Dockerfile makes as target kubernetes"
+            )
         if image is not None and not is_kubernetes:
             raise Hinted("only k8s:// takes an image", "remove it")
         return image
@@ -229,6 +347,7 @@ class Profile(Strict):
     def _check_event_log(cls, event_log: bool, found: ValidationInfo) -> bool:
         if event_log and found.data.get("deploy") == "cluster":
             raise Hinted(
-                "a driver in the cluster has no logs/spark-events", "write false, and set up the cluster's own history server for it"
+                "a driver in the cluster has no logs/spark-events",
+                "write false, and set up the cluster's own history server for it",
             )
         return event_log

@@ -1,4 +1,5 @@
-"""Loads conf/ and expectations/ into typed, frozen objects. One row of nothing is read: only YAML, so that DAGs can do it at every parse.
+"""Loads conf/ and expectations/ into typed, frozen objects. One row of nothing is read: only YAML, so that
+DAGs can do it at every parse.
 
 Deeper checks, which need SQL or several files, are in checks.py.
 """
@@ -29,7 +30,8 @@ NO_PIPELINE = "conf/pipelines has no pipeline yet; docs/pipeline-file.md says ho
 class Project:
     """A whole conf/ folder with its expectations. The roots are absolute paths or URIs.
 
-    `rules` has an entry for every pipeline: its tables that have an expectation file, by full name, each with its rules.
+    `rules` has an entry for every pipeline: its tables that have an expectation file, by full name, each with
+    its rules.
     """
 
     root: Path
@@ -57,20 +59,26 @@ class Project:
 
 
 def find_root(environ: Mapping[str, str] = os.environ, start: Path | None = None) -> Path:
-    """WEIR_HOME, else the nearest folder at or above `start` that has conf/lakehouse.yml, else the folder above the package. One that
-    cannot be read is there as well: another project must not take the place of this one.
+    """WEIR_HOME, else the nearest folder at or above `start` that has conf/lakehouse.yml, else the folder
+    above the package. One that cannot be read is there as well: another project must not take the place of
+    this one.
     """
     if environ.get("WEIR_HOME"):
         return Path(environ["WEIR_HOME"]).expanduser().resolve()
     here = (start or Path.cwd()).resolve()
-    return next((folder for folder in (here, *here.parents) if os.path.lexists(folder / LAKEHOUSE)), Path(__file__).resolve().parents[2])
+    return next(
+        (folder for folder in (here, *here.parents) if os.path.lexists(folder / LAKEHOUSE)),
+        Path(__file__).resolve().parents[2],
+    )
 
 
-def load_project(root: Path | None = None, environ: Mapping[str, str] = os.environ, *, only: str | None = None) -> Project:
+def load_project(
+    root: Path | None = None, environ: Mapping[str, str] = os.environ, *, only: str | None = None
+) -> Project:
     """The project, or ConfigError with every problem of its files.
 
-    `only` names the one pipeline to load, whatever the others are like, but for those whose tables it reads. UsageError where there is no
-    such pipeline, or no such profile as WEIR_PROFILE or --profile names.
+    `only` names the one pipeline to load, whatever the others are like, but for those whose tables it reads.
+    UsageError where there is no such pipeline, or no such profile as WEIR_PROFILE or --profile names.
     """
     project, problems = survey_project(root, environ, only=only)
     if problems or project is None:
@@ -89,13 +97,19 @@ def load_project(root: Path | None = None, environ: Mapping[str, str] = os.envir
 def survey_project(
     root: Path | None = None, environ: Mapping[str, str] = os.environ, *, only: str | None = None
 ) -> tuple[Project | None, list[Problem]]:
-    """What can be loaded, and the problems of what cannot; no project at all only where conf/lakehouse.yml is unusable."""
+    """What can be loaded, and the problems of what cannot; no project at all only where conf/lakehouse.yml is
+    unusable.
+    """
     root = (root or find_root(environ)).resolve()
     problems: list[Problem] = []
     lakehouse = _attempt(problems, lambda: load_lakehouse(root))
     profiles = _load_folder(root, "profiles", load_profile, problems, None)
     pipelines = _load_folder(root, "pipelines", load_pipeline, problems, only)
-    problems += [problem for folder in ("profiles", *(["pipelines"] if only is None else [])) for problem in misnamed_files(root, folder)]
+    problems += [
+        problem
+        for folder in ("profiles", *(["pipelines"] if only is None else []))
+        for problem in misnamed_files(root, folder)
+    ]
     _link(root, pipelines, problems, has_all=only is None)
     rules, mistakes = survey_rules(root, pipelines, only)
     problems += mistakes
@@ -104,11 +118,16 @@ def survey_project(
     if environ.get("WEIR_PROFILE"):
         lakehouse = lakehouse.model_copy(update={"profile": environ["WEIR_PROFILE"]})
     profile = profiles.get(lakehouse.profile)
-    landing = resolve_location(root, environ.get("WEIR_LANDING") or (profile and profile.landing) or lakehouse.landing)
+    landing = resolve_location(
+        root, environ.get("WEIR_LANDING") or (profile and profile.landing) or lakehouse.landing
+    )
     lake = resolve_location(root, environ.get("WEIR_LAKE") or (profile and profile.lake) or lakehouse.lake)
     reports = reports_folder(root, lakehouse, environ)
     exports = Path(resolve_location(root, environ.get("WEIR_EXPORTS") or lakehouse.exports))
-    return Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines, rules, reports, exports), problems
+    return (
+        Project(root, root / "conf", lakehouse, landing, lake, profiles, pipelines, rules, reports, exports),
+        problems,
+    )
 
 
 def load_lakehouse(root: Path) -> Lakehouse:
@@ -127,7 +146,9 @@ def load_pipeline(path: Path, root: Path) -> Pipeline:
     if pipeline.name != path.stem:
         hint = f"rename the file to {pipeline.name}.yml, or the pipeline to {path.stem}"
         message = f"the pipeline {pipeline.name!r} stands in a file called {path.name}"
-        raise ConfigError([Problem(document.file, document.line_of(["pipeline"]), "pipeline", pipeline.name, message, hint)])
+        raise ConfigError(
+            [Problem(document.file, document.line_of(["pipeline"]), "pipeline", pipeline.name, message, hint)]
+        )
     return pipeline
 
 
@@ -146,17 +167,24 @@ def resolve_location(root: Path, location: str) -> str:
     return os.path.normpath(root / Path(location).expanduser())
 
 
-def _load_folder(root: Path, folder: str, load: Callable[[Path, Path], T], problems: list[Problem], only: str | None) -> dict[str, T]:
+def _load_folder(
+    root: Path, folder: str, load: Callable[[Path, Path], T], problems: list[Problem], only: str | None
+) -> dict[str, T]:
     """The files of a folder by their names; what cannot be loaded becomes a problem and is left out."""
     paths = {path.stem: path for path in sorted((root / "conf" / folder).glob("*.yml"))}
     if only is not None:
         paths = {only: paths[only]} if only in paths else {}
-    loaded = {name: _attempt(problems, lambda path=path: _load_file(path, root, load)) for name, path in paths.items()}  # type: ignore[misc]
+    loaded = {
+        name: _attempt(problems, lambda path=path: _load_file(path, root, load))
+        for name, path in paths.items()
+    }  # type: ignore[misc]
     return {name: value for name, value in loaded.items() if value is not None}
 
 
 def misnamed_files(root: Path, folder: str) -> list[Problem]:
-    """YAML files of conf/pipelines or conf/profiles that nobody reads: with another ending than .yml, or in a folder within."""
+    """YAML files of conf/pipelines or conf/profiles that nobody reads: with another ending than .yml, or in a
+    folder within.
+    """
     found = []
     for path in sorted((root / "conf" / folder).rglob("*")):
         file = name_in_project(path, root)
@@ -172,7 +200,9 @@ def misnamed_files(root: Path, folder: str) -> list[Problem]:
 
 
 def _link(root: Path, pipelines: dict[str, Pipeline], problems: list[Problem], *, has_all: bool) -> None:
-    """Let every pipeline know those whose tables it reads. Where not all are loaded they are read for this alone."""
+    """Let every pipeline know those whose tables it reads. Where not all are loaded they are read for this
+    alone.
+    """
     known, waiting = dict(pipelines), list(pipelines.values())
     while waiting:
         pipeline = waiting.pop()

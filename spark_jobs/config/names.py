@@ -1,4 +1,6 @@
-"""What may stand as a name, a path, a duration or a type in a pipeline file. Each check returns the value or raises ValueError."""
+"""What may stand as a name, a path, a duration or a type in a pipeline file. Each check returns the value or
+raises ValueError.
+"""
 
 import re
 from datetime import timedelta
@@ -13,10 +15,14 @@ NAME_RULE = "lower-case letters, digits and _, starting with a letter, at most 6
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 COLUMN_RULE = "letters, digits and _, starting with a letter, at most 63 characters"
 SIDES = ("quarantine", "parked", "deleted", "late")
-"""Tables beside a table: quarantine.silver.orders stands beside silver.orders, and belongs to no pipeline of that name."""
+"""Tables beside a table: quarantine.silver.orders stands beside silver.orders, and belongs to no pipeline of
+that name.
+"""
 READABLE = ("dimension", "silver", "gold")
 RESERVED = {
-    **dict.fromkeys(SIDES, "that is what the tables beside a table are called, as in quarantine.silver.orders"),
+    **dict.fromkeys(
+        SIDES, "that is what the tables beside a table are called, as in quarantine.silver.orders"
+    ),
     **dict.fromkeys(("bronze", *READABLE, "sink"), "that is a layer, as in silver.orders"),
     "weir_maintenance": "that is the DAG of the upkeep",
 }
@@ -43,7 +49,9 @@ def check_column(value: str) -> str:
 
 
 def other_pipeline(table: str) -> str | None:
-    """The pipeline that a table is named with, as in retail.silver.orders; None of a pipeline's own tables, as in silver.orders."""
+    """The pipeline that a table is named with, as in retail.silver.orders; None of a pipeline's own tables,
+    as in silver.orders.
+    """
     parts = table.split(".")
     return parts[0] if len(parts) == 3 and parts[0] not in SIDES else None
 
@@ -66,17 +74,31 @@ def check_relative_path(value: str) -> str:
     """A path below a root that we own: no way out of it, nothing absolute."""
     path = PurePosixPath(value)
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/|~", value):
-        hint = "write the path below the root alone; where the roots are say conf/lakehouse.yml, the profile, WEIR_LANDING and WEIR_LAKE"
+        hint = (
+            "write the path below the root alone; where the roots are say conf/lakehouse.yml, the profile,"
+            " WEIR_LANDING and WEIR_LAKE"
+        )
         raise Hinted(f"{shorten(value)} is a place of its own, not a path below the root", hint)
-    if not value or path.is_absolute() or ".." in path.parts or "\\" in value or any(ord(c) < 32 for c in value):
-        raise Hinted(f"{shorten(value)} is not a path below the root", "allowed is a relative path without '..'")
+    if (
+        not value
+        or path.is_absolute()
+        or ".." in path.parts
+        or "\\" in value
+        or any(ord(c) < 32 for c in value)
+    ):
+        raise Hinted(
+            f"{shorten(value)} is not a path below the root", "allowed is a relative path without '..'"
+        )
     return path.as_posix()
 
 
 def parse_duration(value: str) -> timedelta:
     match = re.fullmatch(r"(\d{1,9}) (second|minute|hour|day|week)s?", value.strip())
     if match is None or int(match[1]) == 0:
-        raise Hinted(f"{shorten(value)} is not a duration", "write a number and a unit, as in '15 minutes', '1 hour' or '7 days'")
+        raise Hinted(
+            f"{shorten(value)} is not a duration",
+            "write a number and a unit, as in '15 minutes', '1 hour' or '7 days'",
+        )
     return timedelta(seconds=int(match[1]) * UNITS[match[2]])
 
 
@@ -99,10 +121,18 @@ def shorten(value: object, limit: int = 60) -> str:
 # The patterns are for editors; the checks themselves give better messages.
 NAME_PATTERN = "^[a-z][a-z0-9_]{0,62}$"
 Name = Annotated[str, AfterValidator(check_name), WithJsonSchema({"type": "string", "pattern": NAME_PATTERN})]
-PipelineName = Annotated[str, AfterValidator(check_pipeline_name), WithJsonSchema({"type": "string", "pattern": NAME_PATTERN})]
-ColumnName = Annotated[str, AfterValidator(check_column), WithJsonSchema({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]{0,62}$"})]
+PipelineName = Annotated[
+    str, AfterValidator(check_pipeline_name), WithJsonSchema({"type": "string", "pattern": NAME_PATTERN})
+]
+ColumnName = Annotated[
+    str,
+    AfterValidator(check_column),
+    WithJsonSchema({"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_]{0,62}$"}),
+]
 RelativePath = Annotated[str, AfterValidator(check_relative_path)]
 Duration = Annotated[str, AfterValidator(check_duration)]
 OtherTable = Annotated[str, AfterValidator(check_other_table)]
-Names = Annotated[list[ColumnName], BeforeValidator(as_list, json_schema_input_type=ColumnName | list[ColumnName])]
+Names = Annotated[
+    list[ColumnName], BeforeValidator(as_list, json_schema_input_type=ColumnName | list[ColumnName])
+]
 Tables = Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=str | list[str])]

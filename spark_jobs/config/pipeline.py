@@ -1,6 +1,8 @@
-"""What a pipeline is: the strict model of conf/pipelines/*.yml. Read by the engine, the DAGs and the reports; imports no pyspark.
+"""What a pipeline is: the strict model of conf/pipelines/*.yml. Read by the engine, the DAGs and the reports;
+imports no pyspark.
 
-The models hold what one file can say about itself. What needs several keys, SQL or other files is in checks.py.
+The models hold what one file can say about itself. What needs several keys, SQL or other files is in
+checks.py.
 """
 
 from collections.abc import Iterator
@@ -12,7 +14,17 @@ from spark_jobs.config.cron import Cron
 from spark_jobs.config.errors import Hinted
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.model import Model
-from spark_jobs.config.names import ColumnName, Duration, Name, Names, OtherTable, PipelineName, as_list, name_at_home, other_pipeline
+from spark_jobs.config.names import (
+    ColumnName,
+    Duration,
+    Name,
+    Names,
+    OtherTable,
+    PipelineName,
+    as_list,
+    name_at_home,
+    other_pipeline,
+)
 from spark_jobs.config.relays import Relay
 from spark_jobs.config.sinks import COMPONENTS, Sink
 from spark_jobs.config.sources import Source, StreamSource
@@ -33,10 +45,14 @@ def _as_event_time(value: object) -> object:
 
 
 class Column(Model):
-    """A typed column, taken from the field of its own name, from a path in the record, or from a SQL expression."""
+    """A typed column, taken from the field of its own name, from a path in the record, or from a SQL
+    expression.
+    """
 
     type: SparkType = Field(description="a Spark SQL type, as in bigint or decimal(12,2)")
-    from_: str | None = Field(None, alias="from", min_length=1, description="path in the record, as in payment.amount")
+    from_: str | None = Field(
+        None, alias="from", min_length=1, description="path in the record, as in payment.amount"
+    )
     sql: str | None = Field(None, min_length=1, description="expression over the columns without sql")
     required: bool = Field(False, description="a row without a value is quarantined")
     sensitive: bool = Field(False, description="its values are shown nowhere but in the tables themselves")
@@ -50,14 +66,21 @@ class Column(Model):
     @model_validator(mode="after")
     def _one_origin(self) -> "Column":
         if self.rest and (self.from_ is not None or self.sql is not None or self.type != "string"):
-            raise Hinted("'rest' is incompatible with 'from', 'sql' and other types", "write {type: string, rest: true}")
+            raise Hinted(
+                "'rest' is incompatible with 'from', 'sql' and other types",
+                "write {type: string, rest: true}",
+            )
         if self.from_ is not None and self.sql is not None:
             raise Hinted("'from' is incompatible with 'sql': a column has one origin", "keep one of the two")
         return self
 
 
-Columns = dict[ColumnName, Annotated[Column, BeforeValidator(_as_column, json_schema_input_type=str | Column)]]
-OtherTables = Annotated[list[OtherTable], BeforeValidator(as_list, json_schema_input_type=OtherTable | list[OtherTable])]
+Columns = dict[
+    ColumnName, Annotated[Column, BeforeValidator(_as_column, json_schema_input_type=str | Column)]
+]
+OtherTables = Annotated[
+    list[OtherTable], BeforeValidator(as_list, json_schema_input_type=OtherTable | list[OtherTable])
+]
 Word = Annotated[str, Field(min_length=1, max_length=100)]
 Tags = Annotated[list[Word], BeforeValidator(as_list, json_schema_input_type=Word | list[Word])]
 Address = Annotated[str, Field(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$", max_length=254)]
@@ -65,42 +88,68 @@ Addresses = Annotated[list[Address], BeforeValidator(as_list, json_schema_input_
 
 
 Ties = Literal["hash", "newest_arrival"]
-TIES = "versions of one sequence that say different things: a hash of their content decides, or the one that arrived last wins"
+TIES = (
+    "versions of one sequence that say different things: a hash of their content decides, or the one that"
+    " arrived last wins"
+)
 
 
 class Dimension(Model):
-    """A table that facts are joined with: its current rows (scd1), or every version with its interval (scd2)."""
+    """A table that facts are joined with: its current rows (scd1), or every version with
+    its interval (scd2).
+    """
 
     from_: Name = Field(alias="from", description="a source of this pipeline")
     key: Names = Field(min_length=1, description="column or columns that identify a member")
     columns: Columns = Field(min_length=1)
-    sequence_by: ColumnName = Field(description="the greater value is the newer version, whatever the order of arrival")
+    sequence_by: ColumnName = Field(
+        description="the greater value is the newer version, whatever the order of arrival"
+    )
     ties: Ties = Field("hash", description=TIES)
     history: Literal["scd1", "scd2"] = Field(
-        "scd1", description="scd1: the newest version; scd2: all versions, each with _valid_from and _valid_to"
+        "scd1",
+        description="scd1: the newest version; scd2: all versions, each with _valid_from and _valid_to",
     )
-    where: str | None = Field(None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered")
+    where: str | None = Field(
+        None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered"
+    )
 
 
 class EventTime(Model):
-    """When the fact happened. A time further ahead of its arrival than `future`, or behind it than `past`, is a mistake of the feed."""
+    """When the fact happened. A time further ahead of its arrival than `future`, or behind it than `past`, is
+    a mistake of the feed.
+    """
 
     column: ColumnName
     future: Duration = Field("1 day", description="how far ahead of the arrival it may be")
-    past: Duration | None = Field(None, description="how far behind the arrival it may be; without it any time from the year 1 on")
+    past: Duration | None = Field(
+        None, description="how far behind the arrival it may be; without it any time from the year 1 on"
+    )
 
 
 class Lookup(Model):
     """A stream-static join with a dimension of this pipeline."""
 
-    on: Names = Field(min_length=1, description="this table's columns that match the dimension's key, in its order")
-    as_of: ColumnName | None = Field(None, description="scd2: the time at which the version was valid; without it the event time")
+    on: Names = Field(
+        min_length=1, description="this table's columns that match the dimension's key, in its order"
+    )
+    as_of: ColumnName | None = Field(
+        None, description="scd2: the time at which the version was valid; without it the event time"
+    )
     take: Names = Field(min_length=1, description="columns of the dimension to add")
     if_missing: Literal["park", "unknown", "quarantine"] = Field(
-        "unknown", description="no member: park the row until it comes, publish it with NULLs (corrected later), or quarantine it"
+        "unknown",
+        description=(
+            "no member: park the row until it comes, publish it with NULLs (corrected later), or"
+            " quarantine it"
+        ),
     )
     give_up_after: Duration | None = Field(
-        None, description="park only: when files go on arriving for so long, the row is published with NULLs; without it it waits for ever"
+        None,
+        description=(
+            "park only: when files go on arriving for so long, the row is published with NULLs; without it it"
+            " waits for ever"
+        ),
     )
 
 
@@ -110,15 +159,27 @@ class Silver(Model):
     from_: Name = Field(alias="from", description="a source of this pipeline")
     columns: Columns = Field(min_length=1)
     explode: str | None = Field(
-        None, min_length=1, description="path of an array: one row per element, whose fields are reached as array.field"
+        None,
+        min_length=1,
+        description="path of an array: one row per element, whose fields are reached as array.field",
     )
-    key: Names | None = Field(None, min_length=1, description="upsert by these columns; without a key rows are appended")
-    sequence_by: ColumnName | None = Field(None, description="the greater value is the newer version; without it the event time")
+    key: Names | None = Field(
+        None, min_length=1, description="upsert by these columns; without a key rows are appended"
+    )
+    sequence_by: ColumnName | None = Field(
+        None, description="the greater value is the newer version; without it the event time"
+    )
     ties: Ties = Field("hash", description=TIES)
-    event_time: Annotated[EventTime, BeforeValidator(_as_event_time, json_schema_input_type=str | EventTime)] | None = None
-    where: str | None = Field(None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered")
+    event_time: (
+        Annotated[EventTime, BeforeValidator(_as_event_time, json_schema_input_type=str | EventTime)] | None
+    ) = None
+    where: str | None = Field(
+        None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered"
+    )
     delete_when: str | None = Field(
-        None, min_length=1, description="SQL condition: such a version deletes its key; it needs only the key and sequence_by"
+        None,
+        min_length=1,
+        description="SQL condition: such a version deletes its key; it needs only the key and sequence_by",
     )
     lookup: dict[Name, Lookup] = Field(default_factory=dict)
 
@@ -129,9 +190,14 @@ class Silver(Model):
 
 
 class TableSchedule(Model):
-    """Start when another pipeline has published a new version of one of these tables, whichever comes first."""
+    """Start when another pipeline has published a new version of one of these tables,
+    whichever comes first.
+    """
 
-    on: OtherTables = Field(min_length=1, description="tables of other pipelines, as in retail.silver.orders; any of them starts a run")
+    on: OtherTables = Field(
+        min_length=1,
+        description="tables of other pipelines, as in retail.silver.orders; any of them starts a run",
+    )
 
 
 class Notify(Model):
@@ -139,9 +205,13 @@ class Notify(Model):
 
     log: bool = Field(True, description="a line in the log of the task")
     webhook: str | None = Field(
-        None, pattern=r"^[A-Za-z0-9_.:/-]{1,200}$", description="id of an Airflow connection: its address gets a JSON message"
+        None,
+        pattern=r"^[A-Za-z0-9_.:/-]{1,200}$",
+        description="id of an Airflow connection: its address gets a JSON message",
     )
-    email: Addresses = Field(default_factory=list, description="addresses that get a mail, by Airflow's own mail settings")
+    email: Addresses = Field(
+        default_factory=list, description="addresses that get a mail, by Airflow's own mail settings"
+    )
 
 
 def _kind_of_schedule(value: object) -> str:
@@ -149,7 +219,9 @@ def _kind_of_schedule(value: object) -> str:
 
 
 BY_TIME, BY_TABLES = "(cron)", "(tables)"
-Schedule = Annotated[Annotated[Cron, Tag(BY_TIME)] | Annotated[TableSchedule, Tag(BY_TABLES)], Discriminator(_kind_of_schedule)]
+Schedule = Annotated[
+    Annotated[Cron, Tag(BY_TIME)] | Annotated[TableSchedule, Tag(BY_TABLES)], Discriminator(_kind_of_schedule)
+]
 
 
 class Pipeline(Model):
@@ -161,29 +233,46 @@ class Pipeline(Model):
     doc: str | None = Field(None, max_length=20_000, description="markdown that Airflow shows with the DAG")
     tags: Tags = Field(default_factory=list, description="words by which the DAG is found in Airflow")
     schedule: Schedule | None = Field(
-        None, description="cron expression, or {on: tables of other pipelines}; without it the pipeline is started by hand"
+        None,
+        description=(
+            "cron expression, or {on: tables of other pipelines}; without it the pipeline is started by hand"
+        ),
     )
     tasks: Literal["pipeline", "layer", "table"] = Field("layer", description="what one Airflow task runs")
     timeout: Duration = Field("6 hours", description="a task that takes longer is stopped, and fails")
-    deadline: Duration | None = Field(None, description="a DAG run that is not done by then raises an alert, and goes on")
-    retries: int = Field(2, ge=0, le=10, description="how often a task is tried again after a failure that another try may mend")
-    when_held: Literal["ask", "fail"] = Field(
-        "ask", description="a batch that its rules hold back: ask a person in Airflow's UI, or let the run fail"
+    deadline: Duration | None = Field(
+        None, description="a DAG run that is not done by then raises an alert, and goes on"
     )
-    decide_within: Duration = Field("1 day", description="ask: how long the question waits for an answer; then the run fails")
+    retries: int = Field(
+        2,
+        ge=0,
+        le=10,
+        description="how often a task is tried again after a failure that another try may mend",
+    )
+    when_held: Literal["ask", "fail"] = Field(
+        "ask",
+        description="a batch that its rules hold back: ask a person in Airflow's UI, or let the run fail",
+    )
+    decide_within: Duration = Field(
+        "1 day", description="ask: how long the question waits for an answer; then the run fails"
+    )
     notify: Notify = Field(default_factory=lambda: Notify.model_validate({}))
     sources: dict[Name, Source] = Field(default_factory=dict)
     dimensions: dict[Name, Dimension] = Field(default_factory=dict)
     silver: dict[Name, Silver] = Field(default_factory=dict)
     gold: dict[Name, Gold] = Field(default_factory=dict)
     sinks: dict[Name, Sink] = Field(default_factory=dict)
-    relays: dict[Name, Relay] = Field(default_factory=dict, description="in a file of their own: topics to topics, outside the tables")
+    relays: dict[Name, Relay] = Field(
+        default_factory=dict, description="in a file of their own: topics to topics, outside the tables"
+    )
     _upstream: dict[str, "Pipeline"] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _has_a_table(self) -> "Pipeline":
         if not self.sources and not self.gold and not self.relays:
-            raise Hinted("the pipeline has no table", "add sources, or gold tables that read those of other pipelines")
+            raise Hinted(
+                "the pipeline has no table", "add sources, or gold tables that read those of other pipelines"
+            )
         return self
 
     @property
@@ -195,12 +284,20 @@ class Pipeline(Model):
         """What it needs beside Delta, as `weir setup --with` calls it."""
         of_sinks = {COMPONENTS[sink.to] for sink in self.sinks.values() if sink.to in COMPONENTS}
         of_relays = {"kafka"} if self.relays else set()
-        return of_sinks | of_relays | {source.format for source in self.sources.values() if source.format == "kafka"}
+        return (
+            of_sinks
+            | of_relays
+            | {source.format for source in self.sources.values() if source.format == "kafka"}
+        )
 
     @property
     def live_sources(self) -> list[str]:
         """The sources that keep nothing: only a query that never ends can read them."""
-        return [name for name, source in self.sources.items() if isinstance(source, StreamSource) and source.is_live]
+        return [
+            name
+            for name, source in self.sources.items()
+            if isinstance(source, StreamSource) and source.is_live
+        ]
 
     @property
     def upstream(self) -> dict[str, "Pipeline"]:
@@ -221,12 +318,23 @@ class Pipeline(Model):
         return home.silver.get(name) if home and layer == "silver" else None
 
     def is_watermarked(self, silver: str) -> bool:
-        """Whether a gold table closes windows over this silver table, whose rows then say what had been seen when they came."""
-        return any(delay and table == f"silver.{silver}" for gold in self.gold.values() for table, delay in gold.delays)
+        """Whether a gold table closes windows over this silver table, whose rows then say what had been seen
+        when they came.
+        """
+        return any(
+            delay and table == f"silver.{silver}"
+            for gold in self.gold.values()
+            for table, delay in gold.delays
+        )
 
     def tables(self) -> Iterator[tuple[Layer, str, Any]]:
         """Every table in the order of the data: (layer, name, definition)."""
-        for layer, group in (("bronze", self.sources), ("dimension", self.dimensions), ("silver", self.silver), ("gold", self.gold)):
+        for layer, group in (
+            ("bronze", self.sources),
+            ("dimension", self.dimensions),
+            ("silver", self.silver),
+            ("gold", self.gold),
+        ):
             for name, definition in group.items():
                 yield layer, name, definition  # type: ignore[misc]
 

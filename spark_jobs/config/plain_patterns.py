@@ -1,10 +1,12 @@
-"""Which regular expressions Java can be trusted with: what enters is a pattern of a rule, what leaves is the same pattern in Java's words.
+"""Which regular expressions Java can be trusted with: what enters is a pattern of a rule, what leaves is the
+same pattern in Java's words.
 
-Rules are judged by RE2, which takes time in proportion to the value, whatever the pattern. Java's engine, which Spark has at hand, goes
-back and calls itself: `^(a|b)*$` ends the JVM on a value of some thousand characters, `^(\\w+\\s?)*$` takes for ever on one of forty. Most
-patterns are simpler than that, and for them RE2, which needs a Python process, would only cost time. They are recognised here: at most one
-repetition that may have to give something back, and none of a group. What is written for Java says every set of characters and every end
-in full, so that it means what RE2 takes it to mean.
+Rules are judged by RE2, which takes time in proportion to the value, whatever the pattern. Java's engine,
+which Spark has at hand, goes back and calls itself: `^(a|b)*$` ends the JVM on a value of some thousand
+characters, `^(\\w+\\s?)*$` takes for ever on one of forty. Most patterns are simpler than that, and for them
+RE2, which needs a Python process, would only cost time. They are recognised here: at most one repetition that
+may have to give something back, and none of a group. What is written for Java says every set of characters
+and every end in full, so that it means what RE2 takes it to mean.
 """
 
 import re
@@ -76,8 +78,8 @@ def plain_java(pattern: str) -> str | None:
 
 
 def ways_of_turn(nodes: Sequence[Any], endless: int) -> int:
-    """In how many ways one turn of a repeated group can go, the next turn behind it; each endless repetition in it counts for so many.
-    NotPlain where its parts are not those of a plain pattern.
+    """In how many ways one turn of a repeated group can go, the next turn behind it; each endless repetition
+    in it counts for so many. NotPlain where its parts are not those of a plain pattern.
     """
     parts = _sequence(nodes)
     return _ways(parts, parts) * int(endless ** _giving_back(parts, parts))
@@ -132,7 +134,9 @@ def _member(member: tuple[Any, Any]) -> Ranges:
 
 
 def _alternatives(nodes: list[Any]) -> list[list[Any]]:
-    """Patterns of their own, where the whole is a choice of some; the parser puts what they all begin with in front."""
+    """Patterns of their own, where the whole is a choice of some; the parser puts what they all begin with in
+    front.
+    """
     if nodes and nodes[-1][0] is op.BRANCH:
         return [[*nodes[:-1], *way] for way in nodes[-1][1][1]]
     return [nodes]
@@ -166,7 +170,8 @@ def _parts(node: tuple[Any, Any]) -> Sequence_:
         return _sequence(inner)
     if kind is op.BRANCH:
         return (Choice(tuple(_sequence(way) for way in value[1])),)
-    if kind in (op.MAX_REPEAT, op.MIN_REPEAT):  # to give as much or as little as possible makes no difference to whether it is found
+    # to give as much or as little as possible makes no difference to whether it is found
+    if kind in (op.MAX_REPEAT, op.MIN_REPEAT):
         least, most, inner = value
         of_one = one_character(inner)
         if of_one is not None:
@@ -183,13 +188,17 @@ def _check_width(parts: Sequence_) -> None:
 
 
 def _ways(parts: Sequence_, rest: Sequence_) -> int:
-    """In how many ways choices and counted repetitions can be gone through that the next character does not decide."""
+    """In how many ways choices and counted repetitions can be gone through that the next character does not
+    decide.
+    """
     ways = 1
     for place, part in enumerate(parts):
         behind = parts[place + 1 :] + rest
         if isinstance(part, Choice):
             firsts = [_first(way + behind) for way in part.ways]
-            is_decided = not any(_meet(one, other) for at, one in enumerate(firsts) for other in firsts[at + 1 :])
+            is_decided = not any(
+                _meet(one, other) for at, one in enumerate(firsts) for other in firsts[at + 1 :]
+            )
             inner = [_ways(way, behind) for way in part.ways]
             ways *= max(inner, default=1) if is_decided else sum(inner)
         elif isinstance(part, Repeated) and part.most is not None and _meet(part.allowed, _first(behind)):
@@ -198,8 +207,8 @@ def _ways(parts: Sequence_, rest: Sequence_) -> int:
 
 
 def _giving_back(parts: Sequence_, rest: Sequence_) -> int:
-    """How many endless repetitions may have read too much. Each character that one gives back must then lead to a short look only: it
-    ends at a character that no later repetition takes.
+    """How many endless repetitions may have read too much. Each character that one gives back must then lead
+    to a short look only: it ends at a character that no later repetition takes.
     """
     found = 0
     for place, part in enumerate(parts):
@@ -208,7 +217,10 @@ def _giving_back(parts: Sequence_, rest: Sequence_) -> int:
             found += sum(_giving_back(way, behind) for way in part.ways)
         elif isinstance(part, Repeated) and part.most is None and _meet(part.allowed, _first(behind)):
             later = list(_endless(behind))
-            if later and (not isinstance(behind[0], Characters) or any(_meet(behind[0].allowed, other) for other in later)):
+            if later and (
+                not isinstance(behind[0], Characters)
+                or any(_meet(behind[0].allowed, other) for other in later)
+            ):
                 raise NotPlain
             found += 1
     return found
@@ -234,7 +246,11 @@ def _first(parts: Sequence_) -> Ranges:
 def _is_something(parts: Sequence_) -> bool:
     """Whether they take at least one character, or stand at the end."""
     return any(
-        all(_is_something(way) for way in part.ways) if isinstance(part, Choice) else not isinstance(part, Repeated) or part.least > 0
+        (
+            all(_is_something(way) for way in part.ways)
+            if isinstance(part, Choice)
+            else not isinstance(part, Repeated) or part.least > 0
+        )
         for part in parts
     )
 
@@ -286,4 +302,6 @@ def _complement(ranges: Sequence[tuple[int, int]]) -> Ranges:
 
 
 def _meet(one: Ranges, other: Ranges) -> bool:
-    return any(low <= high_other and low_other <= high for low, high in one for low_other, high_other in other)
+    return any(
+        low <= high_other and low_other <= high for low, high in one for low_other, high_other in other
+    )

@@ -1,8 +1,9 @@
 """Which rules Great Expectations surely takes, told without importing it, which takes seconds.
 
-Plain is a rule of a common type with arguments of the simplest shapes: the ones below, and no other. Whatever is not plain is for Great
-Expectations itself to judge (quality/check.py), so that this can save time but never let a rule pass; a test asks it about all that is
-plain here. The table is of one version: beside another, no rule is plain.
+Plain is a rule of a common type with arguments of the simplest shapes: the ones below, and no other. Whatever
+is not plain is for Great Expectations itself to judge (quality/check.py), so that this can save time but
+never let a rule pass; a test asks it about all that is plain here. The table is of one version: beside
+another, no rule is plain.
 """
 
 import re
@@ -26,7 +27,9 @@ Kind = Callable[[Any], bool]
 _LITERAL = r"[A-Za-z0-9 _@/,:;=<>!%&~'\"-]"
 _ESCAPE = r"\\[sSdDwW.\\/+*?()\[\]{}|^$-]"
 _CLASS = rf"\[\^?(?:{_LITERAL}|{_ESCAPE}|[.+*?()$|])+\]"
-PLAIN_PATTERN = re.compile(rf"(?:(?:{_LITERAL}|{_ESCAPE}|{_CLASS}|[.)])(?:[*+?]|\{{[0-9]+(?:,[0-9]*)?\}})?|\((?:\?:)?|[|^$])*")
+PLAIN_PATTERN = re.compile(
+    rf"(?:(?:{_LITERAL}|{_ESCAPE}|{_CLASS}|[.)])(?:[*+?]|\{{[0-9]+(?:,[0-9]*)?\}})?|\((?:\?:)?|[|^$])*"
+)
 """What RE2 reads as Python does: characters, classes, groups and choices, each repeated at most once."""
 
 
@@ -39,7 +42,8 @@ def is_flag(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= GREATEST  # also false for nan
+    # also false for nan
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= GREATEST
 
 
 def is_count(value: Any) -> bool:
@@ -51,7 +55,9 @@ def is_share(value: Any) -> bool:
 
 
 def is_set(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and (all(map(is_text, value)) or all(map(is_number, value)))
+    return (
+        isinstance(value, list) and bool(value) and (all(map(is_text, value)) or all(map(is_number, value)))
+    )
 
 
 def is_columns(value: Any) -> bool:
@@ -65,7 +71,9 @@ def is_pattern(value: Any) -> bool:
 
 
 def is_query(value: Any) -> bool:
-    return isinstance(value, str) and "{batch}" in value and not {"{", "}"} & set(value.replace("{batch}", ""))
+    return (
+        isinstance(value, str) and "{batch}" in value and not {"{", "}"} & set(value.replace("{batch}", ""))
+    )
 
 
 def is_spark(value: Any) -> bool:
@@ -125,7 +133,9 @@ PLAIN = {
 
 
 def are_plain(rules: Iterable[Rule]) -> bool:
-    """Whether Great Expectations surely takes all of them. Weir's own types are not for it to judge (checks/rules.py)."""
+    """Whether Great Expectations surely takes all of them. Weir's own types are not for it to judge
+    (checks/rules.py).
+    """
     return all(rule.type in OWN or is_plain(rule.type, rule.kwargs) for rule in rules)
 
 
@@ -134,11 +144,15 @@ def is_plain(kind: str, kwargs: Mapping[str, Any]) -> bool:
     if known is None or not _is_of_known_version() or known.needed.keys() - kwargs.keys():
         return False
     kinds = {**known.needed, **known.allowed}
-    return all(name in kinds and kinds[name](value) for name, value in kwargs.items()) and _is_bounded(kind, kwargs)
+    return all(name in kinds and kinds[name](value) for name, value in kwargs.items()) and _is_bounded(
+        kind, kwargs
+    )
 
 
 def _is_bounded(kind: str, kwargs: Mapping[str, Any]) -> bool:
-    """Not for Great Expectations to refuse as a whole: bounds that are there and in order, and a condition with its parser."""
+    """Not for Great Expectations to refuse as a whole: bounds that are there and in order, and a condition
+    with its parser.
+    """
     bounds = [kwargs[name] for name in ("min_value", "max_value") if name in kwargs]
     is_in_order = bounds == sorted(bounds) and (bool(bounds) or not kind.endswith("_to_be_between"))
     return is_in_order and ("row_condition" in kwargs) == ("condition_parser" in kwargs)

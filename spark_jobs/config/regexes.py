@@ -1,5 +1,6 @@
-"""Judges regular expressions before they are used, without the engines that read them: those of rules and of log lines as RE2's, those in
-SQL as Java's, because Spark reads them. What Python, RE2 and Java have in common is left to Python.
+"""Judges regular expressions before they are used, without the engines that read them: those of rules and of
+log lines as RE2's, those in SQL as Java's, because Spark reads them. What Python, RE2 and Java have in common
+is left to Python.
 """
 
 import re
@@ -11,7 +12,9 @@ from spark_jobs.config.repeated_groups import has_too_many_turns, has_too_many_w
 
 Judgement = tuple[str, str] | None
 """What is wrong, and what to do about it; None where nothing is."""
-SAY_IT_WITHOUT = "say it without; a rule with expect_column_values_to_not_match_regex says what must not be there"
+SAY_IT_WITHOUT = (
+    "say it without; a rule with expect_column_values_to_not_match_regex says what must not be there"
+)
 # What Python writes in its own way only.
 PYTHON_ONLY = {
     "(?P<": "name a group as in (?<name>…)",
@@ -43,7 +46,8 @@ NOT_IN_RE2 = {
     "(?>": "it is atomic",
     "(?#": "it is a comment",
 }
-# What RE2 does not know, or takes for something else than Java does, which is where most patterns are copied from.
+# What RE2 does not know, or takes for something else than Java does, which is where most patterns are copied
+# from.
 JAVA_ONLY = [
     (r"\\(?:[1-9]|k<)", "it repeats a group, which may take for ever", SAY_IT_WITHOUT),
     (r"\\[hHRXeGuc]", "RE2 does not know this escape", "name the characters, as in [ \\t] or \\x{2028}"),
@@ -54,10 +58,15 @@ JAVA_ONLY = [
         "write [[:alpha:]] and the like for ASCII, \\p{L}, \\p{Lu} or \\p{Greek} for all letters",
     ),
     (r"\[[^\]]*&&", "RE2 does not know the intersection of classes", "name the characters that are left"),
-    (r"\[\^?\]?[^\]\\]*\[(?!:)", "a class within a class is Java's", "write one class, and \\[ for the bracket itself"),
+    (
+        r"\[\^?\]?[^\]\\]*\[(?!:)",
+        "a class within a class is Java's",
+        "write one class, and \\[ for the bracket itself",
+    ),
 ]
 UNESCAPED = r"(?<!\\)((?:\\\\)*)"
-# The classes that Java knows by name: POSIX's, Unicode's general categories, and those of scripts, blocks and Java itself.
+# The classes that Java knows by name: POSIX's, Unicode's general categories, and those of scripts, blocks and
+# Java itself.
 JAVA_CLASSES = re.compile(
     "Lower|Upper|ASCII|Alpha|Digit|Alnum|Punct|Graph|Print|Blank|Cntrl|XDigit|Space|L1|all|LC|LD|"
     "C[cfnos]?|L[lmotu]?|M[cen]?|N[dlo]?|P[cdefios]?|S[ckmo]?|Z[lps]?|(?:Is|In|java).+"
@@ -90,9 +99,15 @@ def judge_regex(pattern: str) -> Judgement:
         if re.search(UNESCAPED + java, pattern):
             return message, hint
     if _is_possessive(pattern):
-        return "it is possessive, which RE2 does not know", "write it without the second +: RE2 never goes back"
+        return (
+            "it is possessive, which RE2 does not know",
+            "write it without the second +: RE2 never goes back",
+        )
     if _counts_further(pattern, MOST_REPEATS):
-        return f"it counts further than {MOST_REPEATS}", "use expect_column_value_lengths_to_be_between for the length"
+        return (
+            f"it counts further than {MOST_REPEATS}",
+            "use expect_column_value_lengths_to_be_between for the length",
+        )
     return _judge_syntax(pattern)
 
 
@@ -108,25 +123,51 @@ def judge_java_regex(pattern: str) -> Judgement:
     if repeated := [name for at, (_, name) in enumerate(names) if name in [other for _, other in names[:at]]]:
         return f"the group {repeated[0]!r} is there twice", "give each group a name of its own"
     if _counts_further(pattern, MOST_COUNTED_IN_JAVA):
-        return f"it counts further than {MOST_COUNTED_IN_JAVA}, which no engine does", "use length(…) for the length"
+        return (
+            f"it counts further than {MOST_COUNTED_IN_JAVA}, which no engine does",
+            "use length(…) for the length",
+        )
     if re.search(UNESCAPED + FREE_SPACING, pattern) or r"\Q\E" in pattern:
         return "(?x) and an empty \\Q\\E hide what is repeated", "write the pattern without them"
-    if any(_calls_itself(*found.groups()) for found in QUANTIFIED.finditer(pattern)) or has_too_many_turns(_readable(pattern)):
-        hint = "write [ab]* instead of (a|b)*, or let the group keep what it has taken, as in (?:…)*+; for a length use length(…)"
-        return "it repeats a group, or counts too far: on a long value that ends Java's engine, and the run with it", hint
-    if has_too_many_ways(_without_case(_readable(pattern)) if re.search(UNESCAPED + CASELESS, pattern) else _readable(pattern)):
-        hint = "let each turn of the group end with what cannot begin it, or let the group keep what it has taken, as in (?:…){0,9}+"
+    if any(_calls_itself(*found.groups()) for found in QUANTIFIED.finditer(pattern)) or has_too_many_turns(
+        _readable(pattern)
+    ):
+        hint = (
+            "write [ab]* instead of (a|b)*, or let the group keep what it has taken, as in (?:…)*+; for a"
+            " length use length(…)"
+        )
+        return (
+            (
+                "it repeats a group, or counts too far: on a long value that ends Java's engine, and the run"
+                " with it"
+            ),
+            hint,
+        )
+    if has_too_many_ways(
+        _without_case(_readable(pattern)) if re.search(UNESCAPED + CASELESS, pattern) else _readable(pattern)
+    ):
+        hint = (
+            "let each turn of the group end with what cannot begin it, or let the group keep what it has"
+            " taken, as in (?:…){0,9}+"
+        )
         return "it repeats a group whose turns can go in many ways: a short value may take for ever", hint
     return _judge_syntax(pattern)
 
 
 def _without_case(pattern: str) -> str:
     """Its letters as small ones, but for those of escapes, where they mean something else."""
-    return re.sub(r"\\.|[A-Z]", lambda found: found[0] if found[0][0] == "\\" else found[0].lower(), pattern, flags=re.DOTALL)
+    return re.sub(
+        r"\\.|[A-Z]",
+        lambda found: found[0] if found[0][0] == "\\" else found[0].lower(),
+        pattern,
+        flags=re.DOTALL,
+    )
 
 
 def count_groups(pattern: str) -> int | None:
-    """The groups of a pattern of Java's; None where Python cannot tell, as of one that looks back over several lengths."""
+    """The groups of a pattern of Java's; None where Python cannot tell, as of one that looks back over
+    several lengths.
+    """
     try:
         return _compiled(_readable(pattern)).groups
     except re.error:
@@ -138,14 +179,19 @@ def _is_possessive(pattern: str) -> bool:
 
 
 def _counts_further(pattern: str, most: int) -> bool:
-    """Whether a repetition asks for more than `most`. Digits are counted first: Python refuses to read thousands of them as a number."""
+    """Whether a repetition asks for more than `most`. Digits are counted first: Python refuses to read
+    thousands of them as a number.
+    """
     counts = re.findall(UNESCAPED + r"[{,](\d+)(?=,?\d*\})", pattern)
-    return any(len(digits.lstrip("0")) > len(str(most)) or int(digits.lstrip("0") or 0) > most for _, digits in counts)
+    return any(
+        len(digits.lstrip("0")) > len(str(most)) or int(digits.lstrip("0") or 0) > most
+        for _, digits in counts
+    )
 
 
 def _calls_itself(part: str, often: str | None, most: str | None, mode: str | None) -> bool:
-    """Whether Java calls itself for every turn of a repetition. It does for groups, and where characters of two widths are counted; not
-    where the repetition gives nothing back.
+    """Whether Java calls itself for every turn of a repetition. It does for groups, and where characters of
+    two widths are counted; not where the repetition gives nothing back.
     """
     is_endless = often in ("*", "+") or most == ""
     is_counted = bool(most) and int(str(most)) > MOST_IN_JAVA
@@ -163,7 +209,9 @@ def _judge_syntax(pattern: str) -> Judgement:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """The expression as Python reads it. What Python cannot even begin to read is an error in it like any other."""
+    """The expression as Python reads it. What Python cannot even begin to read is an error in it like any
+    other.
+    """
     try:
         with warnings.catch_warnings(action="ignore"):
             return re.compile(pattern)
@@ -182,7 +230,10 @@ def _readable(pattern: str) -> str:
 def _explain(error: re.error) -> Judgement:
     if "look-behind" in error.msg:  # Java takes one of several lengths
         return None
-    return f"it is not a regular expression: {error.msg}", "correct it; a mark that is meant as such is written as in \\( or \\["
+    return (
+        f"it is not a regular expression: {error.msg}",
+        "correct it; a mark that is meant as such is written as in \\( or \\[",
+    )
 
 
 def group_names(pattern: str) -> list[str]:
@@ -191,18 +242,32 @@ def group_names(pattern: str) -> list[str]:
 
 
 def judge_line_regex(pattern: str) -> tuple[str, str] | None:
-    """What is wrong with the expression for the fields of a line: message and hint; None where it can be used."""
+    """What is wrong with the expression for the fields of a line: message and hint; None where it can be
+    used.
+    """
     for mark, why in NOT_IN_RE2.items():
         if re.search(UNESCAPED + re.escape(mark), pattern):
-            return f"{mark!r} cannot be used here: {why}, which may take for ever", "say it without; other columns can test further by sql"
+            return (
+                f"{mark!r} cannot be used here: {why}, which may take for ever",
+                "say it without; other columns can test further by sql",
+            )
     if re.search(UNESCAPED + r"\\[1-9Z]", pattern) or _is_possessive(pattern):
-        return "it repeats a group, or is possessive, which is not known here", "say it without; other columns can test further by sql"
+        return (
+            "it repeats a group, or is possessive, which is not known here",
+            "say it without; other columns can test further by sql",
+        )
     if _counts_further(pattern, MOST_REPEATS):
-        return f"it counts further than {MOST_REPEATS}", "write + or * instead; a rule can test the length of a column"
+        return (
+            f"it counts further than {MOST_REPEATS}",
+            "write + or * instead; a rule can test the length of a column",
+        )
     try:
         compiled = _compiled(pattern)
     except re.error as error:
-        return f"it is not a regular expression: {error.msg}", "correct it; a mark that is meant as such is written as in \\( or \\["
+        return (
+            f"it is not a regular expression: {error.msg}",
+            "correct it; a mark that is meant as such is written as in \\( or \\[",
+        )
     if not compiled.groupindex or compiled.groups != len(compiled.groupindex):
         hint = "write (?P<name>…) for a field, and (?:…) for what is none"
         return "every group must be a field with a name" if compiled.groups else "it names no field", hint

@@ -1,8 +1,9 @@
 """Whether Java's engine comes to an end with the groups that a pattern repeats a counted number of times.
 
-It calls itself for every turn of a group, and the stack has room for some hundred turns: those of groups within groups multiply. And where
-a turn can go in several ways that the next character does not decide, it tries all of them for all turns: `(?:aa|a){0,200}` takes for ever
-on a value of sixty characters. A group that keeps what it has taken (`(?:…){0,200}+`) is gone through once.
+It calls itself for every turn of a group, and the stack has room for some hundred turns: those of groups
+within groups multiply. And where a turn can go in several ways that the next character does not decide, it
+tries all of them for all turns: `(?:aa|a){0,200}` takes for ever on a value of sixty characters. A group that
+keeps what it has taken (`(?:…){0,200}+`) is gone through once.
 """
 
 import re
@@ -44,7 +45,8 @@ def _parsed(pattern: str) -> Sequence[Any]:
 def _turns(nodes: Iterable[Any], outer: int) -> Iterable[int]:
     for kind, value in nodes:
         if kind in REPEATS and one_character(value[2]) is None:
-            turns = outer * (1 if value[1] == op.MAXREPEAT else int(value[1]))  # one without an end is refused as such
+            # one without an end is refused as such
+            turns = outer * (1 if value[1] == op.MAXREPEAT else int(value[1]))
             yield turns if value[1] > 1 else 0
             yield from _turns(value[2], turns)
         else:
@@ -90,7 +92,11 @@ def _most_ways(nodes: Iterable[Any]) -> int:
             continue
         if kind in REPEATS:
             least, most = value[0], value[1]
-            ways *= ENDLESS if most == op.MAXREPEAT else (most - least + 1) * min(inside[0], MOST_WAYS) ** min(int(most), ENDLESS)
+            ways *= (
+                ENDLESS
+                if most == op.MAXREPEAT
+                else (most - least + 1) * min(inside[0], MOST_WAYS) ** min(int(most), ENDLESS)
+            )
         elif inside:
             ways *= sum(inside)
         ways = min(ways, MOST_WAYS + 1)

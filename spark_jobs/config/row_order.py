@@ -1,14 +1,23 @@
-"""Finds what depends on the order in which rows come: LIMIT and window functions whose order leaves ties, and aggregates that pick a row.
+"""Finds what depends on the order in which rows come: LIMIT and window functions whose order leaves ties, and
+aggregates that pick a row.
 
-An order is total for a query when rows that it takes for equal cannot be told apart in the result: it names every column that the query
-uses, or a key of its rows.
+An order is total for a query when rows that it takes for equal cannot be told apart in the result: it names
+every column that the query uses, or a key of its rows.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from spark_jobs.config.functions import AGGREGATES, BY_ORDER, BY_POSITION, GENERATORS, ORDER_DEPENDENT, ORDERLESS, SORTS
+from spark_jobs.config.functions import (
+    AGGREGATES,
+    BY_ORDER,
+    BY_POSITION,
+    GENERATORS,
+    ORDER_DEPENDENT,
+    ORDERLESS,
+    SORTS,
+)
 from spark_jobs.config.names import shorten
 from spark_jobs.config.sql import DIALECT, Complaint, function_names
 
@@ -19,7 +28,9 @@ COLLECTING = {"collect_list", "collect_set", "array_agg"}
 
 
 def order_dependent(tree: exp.Expr, keys: Keys, key: Sequence[str] = ()) -> list[Complaint]:
-    """What is not a function of the rows alone. `key` is that of the rows which an expression outside of a query aggregates."""
+    """What is not a function of the rows alone. `key` is that of the rows which an expression outside of a
+    query aggregates.
+    """
     found: list[Complaint] = []
     for query in tree.find_all(exp.Select, exp.SetOperation, exp.Subquery):
         found += _limited(query, keys)
@@ -36,7 +47,10 @@ def has_total_order(window: exp.Window, keys: Keys = {}) -> bool:  # noqa: B006 
     parts = _window_parts(window, select)
     if select is None or parts.args.get("order") is None:
         return False
-    named = [*(parts.args.get("partition_by") or []), *(part.this for part in parts.args["order"].expressions)]
+    named = [
+        *(parts.args.get("partition_by") or []),
+        *(part.this for part in parts.args["order"].expressions),
+    ]
     return _identifies(_texts(named, select), select, keys) or _names_all_used(_texts(named, select), select)
 
 
@@ -45,12 +59,22 @@ def _limited(query: exp.Query, keys: Keys) -> Iterator[Complaint]:
     limit, offset = query.args.get("limit"), query.args.get("offset")
     is_cut = offset is not None or (limit is not None and limit.expression.name.upper() != ALL)
     order = query.args.get("order")
-    if not is_cut or _is_total(query, [part.this for part in order.expressions] if order is not None else [], keys):
+    if not is_cut or _is_total(
+        query, [part.this for part in order.expressions] if order is not None else [], keys
+    ):
         return
     what = " and ".join(name for name, part in (("LIMIT", limit), ("OFFSET", offset)) if part is not None)
-    reason = "without ORDER BY takes" if order is None else f"takes, of rows that are equal in {shorten(order.sql(DIALECT).strip())},"
+    reason = (
+        "without ORDER BY takes"
+        if order is None
+        else f"takes, of rows that are equal in {shorten(order.sql(DIALECT).strip())},"
+    )
     given = [part.sql(DIALECT) for part in order.expressions] if order is not None else []
-    names = [] if any(select.is_star for select in query.selects) else [name for name in query.named_selects if name]
+    names = (
+        []
+        if any(select.is_star for select in query.selects)
+        else [name for name in query.named_selects if name]
+    )
     missing = [name for name in names if name not in given]
     hint = f"write ORDER BY {', '.join([*given, *missing])}" if names and missing else "write ORDER BY ALL"
     yield f"{what} {reason} any rows", f"{hint}, or order by a key as well"
@@ -64,9 +88,14 @@ def _is_total(query: exp.Query, order: list[exp.Expr], keys: Keys) -> bool:
     if not isinstance(query, exp.Select):
         return named.keys() <= {part.name.lower() for part in order if isinstance(part, exp.Column)}
     resolved = [_by_position(part, selects) for part in order]  # a name of the result hides a column
-    resolved = [named.get(part.name.lower(), part) if isinstance(part, exp.Column) and not part.table else part for part in resolved]
+    resolved = [
+        named.get(part.name.lower(), part) if isinstance(part, exp.Column) and not part.table else part
+        for part in resolved
+    ]
     texts = _texts(resolved, query)
-    return _identifies(texts, query, keys) or all(_is_determined(select.unalias(), texts, query) for select in selects)
+    return _identifies(texts, query, keys) or all(
+        _is_determined(select.unalias(), texts, query) for select in selects
+    )
 
 
 def _by_position(part: exp.Expr, selects: list[exp.Expr]) -> exp.Expr:
@@ -92,17 +121,23 @@ def _identifies(texts: set[str], select: exp.Select, keys: Keys) -> bool:
     if group is not None:
         if group.args.get("all"):
             grouped = [part.unalias() for part in select.selects if not _is_aggregate(part)]
-        elif len(group.args) > 1 and any(value for name, value in group.args.items() if name != "expressions"):
+        elif len(group.args) > 1 and any(
+            value for name, value in group.args.items() if name != "expressions"
+        ):
             return False
         else:
             grouped = [_by_position(part, select.selects) for part in group.expressions]
-        return not any(isinstance(part, exp.Cube | exp.Rollup | exp.GroupingSets) for part in grouped) and _texts(grouped, select) <= texts
+        return (
+            not any(isinstance(part, exp.Cube | exp.Rollup | exp.GroupingSets) for part in grouped)
+            and _texts(grouped, select) <= texts
+        )
     if any(_is_aggregate(part) for part in select.selects):
         return True  # one row
     sources = _sources(select)
     found = [(source.alias_or_name.lower(), _key_of(source, keys)) for source in sources]
     return bool(found) and all(
-        key is not None and all(_names_column(alias, name, texts, is_alone=len(found) == 1) for name in key) for alias, key in found
+        key is not None and all(_names_column(alias, name, texts, is_alone=len(found) == 1) for name in key)
+        for alias, key in found
     )
 
 
@@ -127,9 +162,18 @@ def _key_of(source: exp.Expr, keys: Keys) -> Sequence[str] | None:
         return [select.alias_or_name for select in query.selects]
     outputs = {_text(select.unalias(), query): select.alias_or_name for select in query.selects}
     if query.args.get("group") is not None:
-        grouped = [_text(_by_position(part, query.selects), query) for part in query.args["group"].expressions]
-        plain = not any(isinstance(part, exp.Cube | exp.Rollup | exp.GroupingSets) for part in query.args["group"].expressions)
-        return [outputs[text] for text in grouped] if grouped and plain and all(text in outputs for text in grouped) else None
+        grouped = [
+            _text(_by_position(part, query.selects), query) for part in query.args["group"].expressions
+        ]
+        plain = not any(
+            isinstance(part, exp.Cube | exp.Rollup | exp.GroupingSets)
+            for part in query.args["group"].expressions
+        )
+        return (
+            [outputs[text] for text in grouped]
+            if grouped and plain and all(text in outputs for text in grouped)
+            else None
+        )
     sources = _sources(query)
     key = _key_of(sources[0], keys) if len(sources) == 1 else None
     if key is None or any(select.is_star for select in query.selects):
@@ -139,19 +183,30 @@ def _key_of(source: exp.Expr, keys: Keys) -> Sequence[str] | None:
 
 def _multiplies(select: exp.Select) -> bool:
     """Whether its result has several rows of one, so that what identified it does so no longer."""
-    nodes = (node for part in select.selects for node in part.walk(prune=lambda node: isinstance(node, exp.Query)))
-    return bool(select.args.get("laterals")) or any(function_names(node) & GENERATORS or isinstance(node, exp.UDTF) for node in nodes)
+    nodes = (
+        node for part in select.selects for node in part.walk(prune=lambda node: isinstance(node, exp.Query))
+    )
+    return bool(select.args.get("laterals")) or any(
+        function_names(node) & GENERATORS or isinstance(node, exp.UDTF) for node in nodes
+    )
 
 
 def _sources(select: exp.Select) -> list[exp.Expr]:
-    return [part.this for part in (select.args.get("from_"), *(select.args.get("joins") or [])) if part is not None]
+    return [
+        part.this
+        for part in (select.args.get("from_"), *(select.args.get("joins") or []))
+        if part is not None
+    ]
 
 
 def _names_all_used(texts: set[str], select: exp.Select) -> bool:
     """Whether every column that a SELECT uses behind its WHERE is among these."""
     if select.args.get("group") is not None:
         return False
-    clauses = [*select.selects, *(select.args[name] for name in ("qualify", "having", "order") if select.args.get(name))]
+    clauses = [
+        *select.selects,
+        *(select.args[name] for name in ("qualify", "having", "order") if select.args.get(name)),
+    ]
     if any(part.is_star for part in select.selects):
         return False
     return all(_text(column, select) in texts for clause in clauses for column in clause.find_all(exp.Column))
@@ -164,26 +219,39 @@ def _placed(window: exp.Window, keys: Keys) -> Iterator[Complaint]:
         function = function.this
     spec = _window_parts(window, window.find_ancestor(exp.Select)).args.get("spec")
     frame = spec.args if spec is not None else {}
-    by_rows = str(frame.get("kind", "")).upper() == "ROWS" and (frame.get("start"), frame.get("end")) != ("UNBOUNDED", "UNBOUNDED")
+    by_rows = str(frame.get("kind", "")).upper() == "ROWS" and (frame.get("start"), frame.get("end")) != (
+        "UNBOUNDED",
+        "UNBOUNDED",
+    )
     is_placed = bool(function_names(function) & BY_POSITION) and not (
         function_names(function) & COLLECTING and _is_orderless(window.parent)
     )
     if (is_placed or by_rows) and not has_total_order(window, keys):
-        message = f"{shorten(window.sql(DIALECT))} depends on the order of rows that are equal in its ORDER BY"
+        message = (
+            f"{shorten(window.sql(DIALECT))} depends on the order of rows that are equal in its ORDER BY"
+        )
         yield (
             message,
-            "add the key of the rows to its ORDER BY, or every column that the SELECT uses; or use rank() or max_by(x, struct(t, x))",
+            (
+                "add the key of the rows to its ORDER BY, or every column that the SELECT uses; or use rank()"
+                " or max_by(x, struct(t, x))"
+            ),
         )
 
 
 def _picking(node: exp.Expr, keys: Keys, key: Sequence[str]) -> Iterator[Complaint]:
-    """Aggregates that take one of several rows, or rows in their order, unless the result is sorted or they are given an order."""
+    """Aggregates that take one of several rows, or rows in their order, unless the result is sorted or they
+    are given an order.
+    """
     names = function_names(node)
     if names & BY_ORDER:
         if not _breaks_ties(node, keys, key):
             value, by = node.this.sql(DIALECT), node.expression.sql(DIALECT)
             parts = [part.sql(DIALECT) for part in _members(node.expression)]
-            hint = f"write {sorted(names & BY_ORDER)[0]}({value}, struct({', '.join([*parts, value])})) FILTER (WHERE {by} IS NOT NULL)"
+            hint = (
+                f"write {sorted(names & BY_ORDER)[0]}({value}, struct({', '.join([*parts, value])})) FILTER"
+                f" (WHERE {by} IS NOT NULL)"
+            )
             yield f"{shorten(node.sql(DIALECT))} takes any of several rows with the same {shorten(by)}", hint
         return
     around = node.parent
@@ -199,14 +267,22 @@ def _is_orderless(around: exp.Expr | None) -> bool:
     if around is None:
         return False
     names = function_names(around)
-    return bool(names & ORDERLESS) or (bool(names & SORTS) and not isinstance(around.args.get("expression"), exp.Lambda))
+    return bool(names & ORDERLESS) or (
+        bool(names & SORTS) and not isinstance(around.args.get("expression"), exp.Lambda)
+    )
 
 
 def _is_ordered(node: exp.Expr, around: exp.Expr | None) -> bool:
     """mode(x, true), and WITHIN GROUP with an order that tells all values apart."""
     if isinstance(node, exp.Mode):
         return isinstance(around, exp.WithinGroup) or node.args.get("deterministic") == exp.true()
-    order = node.this if isinstance(node.this, exp.Order) else around.expression if isinstance(around, exp.WithinGroup) else None
+    order = (
+        node.this
+        if isinstance(node.this, exp.Order)
+        else around.expression
+        if isinstance(around, exp.WithinGroup)
+        else None
+    )
     if order is None:
         return False
     value = node.this.this if isinstance(node.this, exp.Order) else node.this
@@ -219,7 +295,9 @@ def _breaks_ties(node: exp.Expr, keys: Keys, key: Sequence[str]) -> bool:
     """Whether rows with equal second arguments have equal first ones."""
     select = node.find_ancestor(exp.Select)
     texts = {_text(part, select) for part in _members(node.expression)}
-    if _text(node.this, select) in texts or all(_text(column, select) in texts for column in node.this.find_all(exp.Column)):
+    if _text(node.this, select) in texts or all(
+        _text(column, select) in texts for column in node.this.find_all(exp.Column)
+    ):
         return True
     if select is None:
         return bool(key) and {name.lower() for name in key} <= texts
@@ -239,12 +317,18 @@ def _members(value: exp.Expr) -> list[exp.Expr]:
 def _window_parts(window: exp.Window, select: exp.Select | None) -> exp.Expr:
     """What OVER stands for: its own parts, or those of the window that it names."""
     name = window.alias.lower()
-    named = [part for part in (select.args.get("windows") or [] if select is not None else []) if part.name.lower() == name]
+    named = [
+        part
+        for part in (select.args.get("windows") or [] if select is not None else [])
+        if part.name.lower() == name
+    ]
     return named[0] if name and named else window
 
 
 def _is_aggregate(part: exp.Expr) -> bool:
-    """Whether it aggregates rows; what is OVER a window does not, and a query inside it has rows of its own."""
+    """Whether it aggregates rows; what is OVER a window does not, and a query inside it
+    has rows of its own.
+    """
     nodes = part.walk(prune=lambda node: isinstance(node, exp.Query))
     return any(function_names(node) & AGGREGATES and not _is_over(node) for node in nodes)
 
@@ -260,7 +344,9 @@ def _texts(parts: Iterable[exp.Expr], select: exp.Select) -> set[str]:
 
 
 def _text(part: exp.Expr, select: exp.Select | None) -> str:
-    """The part as text to compare: in lower case, and without the name of the table where there is only one."""
+    """The part as text to compare: in lower case, and without the name of the table where
+    there is only one.
+    """
     text = part.sql(DIALECT).lower().replace("`", "")
     sources = _sources(select) if select is not None else []
     if isinstance(part, exp.Column) and len(sources) == 1 and len(part.parts) > 1:

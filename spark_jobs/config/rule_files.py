@@ -1,6 +1,8 @@
-"""Loads expectations/<pipeline>/<layer>.<table>.yml: the rules of each table, and the problems of the files that cannot be used.
+"""Loads expectations/<pipeline>/<layer>.<table>.yml: the rules of each table, and the problems of the files
+that cannot be used.
 
-Reads YAML alone, so that DAGs can do it at every parse. What the rules say is checked in checks/rules.py and quality/check.py.
+Reads YAML alone, so that DAGs can do it at every parse. What the rules say is checked in checks/rules.py and
+quality/check.py.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,8 +23,12 @@ BELONGS = "a file belongs to one table: expectations/<pipeline>/<layer>.<table>.
 PipelineRules = dict[str, tuple[Rule, ...]]
 
 
-def survey_rules(root: Path, pipelines: Mapping[str, Pipeline], only: str | None = None) -> tuple[dict[str, PipelineRules], list[Problem]]:
-    """The rules of the loaded pipelines, an entry for each, and what is wrong with files; `only` names the one pipeline to look at."""
+def survey_rules(
+    root: Path, pipelines: Mapping[str, Pipeline], only: str | None = None
+) -> tuple[dict[str, PipelineRules], list[Problem]]:
+    """The rules of the loaded pipelines, an entry for each, and what is wrong with files; `only` names the
+    one pipeline to look at.
+    """
     rules: dict[str, PipelineRules] = {name: {} for name in pipelines}
     problems: list[Problem] = []
     for path in _files(root, only):
@@ -40,9 +46,13 @@ def rules_file(root: Path, pipeline: str, table: str) -> Path:
 
 
 def _files(root: Path, only: str | None) -> Iterator[Path]:
-    """All YAML files, wherever they stand: one in a wrong place would otherwise be a rule that nobody applies."""
+    """All YAML files, wherever they stand: one in a wrong place would otherwise be a rule that nobody
+    applies.
+    """
     folder = root / FOLDER if only is None else root / FOLDER / only
-    yield from sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".yml", ".yaml") and not path.is_dir())
+    yield from sorted(
+        path for path in folder.rglob("*") if path.suffix.lower() in (".yml", ".yaml") and not path.is_dir()
+    )
 
 
 def _load_file(path: Path, root: Path, pipelines: Mapping[str, Pipeline]) -> tuple[str, tuple[Rule, ...]]:
@@ -61,20 +71,44 @@ def _misplaced(path: Path, root: Path, file: str, pipelines: Mapping[str, Pipeli
         return Problem(file, 1, "", path.name, "the file does not stand in the folder of a pipeline", BELONGS)
     if path.suffix != ".yml":
         return Problem(
-            file, 1, "", path.name, f"the file {path.name} does not end in .yml, and is not read", f"rename it to {path.stem.lower()}.yml"
+            file,
+            1,
+            "",
+            path.name,
+            f"the file {path.name} does not end in .yml, and is not read",
+            f"rename it to {path.stem.lower()}.yml",
         )
     pipeline, table = parts[0], path.stem
     names = pipeline_names(root / "conf")
     if pipeline not in names:
-        return Problem(file, 1, "", pipeline, f"there is no pipeline {shorten(pipeline)} for this folder", did_you_mean(pipeline, names))
+        return Problem(
+            file,
+            1,
+            "",
+            pipeline,
+            f"there is no pipeline {shorten(pipeline)} for this folder",
+            did_you_mean(pipeline, names),
+        )
     if TableName(table).layer == "bronze":
         return Problem(
-            file, 1, "", table, "bronze holds records as they arrived, which nothing is expected of", "judge the table made from it"
+            file,
+            1,
+            "",
+            table,
+            "bronze holds records as they arrived, which nothing is expected of",
+            "judge the table made from it",
         )
     if pipeline not in pipelines:
         return None  # its own file has problems, and its tables cannot be told
     tables = [f"{layer}.{name}" for layer, name, _ in pipelines[pipeline].tables() if layer != "bronze"]
     if table not in tables:
         message = f"the pipeline {pipeline!r} has no table {shorten(table)}"
-        return Problem(file, 1, "", table, message, f"{did_you_mean(table, tables)}; the file is called <layer>.<table>.yml")
+        return Problem(
+            file,
+            1,
+            "",
+            table,
+            message,
+            f"{did_you_mean(table, tables)}; the file is called <layer>.<table>.yml",
+        )
     return None

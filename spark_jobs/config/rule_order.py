@@ -20,16 +20,30 @@ def is_blocking(rule: Rule) -> bool:
     return rule.on_fail == "block"
 
 
-def rule_edges(rules: Mapping[str, Sequence[Rule]], which: Callable[[Rule], bool] = is_any) -> dict[str, tuple[str, ...]]:
+def rule_edges(
+    rules: Mapping[str, Sequence[Rule]], which: Callable[[Rule], bool] = is_any
+) -> dict[str, tuple[str, ...]]:
     """Per table the others of its pipeline that these of its rules read."""
-    found = {table: [other for rule in judged if which(rule) for other in tables_read_by(rule)] for table, judged in rules.items()}
-    return {table: tuple(dict.fromkeys(other for other in others if other != table)) for table, others in found.items() if others}
+    found = {
+        table: [other for rule in judged if which(rule) for other in tables_read_by(rule)]
+        for table, judged in rules.items()
+    }
+    return {
+        table: tuple(dict.fromkeys(other for other in others if other != table))
+        for table, others in found.items()
+        if others
+    }
 
 
 def find_ring(pipeline: Pipeline, edges: Mapping[str, Sequence[str]], conf: Path) -> list[str]:
-    """Tables of which each would have to come before the next, by what they are made from and by their rules; empty where there is none."""
+    """Tables of which each would have to come before the next, by what they are made from and by their rules;
+    empty where there is none.
+    """
     known = table_names(pipeline)
-    graph = {table: [*_inputs(pipeline, table, conf), *(other for other in edges.get(table, ()) if other in known)] for table in known}
+    graph = {
+        table: [*_inputs(pipeline, table, conf), *(other for other in edges.get(table, ()) if other in known)]
+        for table in known
+    }
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -46,7 +60,10 @@ def check_order(pipeline: Pipeline, rules: Mapping[str, Sequence[Rule]], conf: P
 
 
 def say_ring(ring: Sequence[str]) -> str:
-    return f"the tables form a ring, by what they are made from and by what their rules read: {' -> '.join(ring)}"
+    return (
+        "the tables form a ring, by what they are made from and by what their rules read:"
+        f" {' -> '.join(ring)}"
+    )
 
 
 def _inputs(pipeline: Pipeline, table: str, conf: Path) -> list[str]:

@@ -1,4 +1,6 @@
-"""The JSON Schemas of pipeline and expectation files, for editors: completion, descriptions and red lines while one types."""
+"""The JSON Schemas of pipeline and expectation files, for editors: completion, descriptions and red lines
+while one types.
+"""
 
 from typing import Any
 
@@ -12,12 +14,16 @@ SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema() -> dict[str, Any]:
-    """The schema of conf/pipelines/*.yml, with the short forms (`amount: bigint`, `key: order_id`) that the files may use."""
+    """The schema of conf/pipelines/*.yml, with the short forms (`amount: bigint`, `key: order_id`) that the
+    files may use.
+    """
     return {"$schema": SCHEMA, **_closed(Pipeline), "title": "Weir pipeline"}
 
 
 def expectations_schema() -> dict[str, Any]:
-    """The schema of expectations/*/*.yml. The types are offered, not listed in full: which others there are is for GX to say."""
+    """The schema of expectations/*/*.yml. The types are offered, not listed in full: which others there are
+    is for GX to say.
+    """
     schema = _closed(Expectations)
     schema["$defs"]["Expectation"]["properties"]["type"]["examples"] = [*COMPILED, *OWN, CUSTOM_SQL]
     return {"$schema": SCHEMA, **schema, "title": "Weir expectations"}

@@ -1,7 +1,9 @@
-"""Which columns hold values that are shown nowhere but in the tables: those declared `sensitive`, and all that tells of them.
+"""Which columns hold values that are shown nowhere but in the tables: those declared `sensitive`, and all
+that tells of them.
 
-Sensitive are also the SQL columns computed from a sensitive one, what such a SQL column is computed from, what a lookup takes or matches,
-and in gold what is grouped by or aggregated from it. Names are compared as Spark does, without regard to case.
+Sensitive are also the SQL columns computed from a sensitive one, what such a SQL column is computed from,
+what a lookup takes or matches, and in gold what is grouped by or aggregated from it. Names are compared as
+Spark does, without regard to case.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,8 +18,9 @@ from spark_jobs.config.names import SIDES, name_at_home, other_pipeline
 from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
 from spark_jobs.config.table_name import TableName
 
-# Sensitive fields of records: which columns that a dimension or silver table takes from its records tell of a field that is sensitive.
-# A field is sensitive for all tables of its source as soon as one of them declares it so.
+# Sensitive fields of records: which columns that a dimension or silver table takes from its records tell of a
+# field that is sensitive. A field is sensitive for all tables of its source as soon as one of them declares
+# it so.
 
 FieldPath = tuple[str, ...]
 """Where a value stands in a record; empty: it is the record."""
@@ -32,7 +35,9 @@ class Names(frozenset[str]):
 
 
 def own_sensitive(pipeline: Pipeline, table: RecordTable, more: Iterable[str] = ()) -> Names:
-    """Of the table's own columns those that are sensitive, if `more` are; and the hash of its rows, by which values could be guessed."""
+    """Of the table's own columns those that are sensitive, if `more` are; and the hash of its rows, by which
+    values could be guessed.
+    """
     hidden = _names([*_declared(table), *_sharing(pipeline, table, _declared), *more])
     computed = _computed(table) if hidden else {}
     made_from = [name for name, inputs in computed.items() if any(column in hidden for column in inputs)]
@@ -45,15 +50,18 @@ def record_tables(pipeline: Pipeline) -> list[RecordTable]:
 
 
 def field_paths(pipeline: Pipeline, table: RecordTable) -> dict[str, FieldPath]:
-    """Where the columns without SQL stand in the record, as the engine takes them: the fields of a CSV header by their whole name,
-    elsewhere dots lead into objects, and a text record is one field, of which those that its source names are parts.
+    """Where the columns without SQL stand in the record, as the engine takes them: the fields of a CSV header
+    by their whole name, elsewhere dots lead into objects, and a text record is one field, of which those that
+    its source names are parts.
     """
     kind = pipeline.sources[table.from_].record_format if table.from_ in pipeline.sources else "json"
     origins = {name: column.from_ or name for name, column in table.columns.items() if column.has_path}
     rest: dict[str, FieldPath] = {name: () for name, column in table.columns.items() if column.rest}
     if kind == "text":
         return {name: () if origin == "value" else (origin,) for name, origin in origins.items()}
-    return rest | {name: (origin,) if kind == "csv" else tuple(origin.split(".")) for name, origin in origins.items()}
+    return rest | {
+        name: (origin,) if kind == "csv" else tuple(origin.split(".")) for name, origin in origins.items()
+    }
 
 
 def columns_named(expression: str, otherwise: Iterable[str]) -> list[str]:
@@ -71,21 +79,37 @@ def _declared(table: RecordTable) -> list[str]:
 
 
 def _revealing(table: RecordTable) -> list[str]:
-    """What a sensitive SQL column is computed from. That others are computed from it too does not make them sensitive."""
+    """What a sensitive SQL column is computed from. That others are computed from it too does not make them
+    sensitive.
+    """
     declared = _names(_declared(table))
-    return [column for name, inputs in _computed(table).items() if name in declared for column in inputs] if declared else []
+    return (
+        [column for name, inputs in _computed(table).items() if name in declared for column in inputs]
+        if declared
+        else []
+    )
 
 
 def _computed(table: RecordTable) -> dict[str, list[str]]:
     """The SQL columns, each with the columns that it names."""
-    return {name: columns_named(column.sql, table.columns) for name, column in table.columns.items() if column.sql}
+    return {
+        name: columns_named(column.sql, table.columns) for name, column in table.columns.items() if column.sql
+    }
 
 
 def _sharing(pipeline: Pipeline, table: RecordTable, chosen: Callable[[RecordTable], list[str]]) -> list[str]:
     """The table's columns that overlap in the record with columns chosen from any table of its source."""
-    mates = [(other, _names(chosen(other))) for other in record_tables(pipeline) if other.from_ == table.from_]
-    fields = [path for other, names in mates for name, path in field_paths(pipeline, other).items() if name in names]
-    return [name for name, path in field_paths(pipeline, table).items() if any(_overlap(path, field) for field in fields)]
+    mates = [
+        (other, _names(chosen(other))) for other in record_tables(pipeline) if other.from_ == table.from_
+    ]
+    fields = [
+        path for other, names in mates for name, path in field_paths(pipeline, other).items() if name in names
+    ]
+    return [
+        name
+        for name, path in field_paths(pipeline, table).items()
+        if any(_overlap(path, field) for field in fields)
+    ]
 
 
 def _overlap(one: FieldPath, other: FieldPath) -> bool:
@@ -101,7 +125,9 @@ MASK = "•••"
 
 
 class Everything(Names):
-    """All columns of a table, whatever they are called: of a table by SQL or Python nobody knows where a column comes from."""
+    """All columns of a table, whatever they are called: of a table by SQL or Python nobody knows where a
+    column comes from.
+    """
 
     def __contains__(self, name: object) -> bool:
         return True
@@ -112,24 +138,40 @@ EVERYTHING = Everything(["*"])
 
 def all_names(*known: frozenset[str]) -> frozenset[str]:
     """The names of several answers of sensitive_columns as one, asked in the same way."""
-    return EVERYTHING if any(isinstance(names, Everything) for names in known) else Names(name for names in known for name in names)
+    return (
+        EVERYTHING
+        if any(isinstance(names, Everything) for names in known)
+        else Names(name for names in known for name in names)
+    )
 
 
 def hidden_windows(pipeline: Pipeline, conf: Path) -> list[str]:
-    """The gold tables whose windows tell of a sensitive column. They are found by their bounds, which stand in Spark's plans."""
+    """The gold tables whose windows tell of a sensitive column. They are found by their bounds, which stand
+    in Spark's plans.
+    """
     tables = [f"gold.{name}" for name, gold in pipeline.gold.items() if gold.window]
-    return [table for table in tables if any(column in sensitive_columns(pipeline, table, conf) for column in WINDOW)]
+    return [
+        table
+        for table in tables
+        if any(column in sensitive_columns(pipeline, table, conf) for column in WINDOW)
+    ]
 
 
 def without_hidden_plans(profile: Profile, pipeline: Pipeline, conf: Path) -> Profile:
     """The profile, without an event log where the plans in it would tell of sensitive values."""
-    return profile.model_copy(update={"event_log": False}) if profile.event_log and hidden_windows(pipeline, conf) else profile
+    return (
+        profile.model_copy(update={"event_log": False})
+        if profile.event_log and hidden_windows(pipeline, conf)
+        else profile
+    )
 
 
 def sensitive_columns(pipeline: Pipeline, table: str, conf: Path | None = None) -> frozenset[str]:
-    """Of a table by its full name, as in silver.orders or quarantine.silver.orders: ask it with `in`, which may say yes to any name.
+    """Of a table by its full name, as in silver.orders or quarantine.silver.orders: ask it with `in`, which
+    may say yes to any name.
 
-    Without `conf` the SQL file of a gold table is not read, and its table counts as sensitive where any other one is.
+    Without `conf` the SQL file of a gold table is not read, and its table counts as sensitive where any other
+    one is.
     """
     if other_pipeline(table):
         home = pipeline.home_of(table)
@@ -141,17 +183,28 @@ def sensitive_columns(pipeline: Pipeline, table: str, conf: Path | None = None) 
         return Names(["record"] if sensitive_paths(pipeline, name) else ())
     if layer == "dimension":
         return _of_dimension(pipeline, pipeline.dimensions[name])
-    return _of_silver(pipeline, pipeline.silver[name]) if layer == "silver" else _of_gold(pipeline, pipeline.gold[name], conf)
+    return (
+        _of_silver(pipeline, pipeline.silver[name])
+        if layer == "silver"
+        else _of_gold(pipeline, pipeline.gold[name], conf)
+    )
 
 
 def sensitive_paths(pipeline: Pipeline, source: str) -> frozenset[FieldPath]:
-    """Where the records of a source hold sensitive values, for any of its tables; a text source has the one path `()`: all of it."""
+    """Where the records of a source hold sensitive values, for any of its tables; a text source has the one
+    path `()`: all of it.
+    """
     definitions: list[tuple[Silver | Dimension, Names]] = [
         *((dimension, _of_dimension(pipeline, dimension)) for dimension in pipeline.dimensions.values()),
         *((silver, _of_silver(pipeline, silver)) for silver in pipeline.silver.values()),
     ]
     mine = [(table, hidden) for table, hidden in definitions if table.from_ == source]
-    return frozenset(path for table, hidden in mine for name, path in field_paths(pipeline, table).items() if name in hidden)
+    return frozenset(
+        path
+        for table, hidden in mine
+        for name, path in field_paths(pipeline, table).items()
+        if name in hidden
+    )
 
 
 def has_sensitive(pipeline: Pipeline) -> bool:
@@ -181,9 +234,17 @@ def _of_silver(pipeline: Pipeline, silver: Silver) -> Names:
         dimension = pipeline.dimensions.get(name)
         hidden = _of_dimension(pipeline, dimension) if dimension else Names()
         taken += [column for column in lookup.take if column in hidden]
-        matched += [column for column, key in zip(lookup.on, dimension.key if dimension else (), strict=False) if key in hidden]
+        matched += [
+            column
+            for column, key in zip(lookup.on, dimension.key if dimension else (), strict=False)
+            if key in hidden
+        ]
     own = own_sensitive(pipeline, silver, matched)
-    event = ("_event_at", "_seen_until", "_closed_until") if silver.event_time and silver.event_time.column in own else ()
+    event = (
+        ("_event_at", "_seen_until", "_closed_until")
+        if silver.event_time and silver.event_time.column in own
+        else ()
+    )
     return Names([*own, *(column.lower() for column in taken), *event])
 
 
@@ -198,21 +259,34 @@ def _of_gold(pipeline: Pipeline, gold: Gold, conf: Path | None) -> Names:
         return Names()
     if gold.is_native:  # a class may do anything with its rows
         return EVERYTHING if gold.state else hidden
-    measures = [name for name, measure in gold.measures.items() if any(column in hidden for column in columns_named(measure, hidden))]
-    at = (gold.window.column if gold.window else None) or (silver.event_time.column if silver.event_time else None)
+    measures = [
+        name
+        for name, measure in gold.measures.items()
+        if any(column in hidden for column in columns_named(measure, hidden))
+    ]
+    at = (gold.window.column if gold.window else None) or (
+        silver.event_time.column if silver.event_time else None
+    )
     windows = tuple(WINDOW) if gold.window and at in hidden else ()
-    return Names(name.lower() for name in (*(column for column in gold.group_by if column in hidden), *measures, *windows))
+    return Names(
+        name.lower()
+        for name in (*(column for column in gold.group_by if column in hidden), *measures, *windows)
+    )
 
 
 def _of_join(pipeline: Pipeline, join: Join) -> Names:
     silver = {side: pipeline.silver_named(definition.from_) for side, definition in join.sides.items()}
     hidden = {side: _of_silver(pipeline, table) if table else Names() for side, table in silver.items()}
     taken = {name: path.partition(".") for name, path in join.take.items()}
-    return Names(name.lower() for name, (side, _, column) in taken.items() if column in hidden.get(side, Names()))
+    return Names(
+        name.lower() for name, (side, _, column) in taken.items() if column in hidden.get(side, Names())
+    )
 
 
 def _reads_sensitive(pipeline: Pipeline, gold: Gold, conf: Path | None) -> bool:
-    """A function may do anything with its inputs. Of a SQL file it is enough that it names no sensitive column, and not all by a star."""
+    """A function may do anything with its inputs. Of a SQL file it is enough that it names no sensitive
+    column, and not all by a star.
+    """
     if not any(has_sensitive(known) for known in (pipeline, *_all_upstream(pipeline))):
         return False
     if gold.sql is None:
@@ -226,4 +300,6 @@ def _reads_sensitive(pipeline: Pipeline, gold: Gold, conf: Path | None) -> bool:
         tree = parse_query(read_text(conf / gold.sql))
     except SqlError:
         return any(hidden)
-    return any(bool(names) and (has_star(tree) or any(word in names for word in words_of(tree))) for names in hidden)
+    return any(
+        bool(names) and (has_star(tree) or any(word in names for word in words_of(tree))) for names in hidden
+    )

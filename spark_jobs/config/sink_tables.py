@@ -1,4 +1,6 @@
-"""What a sink must know of its table: whether rows only ever come, what identifies a row, and which columns are delivered."""
+"""What a sink must know of its table: whether rows only ever come, what identifies a row, and which columns
+are delivered.
+"""
 
 from pathlib import Path
 
@@ -38,7 +40,9 @@ def why_rows_change(pipeline: Pipeline, table: str) -> str | None:
 
 
 def table_key(pipeline: Pipeline, table: str) -> list[str] | None:
-    """What identifies a row by the table's own definition; None of rows without a key, and of tables by SQL or Python."""
+    """What identifies a row by the table's own definition; None of rows without a key, and of tables by SQL
+    or Python.
+    """
     layer, name = TableName(table).parts
     if layer == "dimension":
         dimension = pipeline.dimensions[name]
@@ -46,7 +50,11 @@ def table_key(pipeline: Pipeline, table: str) -> list[str] | None:
     if layer == "silver":
         return list(pipeline.silver[name].key or ()) or None
     gold = pipeline.gold[name]
-    return [*(["window_start", "window_end"] if gold.window else []), *gold.group_by] if gold.from_ and not gold.is_native else None
+    return (
+        [*(["window_start", "window_end"] if gold.window else []), *gold.group_by]
+        if gold.from_ and not gold.is_native
+        else None
+    )
 
 
 def sink_key(pipeline: Pipeline, sink: AnySink) -> list[str] | None:
@@ -69,7 +77,11 @@ def known_columns(pipeline: Pipeline, table: str) -> Columns | None:
 def delivered_columns(pipeline: Pipeline, sink: AnySink, columns: list[str]) -> list[str]:
     """Of these columns of the table those that the sink delivers, in its order."""
     if sink.columns is not None:
-        system = [name for name in SystemColumns if name in columns and name in (table_key(pipeline, sink.from_) or ())]
+        system = [
+            name
+            for name in SystemColumns
+            if name in columns and name in (table_key(pipeline, sink.from_) or ())
+        ]
         return [*sink.columns, *system]
     return [name for name in columns if not name.startswith("_") or name in SystemColumns]
 

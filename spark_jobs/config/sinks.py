@@ -1,4 +1,6 @@
-"""Where published rows go beside Delta: `sinks` of the pipeline file. Each is a node sink.<name> behind its table."""
+"""Where published rows go beside Delta: `sinks` of the pipeline file. Each is a node sink.<name> behind its
+table.
+"""
 
 import re
 from typing import Annotated, Any, Literal
@@ -15,21 +17,30 @@ SystemColumns = ("_valid_from", "_valid_to")
 
 
 def check_target(value: str) -> str:
-    """schema.table or table, each a plain identifier: quoted all the same, but never anything that needs it."""
+    """schema.table or table, each a plain identifier: quoted all the same, but never
+    anything that needs it.
+    """
     if not re.fullmatch(r"([a-z_][a-z0-9_]{0,62}\.)?[a-z_][a-z0-9_]{0,62}", value):
-        raise Hinted(f"{shorten(value)} is not a table of a database", "allowed are lower-case letters, digits and _, as in public.orders")
+        raise Hinted(
+            f"{shorten(value)} is not a table of a database",
+            "allowed are lower-case letters, digits and _, as in public.orders",
+        )
     return value
 
 
 def check_topic(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", value) or value in (".", ".."):
-        raise Hinted(f"{shorten(value)} is not a topic", "allowed are letters, digits, '.', '_' and '-', at most 249")
+        raise Hinted(
+            f"{shorten(value)} is not a topic", "allowed are letters, digits, '.', '_' and '-', at most 249"
+        )
     return value
 
 
 def check_servers(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9.\[\]:-]+:\d{1,5}(,[A-Za-z0-9.\[\]:-]+:\d{1,5})*", value):
-        raise Hinted(f"{shorten(value)} is not a list of brokers", "write host:port, several with commas between them")
+        raise Hinted(
+            f"{shorten(value)} is not a list of brokers", "write host:port, several with commas between them"
+        )
     return value
 
 
@@ -38,12 +49,22 @@ Topic = Annotated[str, AfterValidator(check_topic)]
 Servers = Annotated[str, AfterValidator(check_servers)]
 Function = Annotated[str, Field(pattern=r"^hooks/[A-Za-z0-9_]+(/[A-Za-z0-9_]+)*\.py:[A-Za-z_][A-Za-z0-9_]*$")]
 
-FROM: Any = Field(alias="from", description="the table: dimension.<name>, silver.<name> or gold.<name> of this pipeline")
-COLUMNS: Any = Field(None, min_length=1, description="the columns that are delivered; without it all but the system's")
-OPERATION: Any = Field(
-    None, description="append: every change is a row, and this column says insert, update or delete; without it the table must only grow"
+FROM: Any = Field(
+    alias="from", description="the table: dimension.<name>, silver.<name> or gold.<name> of this pipeline"
 )
-KEY: Any = Field(None, min_length=1, description="column or columns that identify a row; without it those of the table")
+COLUMNS: Any = Field(
+    None, min_length=1, description="the columns that are delivered; without it all but the system's"
+)
+OPERATION: Any = Field(
+    None,
+    description=(
+        "append: every change is a row, and this column says insert, update or delete; without it the table"
+        " must only grow"
+    ),
+)
+KEY: Any = Field(
+    None, min_length=1, description="column or columns that identify a row; without it those of the table"
+)
 
 
 class FileSink(Model):
@@ -51,14 +72,21 @@ class FileSink(Model):
 
     from_: str = FROM
     to: Literal["files"]
-    format: Literal["parquet", "csv", "json"] = Field(description="parquet; csv with a header line; json: one object a line")
+    format: Literal["parquet", "csv", "json"] = Field(
+        description="parquet; csv with a header line; json: one object a line"
+    )
     path: RelativePath = Field(description="folder below the exports root; it belongs to this sink")
     mode: Mode = Field("append", description="append: new rows; complete: the whole table each time")
     columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
-    compact_after: int = Field(20, ge=2, le=10_000, description="when so many batches have come, their files are put into one")
+    compact_after: int = Field(
+        20, ge=2, le=10_000, description="when so many batches have come, their files are put into one"
+    )
     formulas: Literal["keep", "neutralise"] = Field(
-        "keep", description="csv only: what a spreadsheet takes for a formula stays as it is, or gets an apostrophe before it"
+        "keep",
+        description=(
+            "csv only: what a spreadsheet takes for a formula stays as it is, or gets an apostrophe before it"
+        ),
     )
 
 
@@ -69,12 +97,19 @@ class KafkaSink(Model):
     to: Literal["kafka"]
     servers: Servers = Field(description="brokers to begin with, as in localhost:9092")
     topic: Topic = Field(description="its messages are this sink's")
-    mode: Mode = Field("update", description="update: the newest state by key; append: new rows, or every change with operation")
+    mode: Mode = Field(
+        "update",
+        description="update: the newest state by key; append: new rows, or every change with operation",
+    )
     key: Names | None = KEY
     columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
-    options: dict[str, str] = Field(default_factory=dict, description="further settings of the producer, without secrets")
-    connection: Name | None = Field(None, description="entry of the connections file with the settings that are secret")
+    options: dict[str, str] = Field(
+        default_factory=dict, description="further settings of the producer, without secrets"
+    )
+    connection: Name | None = Field(
+        None, description="entry of the connections file with the settings that are secret"
+    )
 
 
 class JdbcSink(Model):
@@ -83,8 +118,17 @@ class JdbcSink(Model):
     from_: str = FROM
     to: Literal["jdbc"]
     connection: Name = Field(description="entry of the connections file: url, user, password_file")
-    table: Target = Field(description="the table, as in public.orders; it belongs to this sink, which makes it where it is not there")
-    mode: Mode = Field("update", description="update: upserts and deletes by key; append: new rows; complete: the whole table each time")
+    table: Target = Field(
+        description=(
+            "the table, as in public.orders; it belongs to this sink, which makes it where it is not there"
+        )
+    )
+    mode: Mode = Field(
+        "update",
+        description=(
+            "update: upserts and deletes by key; append: new rows; complete: the whole table each time"
+        ),
+    )
     key: Names | None = KEY
     columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
@@ -96,8 +140,12 @@ class PythonSink(Model):
     from_: str = FROM
     to: Literal["python"]
     function: Function = Field(description="file below conf/hooks and function, as in hooks/push.py:send")
-    per: Literal["row", "batch"] = Field("batch", description="batch: called with a DataFrame; row: with each row, on the executors")
-    mode: Mode = Field("update", description="update: changes by key; append: new rows; complete: the whole table each time")
+    per: Literal["row", "batch"] = Field(
+        "batch", description="batch: called with a DataFrame; row: with each row, on the executors"
+    )
+    mode: Mode = Field(
+        "update", description="update: changes by key; append: new rows; complete: the whole table each time"
+    )
     key: Names | None = KEY
     columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
@@ -109,7 +157,9 @@ class ConsoleSink(Model):
     from_: str = FROM
     to: Literal["console"]
     rows: int = Field(20, ge=1, le=1000, description="how many rows of a batch are shown")
-    mode: Mode = Field("update", description="update: changes by key; append: new rows; complete: the whole table each time")
+    mode: Mode = Field(
+        "update", description="update: changes by key; append: new rows; complete: the whole table each time"
+    )
     key: Names | None = KEY
     columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
@@ -120,14 +170,26 @@ class MemorySink(Model):
 
     from_: str = FROM
     to: Literal["memory"]
-    rows: int = Field(10_000, ge=1, le=1_000_000, description="how many rows the view has at most; more fail the sink")
-    mode: Mode = Field("complete", description="complete: the whole table; append and update: the changes that came in this session")
+    rows: int = Field(
+        10_000, ge=1, le=1_000_000, description="how many rows the view has at most; more fail the sink"
+    )
+    mode: Mode = Field(
+        "complete",
+        description="complete: the whole table; append and update: the changes that came in this session",
+    )
     key: Names | None = KEY
     columns: Names | None = COLUMNS
     operation: ColumnName | None = OPERATION
 
 
-KINDS = {"files": FileSink, "kafka": KafkaSink, "jdbc": JdbcSink, "python": PythonSink, "console": ConsoleSink, "memory": MemorySink}
+KINDS = {
+    "files": FileSink,
+    "kafka": KafkaSink,
+    "jdbc": JdbcSink,
+    "python": PythonSink,
+    "console": ConsoleSink,
+    "memory": MemorySink,
+}
 COMPONENTS = {"kafka": "kafka", "jdbc": "postgres"}
 """What a kind of sink needs beside Delta, as `weir setup --with` calls it."""
 AnySink = FileSink | KafkaSink | JdbcSink | PythonSink | ConsoleSink | MemorySink

@@ -1,7 +1,7 @@
 """Where the records of a pipeline come from: `sources` of the pipeline file, one model per kind.
 
-Files are registered as arrivals before Spark starts. The other kinds are streams: Spark's own source says what is new, and each of its
-batches is registered when it begins. All end in the same bronze rows.
+Files are registered as arrivals before Spark starts. The other kinds are streams: Spark's own source says
+what is new, and each of its batches is registered when it begins. All end in the same bronze rows.
 """
 
 from typing import Annotated, Literal, get_args
@@ -31,7 +31,12 @@ def _known_format(value: object) -> object:
 Paths = Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=str | list[str])]
 BYTES_PER_RECORD = 16_000_000
 RecordBytes = Annotated[
-    int, Field(ge=1_000, le=500_000_000, description="bytes that a record may have; a longer one is set aside with its place and size")
+    int,
+    Field(
+        ge=1_000,
+        le=500_000_000,
+        description="bytes that a record may have; a longer one is set aside with its place and size",
+    ),
 ]
 
 
@@ -39,39 +44,62 @@ class FileSource(Model):
     """A landing folder of files of one format."""
 
     format: Annotated[RecordFormat, BeforeValidator(_known_format)] = Field(
-        description="json: one object a line; csv: with a header line; text: one record a line; parquet, avro, orc: one record a row; "
-        "xml: one record per element row_tag"
+        description=(
+            "json: one object a line; csv: with a header line; text: one record a line; parquet, avro, orc:"
+            " one record a row; xml: one record per element row_tag"
+        )
     )
     path: RelativePath = Field(description="folder below the landing root; its sub-folders belong to it")
-    pattern: str = Field("*", description="only files whose name matches this glob", min_length=1, max_length=200)
+    pattern: str = Field(
+        "*", description="only files whose name matches this glob", min_length=1, max_length=200
+    )
     files_per_batch: int | None = Field(
-        None, ge=1, le=100_000, description=f"files that one micro-batch takes at most; if not given, {MOST_FILES:,}"
+        None,
+        ge=1,
+        le=100_000,
+        description=f"files that one micro-batch takes at most; if not given, {MOST_FILES:,}",
     )
     bytes_per_batch: int | None = Field(
         None,
         ge=1,
-        description="bytes that one micro-batch takes; a larger file is a batch of its own; if neither is given, 1 GiB",
+        description=(
+            "bytes that one micro-batch takes; a larger file is a batch of its own; if neither is given,"
+            " 1 GiB"
+        ),
     )
     bytes_per_record: RecordBytes = BYTES_PER_RECORD
     delimiter: str = Field(",", min_length=1, max_length=1, description="csv only: between the fields")
     fields: str | None = Field(
-        None, min_length=1, max_length=5000, description="text only: a regular expression for the whole line; its named groups are fields"
+        None,
+        min_length=1,
+        max_length=5000,
+        description="text only: a regular expression for the whole line; its named groups are fields",
     )
-    row_tag: str | None = Field(None, min_length=1, max_length=200, description="xml only: the element that is one record")
-    lists: Paths = Field(default_factory=list, description="xml only: paths of elements that may occur several times")
-    settle: Duration | None = Field(None, description="files modified more recently than this wait for a later run")
+    row_tag: str | None = Field(
+        None, min_length=1, max_length=200, description="xml only: the element that is one record"
+    )
+    lists: Paths = Field(
+        default_factory=list, description="xml only: paths of elements that may occur several times"
+    )
+    settle: Duration | None = Field(
+        None, description="files modified more recently than this wait for a later run"
+    )
     same_content: Literal["take", "skip"] = Field(
-        "take", description="a file that says exactly what another one said: take it, or skip it and name it in the arrivals"
+        "take",
+        description=(
+            "a file that says exactly what another one said: take it, or skip it and name it in the arrivals"
+        ),
     )
     changed: Literal["refuse", "take"] = Field(
-        "refuse", description="a path that was taken before and has other content now: refuse it, or take what is new"
+        "refuse",
+        description="a path that was taken before and has other content now: refuse it, or take what is new",
     )
     idle_after: Duration | None = Field(None, description=IDLE_AFTER)
 
     @property
     def batch_limits(self) -> tuple[int, int | None]:
-        """The files and bytes at which a chunk of arrivals is cut. Small files are cheap together and dear apart, large ones the other
-        way round: so without a word from the pipeline file both count.
+        """The files and bytes at which a chunk of arrivals is cut. Small files are cheap together and dear
+        apart, large ones the other way round: so without a word from the pipeline file both count.
         """
         if self.files_per_batch is not None:
             return self.files_per_batch, self.bytes_per_batch
@@ -106,12 +134,16 @@ KEPT_VALUE = frozenset(("_value", "_bytes"))
 CHANGE_FIELDS = frozenset(("_change_type", "_commit_version"))
 
 
-BRONZE_FIELDS = frozenset(("_file", "_file_id", "_line", "_file_modified_at", "_arrived_at", "_chunk", "_problem"))
+BRONZE_FIELDS = frozenset(
+    ("_file", "_file_id", "_line", "_file_modified_at", "_arrived_at", "_chunk", "_problem")
+)
 """Columns of bronze beside the record: no field of it, and so nothing that a column can be taken from."""
 
 
 class StreamSource(Model):
-    """What the kinds that are no files share: records are JSON objects, with what the message says beside its value in fields with _."""
+    """What the kinds that are no files share: records are JSON objects, with what the message says beside its
+    value in fields with _.
+    """
 
     @property
     def record_format(self) -> RecordFormat:
@@ -146,16 +178,27 @@ class KafkaSource(StreamSource):
     """The messages of a topic."""
 
     format: Literal["kafka"]
-    servers: Servers = Field(description="brokers to begin with, as in localhost:9092; several with commas between them")
-    topic: Topic = Field(description="the topic; it is read from its earliest message on")
-    value: Literal["json", "avro", "text"] = Field("json", description="what a value is: a JSON object, an Avro record, or any text")
-    schema_: RelativePath | None = Field(None, alias="schema", description="avro only: the file below conf/ with the schema of the values")
-    avro_framing: Literal["none", "confluent"] = Field(
-        "none", description="avro only: confluent: a magic byte and the number of the schema stand before each value"
+    servers: Servers = Field(
+        description="brokers to begin with, as in localhost:9092; several with commas between them"
     )
-    offsets_per_batch: int = Field(1_000_000, ge=1, description="messages that one micro-batch takes, of all partitions")
+    topic: Topic = Field(description="the topic; it is read from its earliest message on")
+    value: Literal["json", "avro", "text"] = Field(
+        "json", description="what a value is: a JSON object, an Avro record, or any text"
+    )
+    schema_: RelativePath | None = Field(
+        None, alias="schema", description="avro only: the file below conf/ with the schema of the values"
+    )
+    avro_framing: Literal["none", "confluent"] = Field(
+        "none",
+        description="avro only: confluent: a magic byte and the number of the schema stand before each value",
+    )
+    offsets_per_batch: int = Field(
+        1_000_000, ge=1, description="messages that one micro-batch takes, of all partitions"
+    )
     bytes_per_record: RecordBytes = BYTES_PER_RECORD
-    connection: Name | None = Field(None, description="entry of the connections file with the settings that are secret")
+    connection: Name | None = Field(
+        None, description="entry of the connections file with the settings that are secret"
+    )
     idle_after: Duration | None = Field(None, description=IDLE_AFTER)
 
     @property
@@ -171,9 +214,18 @@ class DeltaSource(StreamSource):
 
     format: Literal["delta"]
     path: RelativePath = Field(description="the table's folder below the landing root")
-    changes: bool = Field(False, description="read its change feed, with _change_type and _commit_version; else it must only be added to")
-    files_per_batch: int = Field(500, ge=1, le=100_000, description="data files of the table that one micro-batch takes at most")
-    bytes_per_batch: int | None = Field(None, ge=1, description="bytes of data files that one micro-batch takes")
+    changes: bool = Field(
+        False,
+        description=(
+            "read its change feed, with _change_type and _commit_version; else it must only be added to"
+        ),
+    )
+    files_per_batch: int = Field(
+        500, ge=1, le=100_000, description="data files of the table that one micro-batch takes at most"
+    )
+    bytes_per_batch: int | None = Field(
+        None, ge=1, description="bytes of data files that one micro-batch takes"
+    )
     bytes_per_record: RecordBytes = BYTES_PER_RECORD
     idle_after: Duration | None = Field(None, description=IDLE_AFTER)
 
@@ -201,10 +253,14 @@ class RateSource(StreamSource):
 
 
 class SocketSource(StreamSource):
-    """Lines from a TCP server, for development: fields value and timestamp. Lines that were sent are gone when a run ends."""
+    """Lines from a TCP server, for development: fields value and timestamp. Lines that were sent are gone
+    when a run ends.
+    """
 
     format: Literal["socket"]
-    host: str = Field("127.0.0.1", pattern=r"^[A-Za-z0-9.:-]{1,253}$", description="the server's name or address")
+    host: str = Field(
+        "127.0.0.1", pattern=r"^[A-Za-z0-9.:-]{1,253}$", description="the server's name or address"
+    )
     port: int = Field(ge=1, le=65535, description="the server's port")
     bytes_per_record: RecordBytes = BYTES_PER_RECORD
     idle_after: Duration | None = Field(None, description=IDLE_AFTER)

@@ -1,6 +1,8 @@
-"""Reads SQL without Spark: which tables and columns a text names, and the text with its tables replaced by views.
+"""Reads SQL without Spark: which tables and columns a text names, and the text with its tables replaced by
+views.
 
-It and the modules that judge SQL import sqlglot: where SQL is there to be read, never at the load of a project.
+It and the modules that judge SQL import sqlglot: where SQL is there to be read, never at the load of a
+project.
 """
 
 import logging
@@ -44,7 +46,9 @@ class SqlError(ValueError):
 
 
 def referenced_tables(sql: str) -> list[str]:
-    """The tables that a SELECT reads, as it names them (in lower case), each once; names of CTEs are no tables."""
+    """The tables that a SELECT reads, as it names them (in lower case), each once; names of CTEs are no
+    tables.
+    """
     return list(dict.fromkeys(name for name, _ in located_tables(parse_query(sql))))
 
 
@@ -53,11 +57,16 @@ def located_tables(tree: exp.Expr) -> list[tuple[str, exp.Table]]:
     ctes = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     tables = [table for table in tree.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
     named = [(".".join(part.name for part in table.parts).lower(), table) for table in tables]
-    return sorted(((name, table) for name, table in named if name not in ctes), key=lambda found: _start(found[1].parts[0]))
+    return sorted(
+        ((name, table) for name, table in named if name not in ctes),
+        key=lambda found: _start(found[1].parts[0]),
+    )
 
 
 def with_views(sql: str, views: Mapping[str, str]) -> str:
-    """The text with each table of `views` replaced by its view, in FROM and in qualified columns; all else stays as it is."""
+    """The text with each table of `views` replaced by its view, in FROM and in qualified columns; all else
+    stays as it is.
+    """
     tree = parse_query(sql)
     spans: dict[tuple[int, int], str] = {}
     for name, table in located_tables(tree):
@@ -71,13 +80,19 @@ def with_views(sql: str, views: Mapping[str, str]) -> str:
 
 
 def columns_in(expression: str) -> list[str]:
-    """The columns that an expression names, each once, as it spells them; of payment.amount the column is payment."""
+    """The columns that an expression names, each once, as it spells them; of payment.amount the column is
+    payment.
+    """
     return columns_of_tree(parse_expression(expression))
 
 
 def columns_of_tree(tree: exp.Expr) -> list[str]:
     columns = [column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
-    return list(dict.fromkeys(column.parts[0].name for column in sorted(columns, key=lambda column: _start(column.parts[0]))))
+    return list(
+        dict.fromkeys(
+            column.parts[0].name for column in sorted(columns, key=lambda column: _start(column.parts[0]))
+        )
+    )
 
 
 def words_of(tree: exp.Expr) -> list[str]:
@@ -102,12 +117,18 @@ def parse_expression(text: str) -> exp.Expr:
     """The tree of exactly one expression, without statements and subqueries, or SqlError."""
     tree = _parse_one(text, "expression")
     if isinstance(tree, exp.Alias):
-        raise SqlError(f"{tree.alias!r} stands after the expression", hint="write the expression alone; its name is the key before it")
+        raise SqlError(
+            f"{tree.alias!r} stands after the expression",
+            hint="write the expression alone; its name is the key before it",
+        )
     is_value = isinstance(tree, VALUES) and not isinstance(tree, exp.Query | exp.Star)
     if not is_value or text.rstrip().endswith(";"):
         raise SqlError("it is not an expression", hint="write one value or condition, as in amount > 0")
     if tree.find(exp.Query):
-        raise SqlError("it contains a subquery", hint="write the query as a SQL table of gold, or join a dimension with lookup")
+        raise SqlError(
+            "it contains a subquery",
+            hint="write the query as a SQL table of gold, or join a dimension with lookup",
+        )
     if tree.find(exp.Parameter, exp.Placeholder):
         raise SqlError("it contains a parameter", hint="write the value itself")
     return tree
@@ -117,14 +138,24 @@ def function_names(node: exp.Expr) -> set[str]:
     """The names that a function has; some have several."""
     if isinstance(node, exp.Anonymous):
         return {node.name.lower()}
-    return {name.lower() for name in type(node).sql_names()} | SPARK_NAMES.get(type(node), set()) if isinstance(node, exp.Func) else set()
+    return (
+        {name.lower() for name in type(node).sql_names()} | SPARK_NAMES.get(type(node), set())
+        if isinstance(node, exp.Func)
+        else set()
+    )
 
 
 def calls_in(text: str) -> Iterator[tuple[str, bool]]:
-    """The words before an opening parenthesis, as Spark reads them, and whether each is qualified; words of the grammar are among them."""
+    """The words before an opening parenthesis, as Spark reads them, and whether each is qualified; words of
+    the grammar are among them.
+    """
     tokens = _tokens(text)
     for before, word, behind in zip([None, *tokens], tokens, tokens[1:], strict=False):
-        if behind.token_type is TokenType.L_PAREN and word.text[:1].isalpha() and word.token_type is not TokenType.STRING:
+        if (
+            behind.token_type is TokenType.L_PAREN
+            and word.text[:1].isalpha()
+            and word.token_type is not TokenType.STRING
+        ):
             yield word.text.lower(), before is not None and before.token_type is TokenType.DOT
 
 
@@ -146,13 +177,27 @@ def _parse_one(text: str, what: str) -> exp.Expr:
         details = (getattr(error, "errors", None) or [{}])[0]
         reason = (details.get("description") or str(error)).partition(" for <class")[0].rstrip(".")
         near = f", at {details['highlight']!r}" if details.get("highlight") else ""
-        raise SqlError(f"it does not parse: {reason}{near}", details.get("line") or 1, "correct the SQL (Spark's dialect)") from error
+        raise SqlError(
+            f"it does not parse: {reason}{near}",
+            details.get("line") or 1,
+            "correct the SQL (Spark's dialect)",
+        ) from error
     except RecursionError as error:
         raise SqlError("it is nested too deeply", hint="simplify it") from error
-    except (LookupError, AttributeError, TypeError, ValueError) as error:  # the parser trips over its own text, as over map(x)
-        raise SqlError("it does not parse", hint="look at the arguments of its functions (Spark's dialect)") from error
+    except (
+        LookupError,
+        AttributeError,
+        TypeError,
+        ValueError,
+    ) as error:  # the parser trips over its own text, as over map(x)
+        raise SqlError(
+            "it does not parse", hint="look at the arguments of its functions (Spark's dialect)"
+        ) from error
     if len(trees) != 1:
-        raise SqlError("it is empty" if not trees else f"there are {len(trees)} statements", hint=f"write exactly one {what}")
+        raise SqlError(
+            "it is empty" if not trees else f"there are {len(trees)} statements",
+            hint=f"write exactly one {what}",
+        )
     _check_whole(trees[0])
     return trees[0]
 
@@ -162,20 +207,29 @@ def _check_whole(tree: exp.Expr) -> None:
     for node in tree.walk():
         if node.error_messages() or (isinstance(node, exp.Table | exp.Column) and "" in node.args.values()):
             lacking = "a name" if isinstance(node, exp.Table | exp.Column) else "an argument"
-            raise SqlError(f"it does not parse: {lacking} is missing", line_in(node), "correct the SQL (Spark's dialect)")
+            raise SqlError(
+                f"it does not parse: {lacking} is missing", line_in(node), "correct the SQL (Spark's dialect)"
+            )
 
 
 def _tokens(text: str) -> list[Token]:
-    """The words of a text. `window` is a function and a column as well as a clause: only WINDOW name AS ( is the clause."""
+    """The words of a text. `window` is a function and a column as well as a clause: only WINDOW name AS ( is
+    the clause.
+    """
     tokens = Dialect.get_or_raise(DIALECT).tokenize(text)
     for at, token in enumerate(tokens):
-        if token.token_type is TokenType.WINDOW and [t.token_type for t in tokens[at + 2 : at + 4]] != [TokenType.ALIAS, TokenType.L_PAREN]:
+        if token.token_type is TokenType.WINDOW and [t.token_type for t in tokens[at + 2 : at + 4]] != [
+            TokenType.ALIAS,
+            TokenType.L_PAREN,
+        ]:
             token.token_type = TokenType.VAR
     return tokens
 
 
 def _qualifier_spans(column: exp.Column, views: Mapping[str, str]) -> Iterator[tuple[tuple[int, int], str]]:
-    """Where a column is qualified by a table of `views`: silver.orders.amount, or orders.amount below FROM silver.orders."""
+    """Where a column is qualified by a table of `views`: silver.orders.amount, or orders.amount below FROM
+    silver.orders.
+    """
     source = _source_named(column) if len(column.parts) > 1 else None
     if source is None:
         return
@@ -185,8 +239,13 @@ def _qualifier_spans(column: exp.Column, views: Mapping[str, str]) -> Iterator[t
 
 
 def _words_naming(table: exp.Table, column: exp.Column) -> int:
-    """How many of a column's first words name the table: all of retail.silver.orders, silver.orders, or orders alone."""
-    words, named = [part.name.lower() for part in column.parts[:-1]], [part.name.lower() for part in table.parts]
+    """How many of a column's first words name the table: all of retail.silver.orders, silver.orders, or
+    orders alone.
+    """
+    words, named = (
+        [part.name.lower() for part in column.parts[:-1]],
+        [part.name.lower() for part in table.parts],
+    )
     return next((count for count in range(len(named), 0, -1) if words[:count] == named[-count:]), 0)
 
 

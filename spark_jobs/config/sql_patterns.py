@@ -1,4 +1,6 @@
-"""Judges the regular expressions in SQL: each is written out, Java's engine can read it, and no value can make it end the run."""
+"""Judges the regular expressions in SQL: each is written out, Java's engine can read it, and no value can
+make it end the run.
+"""
 
 import re
 from collections.abc import Iterator
@@ -30,18 +32,27 @@ def judge_patterns(tree: exp.Expr) -> list[tuple[str, str]]:
     """What is wrong with the patterns of an expression or a query: (message, hint) each."""
     complaints = []
     for pattern in _patterns(tree):
-        if isinstance(pattern, exp.Literal | exp.RawString) and (isinstance(pattern, exp.RawString) or pattern.is_string):
+        if isinstance(pattern, exp.Literal | exp.RawString) and (
+            isinstance(pattern, exp.RawString) or pattern.is_string
+        ):
             wrong = judge_java_regex(str(pattern.this))
             if wrong is not None:
-                complaints.append((f"the pattern {shorten(str(pattern.this))} cannot be used: {wrong[0]}", wrong[1]))
+                complaints.append(
+                    (f"the pattern {shorten(str(pattern.this))} cannot be used: {wrong[0]}", wrong[1])
+                )
         else:
-            message = f"the pattern {shorten(pattern.sql(DIALECT))} is computed: what it asks of a value cannot be judged before"
+            message = (
+                f"the pattern {shorten(pattern.sql(DIALECT))} is computed: what it asks of a value cannot be"
+                " judged before"
+            )
             complaints.append((message, "write the pattern as text"))
     return complaints or [*_missing_groups(tree), *_broken_likes(tree)]
 
 
 def _missing_groups(tree: exp.Expr) -> Iterator[tuple[str, str]]:
-    """A group that is asked for and that the pattern does not have: it would fail on the first value that matches."""
+    """A group that is asked for and that the pattern does not have: it would fail on the first value that
+    matches.
+    """
     for node in tree.find_all(exp.RegexpReplace, exp.RegexpExtract, exp.RegexpExtractAll):
         pattern = node.args.get("expression")
         if not isinstance(pattern, exp.Literal | exp.RawString):
@@ -52,8 +63,17 @@ def _missing_groups(tree: exp.Expr) -> Iterator[tuple[str, str]]:
         is_number = isinstance(given, exp.Literal) and not given.is_string
         named = [str(given.this)] if is_number else re.findall(r"(?<!\\)\$(\d)", str(given.this))
         if missing := [number for number in named if int(number) > there]:
-            message = f"the group {missing[0]} is asked for, and the pattern {shorten(str(pattern.this))} has {there or 'none'}"
-            yield message, "put what is meant in brackets in the pattern; a $ that is meant as such is written as in \\$"
+            message = (
+                f"the group {missing[0]} is asked for, and the pattern {shorten(str(pattern.this))} has"
+                f" {there or 'none'}"
+            )
+            yield (
+                message,
+                (
+                    "put what is meant in brackets in the pattern; a $ that is meant as such is written as"
+                    " in \\$"
+                ),
+            )
         elif not is_number and re.search(r"(?<!\\)\$(?![\d{])|(?<!\\)\\$", str(given.this)):
             yield (
                 f"the replacement {shorten(str(given.this))} ends with a mark, or has a $ without a group",
@@ -67,8 +87,13 @@ def _broken_likes(tree: exp.Expr) -> Iterator[tuple[str, str]]:
         if isinstance(node.parent, exp.Escape):
             continue
         for pattern in _each(node.expression):
-            if isinstance(pattern, exp.Literal | exp.RawString) and re.search(r"\\(?:$|[^%_\\])", str(pattern.this).replace("\\\\", "")):
-                message = f"the pattern {shorten(str(pattern.this))} cannot be used: in LIKE a backslash stands before %, _ or another one"
+            if isinstance(pattern, exp.Literal | exp.RawString) and re.search(
+                r"\\(?:$|[^%_\\])", str(pattern.this).replace("\\\\", "")
+            ):
+                message = (
+                    f"the pattern {shorten(str(pattern.this))} cannot be used: in LIKE a backslash stands"
+                    " before %, _ or another one"
+                )
                 yield message, "write two of them for the backslash itself"
 
 

@@ -1,8 +1,12 @@
-"""The full name of a table: its layer and its name in it. A text, so that files, the ledger and JSON have it as it is."""
+"""The full name of a table: its layer and its name in it. A text, so that files, the ledger and JSON have it
+as it is.
+"""
 
 
 class TableName(str):
-    """`silver.orders`, or `quarantine.silver.orders` for the rows set aside from it, whose layer is `quarantine`."""
+    """`silver.orders`, or `quarantine.silver.orders` for the rows set aside from it, whose layer is
+    `quarantine`.
+    """
 
     __slots__ = ()
 

@@ -1,4 +1,6 @@
-"""The Airflow tasks of a pipeline's tables in the order of the data, as `tasks` says. A table comes before those whose rules read it."""
+"""The Airflow tasks of a pipeline's tables in the order of the data, as `tasks` says. A table comes before
+those whose rules read it.
+"""
 
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -20,19 +22,36 @@ def stages(pipeline: Pipeline, edges: Edges) -> list[Stage]:
     if pipeline.tasks == "pipeline":
         return [{"run": tables}]
     if pipeline.tasks == "layer":
-        layers = {layer: [table for table in tables if TableName(table).layer in parts] for layer, parts in LAYERS.items()}
+        layers = {
+            layer: [table for table in tables if TableName(table).layer in parts]
+            for layer, parts in LAYERS.items()
+        }
         return [{layer: covered} for layer, covered in layers.items() if covered]
     return [part for stage in _table_stages(pipeline) if stage for part in _split(stage, edges)]
 
 
 def made_too_late(pipeline: Pipeline, edges: Edges) -> list[tuple[str, str]]:
-    """A table and another that its rules read and that a later task makes: the engine orders tables within one task only."""
-    place = {table: number for number, stage in enumerate(stages(pipeline, edges)) for covered in stage.values() for table in covered}
-    return [(table, other) for table, others in edges.items() for other in others if place.get(other, -1) > place.get(table, -1)]
+    """A table and another that its rules read and that a later task makes: the engine orders tables within
+    one task only.
+    """
+    place = {
+        table: number
+        for number, stage in enumerate(stages(pipeline, edges))
+        for covered in stage.values()
+        for table in covered
+    }
+    return [
+        (table, other)
+        for table, others in edges.items()
+        for other in others
+        if place.get(other, -1) > place.get(table, -1)
+    ]
 
 
 def _table_stages(pipeline: Pipeline) -> list[Stage]:
-    """One task per table. Gold tables by SQL or Python may read one another, and only the engine knows their order: one task for all."""
+    """One task per table. Gold tables by SQL or Python may read one another, and only the engine knows their
+    order: one task for all.
+    """
     windows = [name for name, table in pipeline.gold.items() if table.from_]
     derived = [f"gold.{name}" for name, table in pipeline.gold.items() if not table.from_]
     return [
@@ -50,8 +69,12 @@ def _one_each(layer: str, names: Iterable[str]) -> Stage:
 
 
 def _split(stage: Stage, edges: Edges) -> list[Stage]:
-    """The tasks of a stage in several, where rules of one read the table of another; a ring is the check's to refuse."""
-    sorter = TopologicalSorter({task: [other for other in edges.get(task, ()) if other in stage] for task in stage})
+    """The tasks of a stage in several, where rules of one read the table of another; a ring is the check's to
+    refuse.
+    """
+    sorter = TopologicalSorter(
+        {task: [other for other in edges.get(task, ()) if other in stage] for task in stage}
+    )
     try:
         sorter.prepare()
     except CycleError:

@@ -1,7 +1,8 @@
-"""Text that came with data, file names or messages, made harmless for a terminal, a log line or a spreadsheet.
+"""Text that came with data, file names or messages, made harmless for a terminal, a log line or a
+spreadsheet.
 
-Nothing in it can move the cursor, change colours, turn the direction of writing or begin a line: what has such a meaning is written out
-as \\xNN or \\uNNNN. Letters of every script stay as they are.
+Nothing in it can move the cursor, change colours, turn the direction of writing or begin a line: what has
+such a meaning is written out as \\xNN or \\uNNNN. Letters of every script stay as they are.
 """
 
 import re
@@ -9,12 +10,16 @@ import re
 JOINERS = "\u200c\u200d"
 """Without width, but part of how some scripts are written: they stay."""
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What a spreadsheet takes for the beginning of a formula, also in the full-width forms of these characters."""
+"""What a spreadsheet takes for the beginning of a formula, also in the full-width forms
+of these characters.
+"""
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 
 
 def plain(text: object, limit: int | None = None) -> str:
-    """The text on one line, without anything that a terminal would act on. With a limit: its beginning, and how long it is."""
+    """The text on one line, without anything that a terminal would act on. With a limit: its beginning, and
+    how long it is.
+    """
     whole = str(text)
     cut = whole if limit is None or len(whole) <= limit else whole[:limit]
     shown = cut if cut.isprintable() else "".join(map(_visible, cut))
@@ -22,7 +27,9 @@ def plain(text: object, limit: int | None = None) -> str:
 
 
 def plain_lines(text: object) -> str:
-    """A message of several lines, each made plain. For messages of our own, whose parts from outside are plain or quoted already."""
+    """A message of several lines, each made plain. For messages of our own, whose parts from outside are
+    plain or quoted already.
+    """
     return "\n".join(plain(line) for line in str(text).expandtabs(4).split("\n"))
 
 
@@ -32,12 +39,18 @@ def count(value: int, one: str, many: str | None = None) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text on one line, without control characters: for what a person or program gives as a name, and is kept as such."""
-    return "".join(character for character in " ".join(text.split()) if character.isprintable() or character in JOINERS).strip()
+    """The text on one line, without control characters: for what a person or program gives as a name, and is
+    kept as such.
+    """
+    return "".join(
+        character for character in " ".join(text.split()) if character.isprintable() or character in JOINERS
+    ).strip()
 
 
 def safe_cell(value: object) -> str:
-    """A value for a CSV cell, on one line: with an apostrophe before what a spreadsheet would take for a formula. Numbers stay numbers."""
+    """A value for a CSV cell, on one line: with an apostrophe before what a spreadsheet would take for a
+    formula. Numbers stay numbers.
+    """
     text = "" if value is None else str(value)
     is_formula = text.startswith(FORMULA) and not NUMBER.fullmatch(text)
     return f"'{plain(text)}" if is_formula else plain(text)

@@ -13,12 +13,21 @@ from spark_jobs.config.errors import Hinted, did_you_mean
 from spark_jobs.config.names import shorten
 
 SIMPLE = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date", "timestamp")
-OTHER_SPELLINGS = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint", "real": "float"}
+OTHER_SPELLINGS = {
+    "integer": "int",
+    "long": "bigint",
+    "short": "smallint",
+    "byte": "tinyint",
+    "real": "float",
+}
 ALLOWED = (*SIMPLE, "decimal(p,s)", "array<type>", "map<type,type>", "struct<name:type>")
 REFUSED = {
     "timestamp_ntz": ("it needs a table feature that not every Delta reader has", "use timestamp (UTC)"),
     "timestamp_ltz": ("it is another word for timestamp", "use timestamp"),
-    "variant": ("it needs a table feature that not every Delta reader has", "use string, and read it with get_json_object"),
+    "variant": (
+        "it needs a table feature that not every Delta reader has",
+        "use string, and read it with get_json_object",
+    ),
     "binary": ("records are kept as text", "use string, with base64 or hex inside"),
     "interval": ("it cannot be stored in a Delta table", "use bigint, with the unit in the name"),
     "varchar": ("its length is not enforced for every writer", "use string"),
@@ -35,13 +44,18 @@ def check_type(value: str) -> str:
         raise Hinted("the type is empty", f"allowed: {', '.join(ALLOWED)}")
     spelling = _read_type(tokens, value, 0)
     if tokens:
-        alone = f"array<{spelling}>" if tokens[0] == "[" else spelling  # string[] and double precision, as others write them
-        raise Hinted(f"{shorten(value)} is not a type: {tokens[0]!r} stands after its end", f"write {alone} alone")
+        # string[] and double precision, as others write them
+        alone = f"array<{spelling}>" if tokens[0] == "[" else spelling
+        raise Hinted(
+            f"{shorten(value)} is not a type: {tokens[0]!r} stands after its end", f"write {alone} alone"
+        )
     return spelling
 
 
 def is_complex(spark_type: str) -> bool:
-    """Whether values are arrays, maps or structs, which cannot be keys and are not taken from a flat record."""
+    """Whether values are arrays, maps or structs, which cannot be keys and are not taken
+    from a flat record.
+    """
     return spark_type.startswith(("array<", "map<", "struct<"))
 
 
@@ -86,7 +100,10 @@ def _read_decimal(tokens: deque[str], whole: str) -> str:
         scale = int(_take(tokens, whole, r"\d{1,3}", "the number of digits after the point"))
     _take(tokens, whole, r"\)", "')' at the end of decimal")
     if not 1 <= precision <= 38 or scale > precision:
-        raise Hinted(f"decimal({precision},{scale}) is not possible", "allowed: 1 to 38 digits, and at most as many after the point")
+        raise Hinted(
+            f"decimal({precision},{scale}) is not possible",
+            "allowed: 1 to 38 digits, and at most as many after the point",
+        )
     return f"decimal({precision},{scale})"
 
 
@@ -115,7 +132,10 @@ def _read_fields(tokens: deque[str], whole: str, depth: int) -> str:
 def _take(tokens: deque[str], whole: str, pattern: str, expected: str) -> str:
     if not tokens or not re.fullmatch(pattern, tokens[0]):
         found = f"{tokens[0]!r} stands" if tokens else "the text ends"
-        raise Hinted(f"{shorten(whole)} is not a type: {found} where {expected} is expected", f"allowed: {', '.join(ALLOWED)}")
+        raise Hinted(
+            f"{shorten(whole)} is not a type: {found} where {expected} is expected",
+            f"allowed: {', '.join(ALLOWED)}",
+        )
     return tokens.popleft()
 
 

@@ -1,4 +1,6 @@
-"""Turns a document into a model, and what pydantic refuses into Problems with line, value, what is allowed and the nearest word."""
+"""Turns a document into a model, and what pydantic refuses into Problems with line, value, what is allowed
+and the nearest word.
+"""
 
 import re
 from types import UnionType
@@ -33,7 +35,9 @@ def validate(model: type[M], document: Document, below: KeyPath = ()) -> M:
     try:
         return model.model_validate(data, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise ConfigError(_problem(model, document, below, details) for details in error.errors(include_url=False)) from error
+        raise ConfigError(
+            _problem(model, document, below, details) for details in error.errors(include_url=False)
+        ) from error
 
 
 def _problem(model: type[BaseModel], document: Document, below: KeyPath, details: ErrorDetails) -> Problem:
@@ -48,7 +52,9 @@ def _explain(model: type[BaseModel], path: tuple[str | int, ...], details: Error
     """What is wrong, and what to do about it."""
     kind, value, context = details["type"], shorten(details.get("input")), details.get("ctx", {})
     if kind == "extra_forbidden":
-        return f"the key {str(path[-1])!r} is unknown", did_you_mean(str(path[-1]), _keys(_model_at(model, path[:-1])))
+        return f"the key {str(path[-1])!r} is unknown", did_you_mean(
+            str(path[-1]), _keys(_model_at(model, path[:-1]))
+        )
     if kind == "missing":
         return f"the key {str(path[-1])!r} is missing", f"add it: {_description(model, path)}".rstrip(": ")
     if kind == "union_tag_not_found":
@@ -57,14 +63,19 @@ def _explain(model: type[BaseModel], path: tuple[str | int, ...], details: Error
             return "the key 'to' is missing", f"add it: one of {', '.join(KINDS)}"
         return f"{shorten(to)} is not a sink", did_you_mean(str(to), KINDS)
     if kind == "literal_error":
-        return f"{value} is not allowed here", did_you_mean(str(details["input"]), re.findall(r"'([^']*)'", context["expected"]))
+        return f"{value} is not allowed here", did_you_mean(
+            str(details["input"]), re.findall(r"'([^']*)'", context["expected"])
+        )
     if kind == "value_error":
         wrong = context["error"]
         return (wrong.message, wrong.hint) if isinstance(wrong, Hinted) else (str(wrong), "")
     if kind in EXPECTED:
         return f"{value} {EXPECTED[kind][0]}", EXPECTED[kind][1]
     if kind == "string_pattern_mismatch":
-        return f"{value} does not have the right form", f"write {_description(model, path) or context['pattern']}"
+        return (
+            f"{value} does not have the right form",
+            f"write {_description(model, path) or context['pattern']}",
+        )
     if kind == "too_short":
         return "nothing stands here", "give at least one"
     text = details["msg"]
@@ -86,7 +97,9 @@ def _fields(model: type[BaseModel] | None) -> dict[str, Any]:
 
 
 def _model_at(model: type[BaseModel], path: tuple[str | int, ...]) -> type[BaseModel] | None:
-    """The model that describes the mapping at a path of the file; among several kinds the one whose tag is in the path."""
+    """The model that describes the mapping at a path of the file; among several kinds the one whose tag is in
+    the path.
+    """
     annotation: Any = model
     for part in path:
         found = _bare(annotation)

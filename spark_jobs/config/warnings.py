@@ -1,4 +1,6 @@
-"""What `weir check` warns of: a configuration that works, and may not do what its author expects. It is no mistake, and stops nothing."""
+"""What `weir check` warns of: a configuration that works, and may not do what its author expects. It is no
+mistake, and stops nothing.
+"""
 
 from pathlib import Path
 
@@ -19,23 +21,39 @@ COMMIT = "_commit_version"
 
 def warn_of_project(project: Project) -> list[Problem]:
     """Every warning, by file and line."""
-    reports = [Report(pipeline_file(project.root, pipeline.name), project.root) for pipeline in project.pipelines.values()]
+    reports = [
+        Report(pipeline_file(project.root, pipeline.name), project.root)
+        for pipeline in project.pipelines.values()
+    ]
     for pipeline, report in zip(project.pipelines.values(), reports, strict=True):
         _warn_of_ties(pipeline, report)
         _warn_of_moved_keys(pipeline, report)
         _warn_of_other_orders(pipeline, report)
         _warn_of_own_names(pipeline, report)
-    found = [*_warn_of_unread_files(project.root), *(problem for report in reports for problem in report.problems)]
+    found = [
+        *_warn_of_unread_files(project.root),
+        *(problem for report in reports for problem in report.problems),
+    ]
     return sorted(found, key=lambda problem: (problem.file, problem.line))
 
 
 def _warn_of_unread_files(root: Path) -> list[Problem]:
-    """Files beside those that are read: a pipeline or a rule in a file of another name would be one that nobody knows of."""
+    """Files beside those that are read: a pipeline or a rule in a file of another name would be one that
+    nobody knows of.
+    """
     folders = (root / "conf" / "pipelines", root / "conf" / "profiles", root / FOLDER)
-    beside = [path for folder in folders for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
+    beside = [
+        path
+        for folder in folders
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    ]
     unread = [path for path in beside if path.suffix.lower() not in (".yml", ".yaml", *NOTES)]
     hint = "give it a name that ends in .yml if it is to be read; else keep it elsewhere"
-    return [Problem(name_in_project(path, root), 1, "", path.name, f"the file {path.name} is not read", hint) for path in unread]
+    return [
+        Problem(name_in_project(path, root), 1, "", path.name, f"the file {path.name} is not read", hint)
+        for path in unread
+    ]
 
 
 def _warn_of_ties(pipeline: Pipeline, report: Report) -> None:
@@ -43,42 +61,79 @@ def _warn_of_ties(pipeline: Pipeline, report: Report) -> None:
     for name, silver in pipeline.silver.items():
         source = pipeline.sources.get(silver.from_)
         takes_changes = isinstance(source, FileSource) and source.changed == "take"
-        if takes_changes and silver.key and silver.sequence_by is None and "ties" not in silver.model_fields_set:
+        if (
+            takes_changes
+            and silver.key
+            and silver.sequence_by is None
+            and "ties" not in silver.model_fields_set
+        ):
             message = (
-                f"the source {silver.from_!r} takes changed files, but nothing tells a new version of a key from an old one with the same "
-                f"{silver.sequence_column}: between the two a hash decides"
+                f"the source {silver.from_!r} takes changed files, but nothing tells a new version of a key"
+                f" from an old one with the same {silver.sequence_column}: between the two a hash decides"
             )
-            hint = "add sequence_by: <a column that grows with every version>, or ties: newest_arrival, or ties: hash if that is meant"
+            hint = (
+                "add sequence_by: <a column that grows with every version>, or ties: newest_arrival, or ties:"
+                " hash if that is meant"
+            )
             report.add(("silver", name, "key"), silver.key, message, hint)
 
 
 def _warn_of_moved_keys(pipeline: Pipeline, report: Report) -> None:
-    """An update that changes the key of a row has its old key in the old image alone: unless that deletes, the row is there twice."""
+    """An update that changes the key of a row has its old key in the old image alone: unless that deletes,
+    the row is there twice.
+    """
     for name, silver in pipeline.silver.items():
         source = pipeline.sources.get(silver.from_)
         if source is None or not source.is_change_feed or not silver.key or not silver.delete_when:
             continue
         if not any(image in silver.delete_when for image in ("update_preimage", "update_postimage")):
-            message = "a row whose key its owner changes stays under its old key as well: delete_when does not say what an update took away"
-            hint = "write delete_when: <the column from _change_type> IN ('delete', 'update_preimage'), and no where that leaves these out"
+            message = (
+                "a row whose key its owner changes stays under its old key as well: delete_when does not say"
+                " what an update took away"
+            )
+            hint = (
+                "write delete_when: <the column from _change_type> IN ('delete', 'update_preimage'), and no"
+                " where that leaves these out"
+            )
             report.add(("silver", name, "delete_when"), silver.delete_when, message, hint)
 
 
 def _warn_of_other_orders(pipeline: Pipeline, report: Report) -> None:
-    """An old image has the times of the row that went: by them it may be newer than the row that took its place."""
+    """An old image has the times of the row that went: by them it may be newer than the row that took its
+    place.
+    """
     for name, silver in pipeline.silver.items():
         source, sequence = pipeline.sources.get(silver.from_), silver.sequence_column
-        if source is None or not source.is_change_feed or not silver.key or not silver.delete_when or sequence is None:
+        if (
+            source is None
+            or not source.is_change_feed
+            or not silver.key
+            or not silver.delete_when
+            or sequence is None
+        ):
             continue
         column = silver.columns.get(sequence)
         if column is not None and (column.from_ or sequence) != COMMIT:
-            message = f"changes are ordered by {sequence!r} before their commits: a row in which its owner sets that back ends as deleted"
-            hint = f"write sequence_by: <the column from {COMMIT}>, unless {sequence!r} grows with every change of a key"
-            report.add(("silver", name, "sequence_by" if silver.sequence_by else "event_time"), sequence, message, hint)
+            message = (
+                f"changes are ordered by {sequence!r} before their commits: a row in which its owner sets"
+                " that back ends as deleted"
+            )
+            hint = (
+                f"write sequence_by: <the column from {COMMIT}>, unless {sequence!r} grows with every change"
+                " of a key"
+            )
+            report.add(
+                ("silver", name, "sequence_by" if silver.sequence_by else "event_time"),
+                sequence,
+                message,
+                hint,
+            )
 
 
 def _warn_of_own_names(pipeline: Pipeline, report: Report) -> None:
-    """A record may have a field that is called like a column of bronze, but most that write `from: _file` mean the column."""
+    """A record may have a field that is called like a column of bronze, but most that write `from: _file`
+    mean the column.
+    """
     for layer, tables in (("dimensions", pipeline.dimensions), ("silver", pipeline.silver)):
         for name, table in tables.items():
             source = pipeline.sources.get(table.from_)
@@ -87,5 +142,10 @@ def _warn_of_own_names(pipeline: Pipeline, report: Report) -> None:
             others = (BRONZE_FIELDS | MESSAGE_FIELDS) - source.own_fields
             for column, taken in table.columns.items():
                 if taken.has_path and taken.from_ in others:
-                    message = f"'from: {taken.from_}' takes a field of the record of that name, not what Weir knows of the record"
-                    report.add((layer, name, "columns", column, "from"), taken.from_, message, NOT_OF_THE_RECORD)
+                    message = (
+                        f"'from: {taken.from_}' takes a field of the record of that name, not what Weir knows"
+                        " of the record"
+                    )
+                    report.add(
+                        (layer, name, "columns", column, "from"), taken.from_, message, NOT_OF_THE_RECORD
+                    )

@@ -1,4 +1,6 @@
-"""Tables made by a SQL file or a Python function from other tables, recomputed as a whole when one of these moves."""
+"""Tables made by a SQL file or a Python function from other tables, recomputed as a whole when one of these
+moves.
+"""
 
 import importlib.util
 from collections.abc import Callable
@@ -14,7 +16,9 @@ from spark_jobs.config.sql import with_views
 from spark_jobs.lake.queries import refuse_clocks_in_query, run_query
 
 
-def compute_sql(spark: SparkSession, sql: str, inputs: dict[str, DataFrame], processed_at: datetime) -> DataFrame:
+def compute_sql(
+    spark: SparkSession, sql: str, inputs: dict[str, DataFrame], processed_at: datetime
+) -> DataFrame:
     """Run the SELECT with each `silver.x` it names bound to the given frame."""
     views = {name: name.replace(".", "__") for name in inputs}
     for name, frame in inputs.items():

@@ -1,5 +1,5 @@
-"""Late rows: those that came after their window had closed. A row knows what had been seen before its file came, so lateness does not
-depend on how files were grouped into runs.
+"""Late rows: those that came after their window had closed. A row knows what had been seen before its file
+came, so lateness does not depend on how files were grouped into runs.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -10,8 +10,9 @@ from spark_jobs.gold.windows import first_window
 from spark_jobs.lake.json_text import MICROSECONDS
 
 LATE_DDL = (
-    "window_start timestamp, window_end timestamp, event_at timestamp, watermark_at timestamp, late_seconds double, "
-    "row string, file string, file_id string, line bigint, arrived_at timestamp, set_aside_at timestamp, run_id string"
+    "window_start timestamp, window_end timestamp, event_at timestamp, watermark_at timestamp, late_seconds"
+    " double, row string, file string, file_id string, line bigint, arrived_at timestamp, set_aside_at"
+    " timestamp, run_id string"
 )
 
 
@@ -30,11 +31,15 @@ def is_late_row(gold: Gold, event_time: str) -> Column:
     return F.coalesce(is_late(gold, *first_window(gold.window, F.col(event_time))), F.lit(False))
 
 
-def late_rows(rows: DataFrame, gold: Gold, event_time: str, declared: list[str], run: tuple[str, Column]) -> DataFrame:
+def late_rows(
+    rows: DataFrame, gold: Gold, event_time: str, declared: list[str], run: tuple[str, Column]
+) -> DataFrame:
     """Rows of windows that were late for them, with the watermark of then and how far behind it they were."""
     run_id, processed_at = run
     at = F.col(event_time)
-    watermark = F.greatest(F.col("_seen_until") - F.expr(f"INTERVAL {gold.watermark}"), F.col("_closed_until"))
+    watermark = F.greatest(
+        F.col("_seen_until") - F.expr(f"INTERVAL {gold.watermark}"), F.col("_closed_until")
+    )
     behind = (F.unix_micros(watermark) - F.unix_micros(at)) / F.lit(1_000_000.0)
     return rows.where(is_late(gold, F.col("window_start"), F.col("window_end"))).select(
         "window_start",

@@ -1,7 +1,8 @@
-"""A batch of silver changes into a gold table of windows: the touched windows are computed anew and put in the place of the old ones.
+"""A batch of silver changes into a gold table of windows: the touched windows are computed anew and put in
+the place of the old ones.
 
-`update` does so with every touched window. `append` shows closed windows only: a touched one that is closed already is repaired, and
-windows that have closed since the last run are added by `close_windows`.
+`update` does so with every touched window. `append` shows closed windows only: a touched one that is closed
+already is repaired, and windows that have closed since the last run are added by `close_windows`.
 """
 
 from contextlib import nullcontext
@@ -14,7 +15,15 @@ from pyspark.sql import functions as F
 from spark_jobs.config.gold import Gold
 from spark_jobs.gold.late import is_late, is_late_row, late_rows
 from spark_jobs.gold.revisions import count_revisions, first_revision
-from spark_jobs.gold.windows import Selection, aggregate, closed_windows, find_touched, newly_closed, select_rows, window_count
+from spark_jobs.gold.windows import (
+    Selection,
+    aggregate,
+    closed_windows,
+    find_touched,
+    newly_closed,
+    select_rows,
+    window_count,
+)
 from spark_jobs.lake import small_writes, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
@@ -22,12 +31,16 @@ from spark_jobs.lake.seen import Watermark
 from spark_jobs.lake.tables import Batch, RowsMissing, kept
 
 WATERMARK, WAS = "watermark", "watermark before"
-"""Among a batch's inputs: what is closed now, and what was closed when the table was last brought up to date."""
+"""Among a batch's inputs: what is closed now, and what was closed when the table was last
+brought up to date.
+"""
 
 
 @dataclass(frozen=True)
 class WindowTable:
-    """What a batch needs to know of its table. `declared` are the columns of the silver table that a late row keeps."""
+    """What a batch needs to know of its table. `declared` are the columns of the silver table that a late row
+    keeps.
+    """
 
     name: str
     gold: Gold
@@ -51,7 +64,9 @@ class WindowTable:
 
 @dataclass(frozen=True)
 class Changes:
-    """Of a batch of changes: the rows that came or changed, by how many (row, window) pairs and late rows silver grew, its last version."""
+    """Of a batch of changes: the rows that came or changed, by how many (row, window) pairs and late rows
+    silver grew, its last version.
+    """
 
     rows: int
     pairs: int
@@ -72,7 +87,9 @@ def process_changes(changes: DataFrame, batch: Batch, table: WindowTable) -> Cou
         touched = find_touched(images, gold, table.event_time) if was_closed != Watermark() else None
         if touched is None:
             return seen
-        return _write(changes.sparkSession, summary, touched.narrowed(closed_windows(was_closed)), None, batch, table)
+        return _write(
+            changes.sparkSession, summary, touched.narrowed(closed_windows(was_closed)), None, batch, table
+        )
     is_first = not batch.has(table.name)
     touched = None if is_first else find_touched(images, gold, table.event_time)
     if touched is None and not is_first:
@@ -97,7 +114,9 @@ def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Co
     on_time = _on_time(rows, table).observe(entered, F.count(F.lit(1)).alias("pairs"))
     windows = aggregate(on_time, table.gold, batch.processed_at)
     windows = first_revision(windows) if table.gold.watermark else windows
-    late = (silver.where(table.gold.where) if table.gold.where else silver).where(is_late_row(table.gold, table.event_time))
+    late = (silver.where(table.gold.where) if table.gold.where else silver).where(
+        is_late_row(table.gold, table.event_time)
+    )
     with kept(windows) as windows:
         found = windows.agg(F.count(F.lit(1)), F.sum("_row_count")).collect()[0]
         check_rows(found[1] or 0, entered.get["pairs"], "rows of its windows", batch)
@@ -111,12 +130,21 @@ def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Co
 
 
 def _write(
-    spark: SparkSession, summary: Changes, selection: Selection | None, pairs: int | None, batch: Batch, table: WindowTable
+    spark: SparkSession,
+    summary: Changes,
+    selection: Selection | None,
+    pairs: int | None,
+    batch: Batch,
+    table: WindowTable,
 ) -> Counts:
-    """Recompute the selected windows (or all) and put them in their place. Pairs of row and window must add up before they are shown."""
+    """Recompute the selected windows (or all) and put them in their place. Pairs of row and window must add
+    up before they are shown.
+    """
     silver = tables.read(spark, batch.lake.table(table.source), summary.version)
     entered = Observation()
-    rows = select_rows(silver, table.gold, table.event_time, selection).observe(entered, F.count(F.lit(1)).alias("pairs"))
+    rows = select_rows(silver, table.gold, table.event_time, selection).observe(
+        entered, F.count(F.lit(1)).alias("pairs")
+    )
     with kept(rows) if table.keeps_late else nullcontext(rows) as rows:
         windows = aggregate(_on_time(rows, table), table.gold, batch.processed_at)
         if table.gold.watermark and selection and batch.has(table.name):
@@ -132,8 +160,16 @@ def _write(
             represented = (found[1] or 0) + late_count
             check_rows(represented, entered.get.get("pairs", 0), "rows of its windows", batch)
             if pairs is not None:
-                check_rows(represented - _represented(spark, selection, batch, table), pairs, "changes of its windows", batch)
-            whole, removes = partial(_whole, windows, selection, batch, table), partial(_removes, spark, selection, batch, table)
+                check_rows(
+                    represented - _represented(spark, selection, batch, table),
+                    pairs,
+                    "changes of its windows",
+                    batch,
+                )
+            whole, removes = (
+                partial(_whole, windows, selection, batch, table),
+                partial(_removes, spark, selection, batch, table),
+            )
             about = selection.condition if selection and summary.rows else ""
             batch.gate.judge(Candidate(windows, found[0], whole, found[0], removes=removes, about=about))
             if late is not None:
@@ -146,7 +182,11 @@ def _whole(windows: DataFrame, selection: Selection | None, batch: Batch, table:
     """The table as it will be with these windows in the place of the selected ones."""
     if selection is None or not batch.has(table.name):
         return windows
-    return batch.read(windows.sparkSession, table.name).where(f"NOT ({selection.condition})").unionByName(windows, allowMissingColumns=True)
+    return (
+        batch.read(windows.sparkSession, table.name)
+        .where(f"NOT ({selection.condition})")
+        .unionByName(windows, allowMissingColumns=True)
+    )
 
 
 def _removes(spark: SparkSession, selection: Selection | None, batch: Batch, table: WindowTable) -> bool:
@@ -156,7 +196,9 @@ def _removes(spark: SparkSession, selection: Selection | None, batch: Batch, tab
     return not batch.read(spark, table.name).where(selection.condition).isEmpty()
 
 
-def _put(rows: DataFrame, count: int, name: str, selection: Selection | None, batch: Batch, counts: Counts) -> None:
+def _put(
+    rows: DataFrame, count: int, name: str, selection: Selection | None, batch: Batch, counts: Counts
+) -> None:
     if batch.has(name) and selection:
         small_writes.replace(rows, count, name, selection.condition, batch, counts)
     elif count:
@@ -178,7 +220,9 @@ def sum_up(changes: DataFrame, table: WindowTable) -> Changes:
 
 
 def _represented(spark: SparkSession, selection: Selection | None, batch: Batch, table: WindowTable) -> int:
-    """The pairs of row and window that the selected windows stand for before the batch, late ones included."""
+    """The pairs of row and window that the selected windows stand for before the batch,
+    late ones included.
+    """
     total = 0
     for name, count in ((table.name, F.sum("_row_count")), (table.late, F.count(F.lit(1)))):
         if selection is not None and name in batch.inputs and batch.has(name):
@@ -192,8 +236,14 @@ def check_rows(found: int, expected: int, what: str, batch: Batch) -> None:
 
 
 def _on_time(rows: DataFrame, table: WindowTable) -> DataFrame:
-    return rows.where(~is_late(table.gold, F.col("window_start"), F.col("window_end"))) if table.keeps_late else rows
+    return (
+        rows.where(~is_late(table.gold, F.col("window_start"), F.col("window_end")))
+        if table.keeps_late
+        else rows
+    )
 
 
 def _late(rows: DataFrame, batch: Batch, table: WindowTable) -> DataFrame:
-    return late_rows(rows, table.gold, table.event_time, table.declared, (batch.run_id, F.lit(batch.processed_at)))
+    return late_rows(
+        rows, table.gold, table.event_time, table.declared, (batch.run_id, F.lit(batch.processed_at))
+    )

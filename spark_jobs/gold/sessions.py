@@ -1,8 +1,10 @@
-"""A batch of silver changes into a gold table of sessions: rows of one group with no gap between them that is longer than declared.
+"""A batch of silver changes into a gold table of sessions: rows of one group with no gap between them that is
+longer than declared.
 
-A row may lengthen a session, join two of them or, when it goes, part one. So the groups that the changes touch are looked up, all sessions
-of these groups are made anew from their whole history in silver, and what differs from the table is changed by one MERGE. A session has no
-state between runs: the table is a function of silver, as windows are.
+A row may lengthen a session, join two of them or, when it goes, part one. So the groups that the changes
+touch are looked up, all sessions of these groups are made anew from their whole history in silver, and what
+differs from the table is changed by one MERGE. A session has no state between runs: the table is a function
+of silver, as windows are.
 """
 
 from collections.abc import Iterator
@@ -49,7 +51,12 @@ def close_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Coun
         is_after = at + gap > F.expr(literal_time(was.until)) if was.until else F.lit(True)
         is_due |= is_after & (at <= F.expr(literal_time(now.closed_until)))
     return _write(
-        spark, Changes(0, 0, 0, batch.inputs[table.source]), _groups(silver.where(is_due), table.gold), batch, table, is_close=True
+        spark,
+        Changes(0, 0, 0, batch.inputs[table.source]),
+        _groups(silver.where(is_due), table.gold),
+        batch,
+        table,
+        is_close=True,
     )
 
 
@@ -60,7 +67,12 @@ def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Co
     with kept(make_sessions(rows, table.gold, table.event_time, batch.processed_at)) as sessions:
         shown = _shown(sessions, batch, table)
         count = shown.count()
-        check_rows(sessions.agg(F.sum("_row_count")).collect()[0][0] or 0, entered.get["rows"], "rows of its sessions", batch)
+        check_rows(
+            sessions.agg(F.sum("_row_count")).collect()[0][0] or 0,
+            entered.get["rows"],
+            "rows of its sessions",
+            batch,
+        )
         removes = partial(tables.has_standing_rows, batch, table.name)
         batch.gate.judge(Candidate(shown, count, lambda: shown, count, removes=removes))
         tables.overwrite(shown, table.name, batch, Counts(inserted=count))
@@ -73,15 +85,28 @@ def make_sessions(rows: DataFrame, gold: Gold, event_time: str, processed_at: da
     session = F.session_window(F.col(event_time), _gap(gold)).alias("_session")
     made = rows.groupBy(session, *gold.group_by).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
     bounds = [F.col("_session.start").alias("window_start"), F.col("_session.end").alias("window_end")]
-    return made.select(*bounds, *gold.group_by, *gold.measures, "_row_count", F.lit(processed_at).alias("_processed_at"))
+    return made.select(
+        *bounds, *gold.group_by, *gold.measures, "_row_count", F.lit(processed_at).alias("_processed_at")
+    )
 
 
-def _write(spark: SparkSession, summary: Changes, groups: DataFrame, batch: Batch, table: WindowTable, is_close: bool = False) -> Counts:
-    """Put the sessions of these groups in the place of those that stand. The rows of the groups must all be in a session."""
+def _write(
+    spark: SparkSession,
+    summary: Changes,
+    groups: DataFrame,
+    batch: Batch,
+    table: WindowTable,
+    is_close: bool = False,
+) -> Counts:
+    """Put the sessions of these groups in the place of those that stand. The rows of the groups must all be
+    in a session.
+    """
     is_first, gold, entered = not batch.has(table.name), table.gold, Observation()
     silver = _counted(tables.read(spark, batch.lake.table(table.source), summary.version), table)
     with kept(groups) as groups:
-        rows = (silver if is_first else _of(silver, groups, gold)).observe(entered, F.count(F.lit(1)).alias("rows"))
+        rows = (silver if is_first else _of(silver, groups, gold)).observe(
+            entered, F.count(F.lit(1)).alias("rows")
+        )
         with kept(make_sessions(rows, gold, table.event_time, batch.processed_at)) as sessions:
             made = sessions.agg(F.sum("_row_count")).collect()[0][0] or 0
             check_rows(made, entered.get.get("rows", 0), "rows of its sessions", batch)
@@ -95,7 +120,11 @@ def _write(spark: SparkSession, summary: Changes, groups: DataFrame, batch: Batc
                 whole = shown if standing is None else _without(standing, groups, gold).unionByName(shown)
                 counts += Counts(rows_in=summary.rows, late=summary.late)
                 is_less, asked = counts.deleted > 0, counts.inserted + counts.updated
-                batch.gate.judge(Candidate(shown, shown.count(), lambda: whole, asked, removes=lambda: is_less, changes=changed))
+                batch.gate.judge(
+                    Candidate(
+                        shown, shown.count(), lambda: whole, asked, removes=lambda: is_less, changes=changed
+                    )
+                )
                 _put(changed, counts, batch, table, is_first=is_first)
     return counts
 
@@ -116,9 +145,14 @@ def _differences(shown: DataFrame, old: DataFrame | None, gold: Gold) -> Iterato
         .when(~F.col("new._said").eqNullSafe(F.col("old._said")), UPDATED)
     )
     is_gone = F.col("new.window_start").isNull()
-    values = [F.when(is_gone, F.col(f"old.{name}")).otherwise(F.col(f"new.{name}")).alias(name) for name in names]
+    values = [
+        F.when(is_gone, F.col(f"old.{name}")).otherwise(F.col(f"new.{name}")).alias(name) for name in names
+    ]
     with kept(joined.select(*values, change.alias("_change")).where("_change IS NOT NULL")) as changed:
-        yield changed, Counts(**{row["_change"]: row["count"] for row in changed.groupBy("_change").count().collect()})
+        yield (
+            changed,
+            Counts(**{row["_change"]: row["count"] for row in changed.groupBy("_change").count().collect()}),
+        )
 
 
 def _put(changed: DataFrame, counts: Counts, batch: Batch, table: WindowTable, *, is_first: bool) -> None:
@@ -127,7 +161,9 @@ def _put(changed: DataFrame, counts: Counts, batch: Batch, table: WindowTable, *
     if is_first:
         tables.append(changed.drop("_change"), table.name, batch, counts)
         return
-    values: dict[str, str | Column] = {f"`{name}`": f"new.`{name}`" for name in changed.columns if name != "_change"}
+    values: dict[str, str | Column] = {
+        f"`{name}`": f"new.`{name}`" for name in changed.columns if name != "_change"
+    }
     same = " AND ".join(f"old.`{name}` <=> new.`{name}`" for name in (*WINDOW, *table.gold.group_by))
     with tables.merging(changed, table.name, same, batch, counts) as merge:
         merge = merge.whenMatchedDelete(condition=f"new._change = '{DELETED}'").whenMatchedUpdate(set=values)
@@ -160,7 +196,9 @@ def _without(rows: DataFrame, groups: DataFrame, gold: Gold) -> DataFrame:
 
 
 def _same(names: list[str]) -> Column:
-    return reduce(Column.__and__, (F.col(f"new.{name}").eqNullSafe(F.col(f"old.{name}")) for name in names), F.lit(True))
+    return reduce(
+        Column.__and__, (F.col(f"new.{name}").eqNullSafe(F.col(f"old.{name}")) for name in names), F.lit(True)
+    )
 
 
 def _gap(gold: Gold) -> str:

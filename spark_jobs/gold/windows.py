@@ -1,4 +1,5 @@
-"""Windows over a silver table. What enters: changes of silver rows. What leaves: exactly the windows they touch, recomputed from silver.
+"""Windows over a silver table. What enters: changes of silver rows. What leaves: exactly the windows they
+touch, recomputed from silver.
 
 A window is a function of the silver rows in it, so it comes out the same however the changes were grouped.
 """
@@ -15,12 +16,15 @@ from spark_jobs.lake.queries import refuse_clocks
 from spark_jobs.lake.seen import Watermark
 
 MOST_WINDOWS_LISTED = 500
-"""Touched windows that a replace names one by one; beyond it the whole span between the first and the last is recomputed."""
+"""Touched windows that a replace names one by one; beyond it the whole span between the first and the last is
+recomputed.
+"""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Some windows: a SQL condition on window_start and window_end, of literals only, and the span of event times that they hold.
+    """Some windows: a SQL condition on window_start and window_end, of literals only, and the span of event
+    times that they hold.
 
     Times are kept as Spark writes them: a feed's mistaken year may lie outside Python's.
     """
@@ -65,7 +69,9 @@ def newly_closed(gold: Gold, before: Watermark, now: Watermark) -> Selection:
     ends = [*([literal_time(now.until)] if now.until else [])]
     ends += [f"{literal_time(now.closed_until)} + INTERVAL {gold.window.length}"] if now.closed_until else []
     earliest = f"{literal_time(before.until)} - INTERVAL {gold.window.length}" if before.until else None
-    return Selection(condition, earliest, f"greatest({', '.join(ends)})" if len(ends) > 1 else ends[0] if ends else None)
+    return Selection(
+        condition, earliest, f"greatest({', '.join(ends)})" if len(ends) > 1 else ends[0] if ends else None
+    )
 
 
 def select_rows(silver: DataFrame, gold: Gold, event_time: str, selection: Selection | None) -> DataFrame:
@@ -108,7 +114,9 @@ def window_count(window: Window, at: Column) -> Column:
 
 
 def first_window(window: Window, at: Column) -> tuple[Column, Column]:
-    """Start and end of the earliest window in which a time lies: the first to close. A row alone would be a session of one gap."""
+    """Start and end of the earliest window in which a time lies: the first to close. A row alone would be a
+    session of one gap.
+    """
     if window.gap:
         return at, at + F.expr(f"INTERVAL {window.gap}")
     size, slide = _micros(window.length), _micros(window.step)
@@ -125,7 +133,8 @@ def _micros(duration: str) -> int:
 
 
 def literal_time(at: datetime) -> str:
-    return _literal(at.replace(tzinfo=None).isoformat(" ", "microseconds"))  # strftime writes the year 999 with three digits
+    # strftime writes the year 999 with three digits
+    return _literal(at.replace(tzinfo=None).isoformat(" ", "microseconds"))
 
 
 def _literal(at: str) -> str:

@@ -1,1 +1,3 @@
-"""The lake: the only reads and writes of tables, their places, transaction ids, leases, checkpoints and ledger."""
+"""The lake: the only reads and writes of tables, their places, transaction ids, leases, checkpoints and
+ledger.
+"""

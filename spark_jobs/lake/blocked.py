@@ -1,4 +1,6 @@
-"""A blocked batch, as a person sees it: what it would publish, which rules failed, and what may be done about it."""
+"""A blocked batch, as a person sees it: what it would publish, which rules failed, and what may be done about
+it.
+"""
 
 import hashlib
 import json
@@ -9,8 +11,9 @@ from typing import Any, NamedTuple, Self
 from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 
-# What a person sees of a blocked batch: the content that it would publish, the rules that do not hold with what they found, and what it
-# reads. A decision is about exactly that, and about nothing that takes its place.
+# What a person sees of a blocked batch: the content that it would publish, the rules that do not hold with
+# what they found, and what it reads. A decision is about exactly that, and about nothing that takes its
+# place.
 
 RELEASE, ASIDE, HOLD, DISCARD = "release", "set_aside", "hold", "discard"
 """What a person may decide; `hold` leaves a batch as it is."""
@@ -21,7 +24,9 @@ DIGITS = 9
 
 @dataclass(frozen=True)
 class Finding:
-    """What a blocking rule found that does not hold. `digest` tells findings apart whose `observed` is masked (see hide)."""
+    """What a blocking rule found that does not hold. `digest` tells findings apart whose `observed` is masked
+    (see hide).
+    """
 
     rule: str
     rows: int | None = None
@@ -32,7 +37,13 @@ class Finding:
     @property
     def steady(self) -> tuple[Any, ...]:
         """The same for the same finding, computed again; without a digest as it was before there were any."""
-        return (self.rule, self.rows, self.failed, _rounded(self.observed), *([self.digest] if self.digest else []))
+        return (
+            self.rule,
+            self.rows,
+            self.failed,
+            _rounded(self.observed),
+            *([self.digest] if self.digest else []),
+        )
 
     def describe(self) -> str:
         return count(self.failed, "row") if self.failed is not None else str(self.observed)
@@ -40,8 +51,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Grounds:
-    """`content` is a fingerprint of the rows that a batch publishes and removes, `rows` the number of those that it publishes, and
-    `inputs` are the versions that it reads: they only help to say what has changed.
+    """`content` is a fingerprint of the rows that a batch publishes and removes, `rows` the number of those
+    that it publishes, and `inputs` are the versions that it reads: they only help to say what has changed.
     """
 
     content: str
@@ -52,12 +63,16 @@ class Grounds:
     @property
     def id(self) -> str:
         """By which a command or a form names what was seen."""
-        known = json.dumps([self.content, sorted(map(list, (found.steady for found in self.findings)), key=repr)])
+        known = json.dumps(
+            [self.content, sorted(map(list, (found.steady for found in self.findings)), key=repr)]
+        )
         return hashlib.sha256(known.encode()).hexdigest()[:ID_LENGTH]
 
     def covers(self, now: "Grounds") -> bool:
         """Whether a decision about these holds for those of now: the same content, and no other finding."""
-        return self.content == now.content and {found.steady for found in now.findings} <= {found.steady for found in self.findings}
+        return self.content == now.content and {found.steady for found in now.findings} <= {
+            found.steady for found in self.findings
+        }
 
     def changes_to(self, now: "Grounds") -> str:
         """What is another now, in words and without any row's value but what rules observed."""
@@ -71,7 +86,9 @@ class Grounds:
                 said.append(f"{found.rule}: {known.describe()} then, {found.describe()} now")
         if self.content != now.content and not said:
             said.append("other rows")
-        moved = [name for name in {**self.inputs, **now.inputs} if self.inputs.get(name) != now.inputs.get(name)]
+        moved = [
+            name for name in {**self.inputs, **now.inputs} if self.inputs.get(name) != now.inputs.get(name)
+        ]
         return "; ".join([*said, *([f"changed since: {', '.join(sorted(moved))}"] if moved else [])])
 
     def as_json(self) -> str:
@@ -83,12 +100,23 @@ class Grounds:
         if text is None:
             return None
         known = json.loads(text)
-        return cls(known["content"], known["rows"], tuple(Finding(**found) for found in known["findings"]), known["inputs"])
+        return cls(
+            known["content"],
+            known["rows"],
+            tuple(Finding(**found) for found in known["findings"]),
+            known["inputs"],
+        )
 
 
 def hide(observed: str | None, content: str) -> str | None:
-    """What stands for a value that may not be shown. It takes in the content, which no log or form shows: from there it is not guessed."""
-    return None if observed is None else hashlib.sha256(f"{content} {_rounded(observed)}".encode()).hexdigest()[:DIGEST_LENGTH]
+    """What stands for a value that may not be shown. It takes in the content, which no log or form shows:
+    from there it is not guessed.
+    """
+    return (
+        None
+        if observed is None
+        else hashlib.sha256(f"{content} {_rounded(observed)}".encode()).hexdigest()[:DIGEST_LENGTH]
+    )
 
 
 def _rounded(observed: str | None) -> str | None:
@@ -101,12 +129,14 @@ def _rounded(observed: str | None) -> str | None:
         return observed
 
 
-# What may be done about a blocked batch: decided here, once.
-# Who blocks a batch writes its actions to the ledger (states.py). The terminal, the report, `weir status` and Airflow read them, so
-# that nobody offers what is refused.
+# What may be done about a blocked batch: decided here, once. Who blocks a batch writes its actions to the
+# ledger (states.py). The terminal, the report, `weir status` and Airflow read them, so that nobody offers
+# what is refused.
 
 HAS_ROWS_OF_ITS_OWN = ("stream", "release", "replay")
-"""Steps whose rows can be put into quarantine. What others publish is made of rows that are in tables already."""
+"""Steps whose rows can be put into quarantine. What others publish is made of rows that are in tables
+already.
+"""
 
 
 class Way(NamedTuple):
@@ -123,9 +153,15 @@ def allowed_actions(table: str, step: str) -> tuple[str, ...]:
 
 
 def ways_on(pipeline: str, table: str, seen: str | None, actions: Collection[str]) -> list[Way]:
-    """How to go on with a blocked batch. One whose grounds are not known cannot be decided about: the next run judges it again."""
+    """How to go on with a blocked batch. One whose grounds are not known cannot be decided about: the next
+    run judges it again.
+    """
     rules = f"expectations/{pipeline}/{table}.yml"
-    ways = [Way(f"fix the source data of {table}, or its rules in {rules}, then run again", f"weir run {pipeline}")]
+    ways = [
+        Way(
+            f"fix the source data of {table}, or its rules in {rules}, then run again", f"weir run {pipeline}"
+        )
+    ]
     about = f'{pipeline} {table} --seen {seen} --reason "..."'
     if seen and RELEASE in actions:
         ways.append(Way("publish the batch anyway", f"weir release {about}"))

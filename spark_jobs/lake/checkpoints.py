@@ -1,7 +1,8 @@
-"""Streaming checkpoints: Spark's own progress per table. Looked at before a query starts, because a damaged one would either fail deep in
-the engine or, worse, count its batches anew and have them taken for done.
+"""Streaming checkpoints: Spark's own progress per table. Looked at before a query starts, because a damaged
+one would either fail deep in the engine or, worse, count its batches anew and have them taken for done.
 
-Of its files Spark reads `metadata`, the last two of `offsets` and the last of `commits`; each may have its checksum beside it.
+Of its files Spark reads `metadata`, the last two of `offsets` and the last of `commits`; each may have its
+checksum beside it.
 """
 
 import json
@@ -26,12 +27,15 @@ class Checkpoint:
 
 
 class CheckpointLost(Exception):
-    """The checkpoint and the ledger are not of one time: its batches would be taken for done, or passed over."""
+    """The checkpoint and the ledger are not of one time: its batches would be taken for
+    done, or passed over.
+    """
 
     def __init__(self, table: str, checkpoint: str, why: str) -> None:
         self.table, self.checkpoint = table, checkpoint
         super().__init__(
-            f"{table}: its checkpoint {checkpoint} {why}; restore the pipeline's folder as a whole from a backup, {_or(table)}"
+            f"{table}: its checkpoint {checkpoint} {why}; restore the pipeline's folder as a whole from a"
+            f" backup, {_or(table)}"
         )
 
 
@@ -40,7 +44,10 @@ class CheckpointDamaged(Exception):
 
     def __init__(self, table: str, file: str, why: str) -> None:
         self.table, self.file = table, file
-        super().__init__(f"{table}: {file} of its checkpoint is damaged ({why}); restore the checkpoint from a backup, {_or(table)}")
+        super().__init__(
+            f"{table}: {file} of its checkpoint is damaged ({why}); restore the checkpoint from a backup,"
+            f" {_or(table)}"
+        )
 
 
 def _or(table: str) -> str:
@@ -50,7 +57,9 @@ def _or(table: str) -> str:
 
 
 def check_checkpoint(checkpoint: Checkpoint, last_done: int | None) -> None:
-    """CheckpointLost or CheckpointDamaged unless the checkpoint is whole and has come as far as the ledger says."""
+    """CheckpointLost or CheckpointDamaged unless the checkpoint is whole and has come as far as the ledger
+    says.
+    """
     table, path = checkpoint.table, checkpoint.path
     begun, committed = _numbers(f"{path}/offsets"), _numbers(f"{path}/commits")
     known = "no batch of it" if last_done is None else f"batch {last_done}"
@@ -72,7 +81,9 @@ def check_checkpoint(checkpoint: Checkpoint, last_done: int | None) -> None:
 
 
 def next_watermark(checkpoint: Checkpoint) -> int:
-    """The watermark of the query's next batch in milliseconds, also of one that was begun: what the last ended one has left behind."""
+    """The watermark of the query's next batch in milliseconds, also of one that was begun: what the last
+    ended one has left behind.
+    """
     committed = _numbers(f"{checkpoint.path}/commits")
     if not committed:
         return 0
@@ -86,12 +97,17 @@ def read_offset(checkpoint: Checkpoint, number: int) -> Any:
 
 
 def begun_versions(checkpoint: Checkpoint) -> dict[str, int]:
-    """Of a query over Delta tables: the last version of each that a batch reads which was begun and not ended, by the tables' ids."""
+    """Of a query over Delta tables: the last version of each that a batch reads which was begun and not
+    ended, by the tables' ids.
+    """
     begun, committed = _numbers(f"{checkpoint.path}/offsets"), _numbers(f"{checkpoint.path}/commits")
     if not begun or max(begun) in committed:
         return {}
     offsets = [offset for offset in _read_offsets(checkpoint, max(begun)) if offset is not None]
-    return {offset["reservoirId"]: offset["reservoirVersion"] - (1 if offset["index"] < 0 else 0) for offset in offsets}
+    return {
+        offset["reservoirId"]: offset["reservoirVersion"] - (1 if offset["index"] < 0 else 0)
+        for offset in offsets
+    }
 
 
 def _read_offsets(checkpoint: Checkpoint, number: int) -> list[Any]:
@@ -124,7 +140,8 @@ def _numbers(folder: str) -> list[int]:
 
 
 def _read_log(table: str, file: str, first: int) -> list[Any]:
-    """The lines of JSON that Spark has written, below a line with their version; None for "-", which stands for nothing.
+    """The lines of JSON that Spark has written, below a line with their version; None for "-", which stands
+    for nothing.
 
     CheckpointDamaged unless it is whole: nobody reads a checkpoint but so.
     """
@@ -153,5 +170,8 @@ def _fits_checksum(content: bytes, checksums: str) -> bool:
     mark, block = CHECKSUM_HEADER.unpack_from(found) if len(found) >= CHECKSUM_HEADER.size else (b"", 0)
     if mark != b"crc\0" or block <= 0:
         return False
-    expected = b"".join(zlib.crc32(content[start : start + block]).to_bytes(4, "big") for start in range(0, len(content), block))
+    expected = b"".join(
+        zlib.crc32(content[start : start + block]).to_bytes(4, "big")
+        for start in range(0, len(content), block)
+    )
     return found[CHECKSUM_HEADER.size :] == expected

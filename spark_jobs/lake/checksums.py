@@ -1,7 +1,9 @@
-"""The checksums beside a log that both Spark and delta-rs write to. On an object store there are none, and Spark does without.
+"""The checksums beside a log that both Spark and delta-rs write to. On an object store there are none, and
+Spark does without.
 
-Spark writes with every commit a summary of the version (`.crc` in Delta's protocol) and takes a table's columns and protocol from it.
-delta-rs writes none, and Spark would then start a job for each version that it opens.
+Spark writes with every commit a summary of the version (`.crc` in Delta's protocol) and takes a table's
+columns and protocol from it. delta-rs writes none, and Spark would then start a job for each version that it
+opens.
 """
 
 import json
@@ -15,11 +17,15 @@ MOST_COMMITS = 50
 """So far back a summary is looked for. Without one Spark reads the log, as it would without us."""
 EMPTY: dict[str, Any] = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
 KNOWN_OF_NONE: dict[str, Any] = {"setTransactions": [], "domainMetadata": [], "allFiles": []}
-"""Of a new table all is known. Of a later version these are left out, which the protocol allows: Spark finds them in the log."""
+"""Of a new table all is known. Of a later version these are left out, which the protocol allows: Spark finds
+them in the log.
+"""
 
 
 def write_checksum(path: str) -> None:
-    """Write the summary of the newest version: the last one there is, and what the commits since then have changed."""
+    """Write the summary of the newest version: the last one there is, and what the commits since then have
+    changed.
+    """
     if is_remote(path):
         return
     log, entry = Path(path) / "_delta_log", newest_entry(path)
@@ -32,20 +38,27 @@ def write_checksum(path: str) -> None:
 
 
 def forget_checksum(path: str) -> None:
-    """A commit by delta-rs may bring a checkpoint with it, and what names the last one changes: Spark's checksum of that would not fit, and
-    Spark would do without it. A checksum that is not there is not looked at.
+    """A commit by delta-rs may bring a checkpoint with it, and what names the last one changes: Spark's
+    checksum of that would not fit, and Spark would do without it. A checksum that is not there is not looked
+    at.
     """
     if not is_remote(path):
         Path(path, "_delta_log", "._last_checkpoint.crc").unlink(missing_ok=True)
 
 
 def _summarise(log: Path, newest: int) -> dict[str, Any] | None:
-    """None where the log does not tell: no summary near enough, or a commit that is gone or leaves the size of a removed file out."""
+    """None where the log does not tell: no summary near enough, or a commit that is gone or leaves the size
+    of a removed file out.
+    """
     oldest = max(newest - MOST_COMMITS, -1)
-    base = next((version for version in range(newest, oldest, -1) if _file(log, version, "crc").exists()), oldest)
+    base = next(
+        (version for version in range(newest, oldest, -1) if _file(log, version, "crc").exists()), oldest
+    )
     try:
         known = json.loads(_file(log, base, "crc").read_text()) if base >= 0 else {}
-        summary = {name: known.get(name) for name in ("metadata", "protocol")} | {name: known.get(name, EMPTY[name]) for name in EMPTY}
+        summary = {name: known.get(name) for name in ("metadata", "protocol")} | {
+            name: known.get(name, EMPTY[name]) for name in EMPTY
+        }
         for version in range(base + 1, newest + 1):
             for line in _file(log, version, "json").read_text().splitlines():
                 _apply(json.loads(line), summary)

@@ -14,9 +14,10 @@ CLASSES = ("inserted", "updated", "deleted", "superseded", "duplicate", "quarant
 class Counts:
     """One number per class of rows. `inserted` and `updated` are published; the others are not in the table.
 
-    A row that leaves parked or quarantine counts there as -1 and once more where it went, so that the numbers of all batches add up to
-    where the rows are now. `grown` (by how many rows the table grew), `late` (rows that came after their window closed) and `ties` (keys of
-    which several versions had the same sequence and different content) are no classes.
+    A row that leaves parked or quarantine counts there as -1 and once more where it went, so that the numbers
+    of all batches add up to where the rows are now. `grown` (by how many rows the table grew), `late` (rows
+    that came after their window closed) and `ties` (keys of which several versions had the same sequence and
+    different content) are no classes.
     """
 
     rows_in: int = 0
@@ -57,13 +58,14 @@ class Counts:
         return cls(**{f.name: row.get(f.name) or 0 for f in fields(cls)})
 
 
-# The few totals of a run, for the terminal, the page and the list of runs: added up here alone, so that they say the same.
+# The few totals of a run, for the terminal, the page and the list of runs: added up here alone, so that they
+# say the same.
 
 
 @dataclass(frozen=True)
 class Totals:
-    """`published` are rows of silver, `members` those of dimensions. `went_on` left quarantine or were parked no longer. `late_kept` came
-    too late for a window and count in none; `late_repaired` came late and count.
+    """`published` are rows of silver, `members` those of dimensions. `went_on` left quarantine or were parked
+    no longer. `late_kept` came too late for a window and count in none; `late_repaired` came late and count.
     """
 
     records: int = 0
@@ -97,12 +99,15 @@ def add_up(tables: Iterable[tuple[str, Counts, int]]) -> Totals:
         parked=sum(max(0, counts.parked) for counts in middle),
         went_on=-sum(min(0, value) for value in classes),
         late_kept=sum(late_kept for _, _, late_kept in known),
-        late_repaired=sum(max(0, counts.late - late_kept) for layer, counts, late_kept in known if layer == "gold"),
+        late_repaired=sum(
+            max(0, counts.late - late_kept) for layer, counts, late_kept in known if layer == "gold"
+        ),
         ties=sum(counts.ties for _, counts, _ in known),
     )
 
 
-# Shares of rows that a person should not miss: all of them set aside, or far more than before. Numbers enter, sentences leave.
+# Shares of rows that a person should not miss: all of them set aside, or far more than before. Numbers enter,
+# sentences leave.
 
 LEAST_ROWS = 20
 """A share of fewer rows says little."""
@@ -116,10 +121,15 @@ def is_all_set_aside(table: str, counts: Counts, late_kept: int) -> bool:
     """Whether rows came and readers get none of them, because all are in quarantine, or too late."""
     if TableName(table).is_gold:
         return late_kept >= counts.rows_in > 0  # a window that they touch is written again as it was
-    return TableName(table).has_keys and 0 < counts.rows_in == counts.quarantined + counts.filtered > counts.filtered
+    return (
+        TableName(table).has_keys
+        and 0 < counts.rows_in == counts.quarantined + counts.filtered > counts.filtered
+    )
 
 
-def find_alarms(table: str, counts: Counts, late_kept: int, before: Counts, late_kept_before: int) -> Iterator[str]:
+def find_alarms(
+    table: str, counts: Counts, late_kept: int, before: Counts, late_kept_before: int
+) -> Iterator[str]:
     """Sentences about one table in one run; `before` is what became of its rows until then."""
     rows, rows_before = counts.rows_in, before.rows_in
     if is_all_set_aside(table, counts, late_kept):
@@ -128,11 +138,17 @@ def find_alarms(table: str, counts: Counts, late_kept: int, before: Counts, late
         came = f"all {count(kept, 'row')} that came are" if kept > 1 else "the one row that came is"
         yield f"{table}: {came} {WORDS[what]}" + ("" if what == "late" else ": none is published")
         return
-    pairs = {"quarantined": (counts.quarantined, before.quarantined), "parked": (counts.parked, before.parked)}
+    pairs = {
+        "quarantined": (counts.quarantined, before.quarantined),
+        "parked": (counts.parked, before.parked),
+    }
     pairs |= {"late": (late_kept, late_kept_before)}
     for what, (now, then) in pairs.items():
         if TableName(table).is_in("bronze", "sink") or rows < LEAST_ROWS or rows_before < LEAST_ROWS:
             return
         share, share_before = now / rows, max(0, then) / rows_before
         if share >= LEAST_SHARE and share >= TIMES * share_before:
-            yield f"{table}: {share:.1%} of the rows are {WORDS[what]} ({now:,} of {rows:,}); before it was {share_before:.1%}"
+            yield (
+                f"{table}: {share:.1%} of the rows are {WORDS[what]} ({now:,} of {rows:,}); before it was"
+                f" {share_before:.1%}"
+            )

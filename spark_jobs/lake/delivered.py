@@ -1,8 +1,10 @@
-"""What a sink has delivered, by its ledger: how many rows the other side must have, of which version of the table, and by which batch.
+"""What a sink has delivered, by its ledger: how many rows the other side must have, of which version of the
+table, and by which batch.
 
-A batch bears a name by which the other side knows it. Numbers alone would not do: a lake that was restored from a backup counts on from an
-older number, and its next batches are others than those that were delivered under the same numbers. So the name ends with the time at
-which the batch was begun, which is written down before and stays when the batch is done again.
+A batch bears a name by which the other side knows it. Numbers alone would not do: a lake that was restored
+from a backup counts on from an older number, and its next batches are others than those that were delivered
+under the same numbers. So the name ends with the time at which the batch was begun, which is written down
+before and stays when the batch is done again.
 """
 
 from collections.abc import Mapping
@@ -15,12 +17,16 @@ from spark_jobs.lake.delta_log import count_rows, has_version
 from spark_jobs.lake.ledger import AFTER, BatchId, Ledger, batch_id_of
 
 BEGIN, COMPLETE = "begin", "complete"
-"""Steps of a sink, beside its stream: the first batch of a generation, and one that delivers the whole table."""
+"""Steps of a sink, beside its stream: the first batch of a generation, and one that
+delivers the whole table.
+"""
 
 
 @dataclass(frozen=True)
 class Delivered:
-    """A batch of a sink, as the other side knows it. Batches of earlier versions had no time in their names (`begun_at`: None)."""
+    """A batch of a sink, as the other side knows it. Batches of earlier versions had no time in their names
+    (`begun_at`: None).
+    """
 
     lake_id: str
     pipeline: str
@@ -45,7 +51,9 @@ def last_delivered(ledger: Ledger, lake_id: str, sink: str) -> Delivered | None:
     for row in ledger.newest_batches(sink):
         batch_id = batch_id_of(row)
         intent = ledger.intent(batch_id)
-        is_whole = row["step"] == COMPLETE or (row["step"] == BEGIN and (intent is None or intent.inputs.get(AFTER) is None))
+        is_whole = row["step"] == COMPLETE or (
+            row["step"] == BEGIN and (intent is None or intent.inputs.get(AFTER) is None)
+        )
         if is_whole or _changes(row):
             return Delivered(lake_id, ledger.lake.pipeline, batch_id, intent.begun_at if intent else None)
     return None
@@ -72,7 +80,9 @@ def delivered_rows(ledger: Ledger, sink: str, generation: int) -> tuple[int, int
 
 
 def rows_not_delivered(ledger: Ledger, sink: str, generation: int, table: str) -> tuple[int, int] | None:
-    """(rows that should be there, rows that the table has) where the two differ; the second from the log of the table alone."""
+    """(rows that should be there, rows that the table has) where the two differ; the second from the log of
+    the table alone.
+    """
     delivered, version = delivered_rows(ledger, sink, generation)
     if version is None or not has_version(table, version):
         return None

@@ -11,7 +11,8 @@ from deltalake import QueryBuilder
 
 from spark_jobs.lake.storage import OUTAGE_SECONDS, first_below, is_remote
 
-# Tables by delta-rs, without a JVM. On an object store its requests have more patience than by default, when a second decides.
+# Tables by delta-rs, without a JVM. On an object store its requests have more patience than by default, when
+# a second decides.
 
 PATIENCE = {
     "max_retries": "100",
@@ -25,7 +26,9 @@ COMMIT = re.compile(r"([0-9]{20})\.(?:json|checkpoint\.parquet)")
 
 
 class Newest(NamedTuple):
-    """The newest entry of a table's log. A table in the place of another one has another, whatever its version."""
+    """The newest entry of a table's log. A table in the place of another one has another, whatever its
+    version.
+    """
 
     version: int
     file: int
@@ -36,14 +39,20 @@ class Newest(NamedTuple):
 class DeltaTable(deltalake.DeltaTable):
     """A table at a place of the lake."""
 
-    def __init__(self, table_uri: Any, version: Any = None, storage_options: dict[str, str] | None = None, **more: Any) -> None:
+    def __init__(
+        self, table_uri: Any, version: Any = None, storage_options: dict[str, str] | None = None, **more: Any
+    ) -> None:
         super().__init__(table_uri, version, storage_options or options_of(str(table_uri)), **more)
 
     @staticmethod
     def is_deltatable(table_uri: Any, storage_options: dict[str, str] | None = None) -> bool:  # noqa: ARG004 - delta-rs' own signature
-        """On an object store by a look at its log: delta-rs would stop all threads of this process while it waits for an answer."""
+        """On an object store by a look at its log: delta-rs would stop all threads of this process while it
+        waits for an answer.
+        """
         if is_remote(str(table_uri)):
-            return any(name.endswith((".json", ".parquet")) for name in first_below(f"{table_uri}/_delta_log"))
+            return any(
+                name.endswith((".json", ".parquet")) for name in first_below(f"{table_uri}/_delta_log")
+            )
         return deltalake.DeltaTable.is_deltatable(table_uri)
 
 
@@ -53,7 +62,9 @@ def options_of(place: str) -> dict[str, str] | None:
 
 
 def newest_entry(path: str) -> Newest | None:
-    """By the names in the log of a table on a file system; None where there is none. To open a table takes a hundred times as long."""
+    """By the names in the log of a table on a file system; None where there is none. To open a table takes a
+    hundred times as long.
+    """
     try:
         names = [name for name in os.listdir(f"{path}/_delta_log") if COMMIT.fullmatch(name)]
         if not names:
@@ -65,9 +76,9 @@ def newest_entry(path: str) -> Newest | None:
     return Newest(int(last[:20]), found.st_ino, found.st_mtime_ns, found.st_size)
 
 
-# Questions to a Delta table in SQL, answered by delta-rs alone: neither a JVM nor Arrow's Python library is loaded for them.
-# pyarrow, with the pandas that it loads for the first value that it converts, takes half a second, as long as all else together of a
-# command that finds nothing to do.
+# Questions to a Delta table in SQL, answered by delta-rs alone: neither a JVM nor Arrow's Python library is
+# loaded for them. pyarrow, with the pandas that it loads for the first value that it converts, takes half a
+# second, as long as all else together of a command that finds nothing to do.
 
 Row = dict[str, Any]
 TABLE = "asked"
@@ -88,19 +99,24 @@ _known: dict[str, _Known] = {}
 
 
 def read_rows(path: str, columns: Sequence[str] | None = None, where: str = "TRUE") -> list[Row]:
-    """The rows of a table that meet a condition, with these columns as far as it has them; none where there is no table."""
+    """The rows of a table that meet a condition, with these columns as far as it has them; none where there
+    is no table.
+    """
 
     def read(table: DeltaTable) -> list[Row]:
         there = names_of(table)
         shown = there if columns is None else [name for name in columns if name in there]
-        return ask(table, f"SELECT {', '.join(map(quoted, shown))} FROM {TABLE} WHERE {where}") if shown else []
+        return (
+            ask(table, f"SELECT {', '.join(map(quoted, shown))} FROM {TABLE} WHERE {where}") if shown else []
+        )
 
     return answer(path, ("rows", None if columns is None else tuple(columns), where), read)
 
 
 def answer(path: str, key: Hashable, question: Callable[[DeltaTable], list[Row]]) -> list[Row]:
-    """The answer of a table to a question, known by its key; none where there is no table. While the table is as it was, a few rows are not
-    read again: an increment asks the same of the ledger several times, and a stream that waits asks every second.
+    """The answer of a table to a question, known by its key; none where there is no table. While the table is
+    as it was, a few rows are not read again: an increment asks the same of the ledger several times, and a
+    stream that waits asks every second.
     """
     newest = None if is_remote(path) else newest_entry(path)
     known = _known.get(path)

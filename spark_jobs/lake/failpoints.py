@@ -1,7 +1,9 @@
-"""Named points in the write path at which a test can kill, fail or stall the process: `reach("write.before", "silver.orders")`.
+"""Named points in the write path at which a test can kill, fail or stall the process: `reach("write.before",
+"silver.orders")`.
 
-Armed by WEIR_FAILPOINTS, as in `write.after:silver.orders#2=kill` (the second time) or `write.after:silver.orders@release=kill` (of this
-step alone), several with commas between them; otherwise each point costs a look at an empty list. Never set it outside tests.
+Armed by WEIR_FAILPOINTS, as in `write.after:silver.orders#2=kill` (the second time) or
+`write.after:silver.orders@release=kill` (of this step alone), several with commas between them; otherwise
+each point costs a look at an empty list. Never set it outside tests.
 """
 
 import os
@@ -28,7 +30,8 @@ POINTS = (
     "checkpoint.after",  # the stream has committed its last batch
     "consumed.before", "consumed.after",  # the table says what it has consumed
     "swap.before", "swap.after",  # a rebuilt table takes the place of the old one
-    "ledger.before", "ledger.after",  # a row of the ledger without a point of its own: definitions, rules, findings, decisions, drift, runs
+    # a row of the ledger without a point of its own: definitions, rules, findings, decisions, drift, runs
+    "ledger.before", "ledger.after",
     "upkeep.before", "upkeep.after",  # small files of a table are put together, or old ones deleted
 )  # fmt: skip
 
@@ -74,7 +77,9 @@ def reach(point: str, table: str, step: str = "") -> None:
 
 
 def _next_action(point: str, table: str, step: str) -> Action | None:
-    """After a `raise` the process counts as dead: every later point fails as well, so that no other thread writes on."""
+    """After a `raise` the process counts as dead: every later point fails as well, so that no other thread
+    writes on.
+    """
     if _state.is_dead:
         return "raise"
     action = _state.decide(point, table, step) if _state.decide else _armed_action(point, table, step)
@@ -121,7 +126,8 @@ def _parse(specification: str) -> list[_Armed]:
         point, _, table = place.partition(":")
         if point not in POINTS or action not in ("kill", "raise", "stall") or not (hit or "1").isdigit():
             raise ValueError(
-                f"{VARIABLE}: {part!r} is not point[:table[@step]][#hit]=action; points: {', '.join(POINTS)}; actions: kill, raise, stall"
+                f"{VARIABLE}: {part!r} is not point[:table[@step]][#hit]=action; points: {', '.join(POINTS)};"
+                " actions: kill, raise, stall"
             )
         found.append(_Armed(point, table or None, int(hit or 1), action))  # type: ignore[arg-type]
     return found

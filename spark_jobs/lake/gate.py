@@ -1,4 +1,6 @@
-"""What stands before every publish: a batch shows its gate exactly the rows that readers would see next, and goes on only if it may."""
+"""What stands before every publish: a batch shows its gate exactly the rows that readers would see next, and
+goes on only if it may.
+"""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -17,12 +19,14 @@ FINGERPRINT_LENGTH = 24
 
 @dataclass(frozen=True)
 class Candidate:
-    """The rows that are about to be published, their number, and the table as it will be with them: built only where a rule asks for it.
+    """The rows that are about to be published, their number, and the table as it will be with them: built
+    only where a rule asks for it.
 
-    `asked` are the rows that the rules for single rows were asked about, and `failed` how many of them each rule has set aside. With
-    `has_older`, some rows were there before and need not meet the rules for single rows of today. `removes` says whether rows go that
-    readers see; it is asked only where none is published. `changes` are the rows with those that go, where the batch knows them, and
-    `about` is what else tells one batch from another: both only make the fingerprint.
+    `asked` are the rows that the rules for single rows were asked about, and `failed` how many of them each
+    rule has set aside. With `has_older`, some rows were there before and need not meet the rules for single
+    rows of today. `removes` says whether rows go that readers see; it is asked only where none is published.
+    `changes` are the rows with those that go, where the batch knows them, and `about` is what else tells one
+    batch from another: both only make the fingerprint.
     """
 
     rows: DataFrame
@@ -45,7 +49,9 @@ class Candidate:
 
 
 class Gate(Protocol):
-    """The gate of one batch: the rules that it is judged by, and what it was held for if a person has set it aside."""
+    """The gate of one batch: the rules that it is judged by, and what it was held for if a person has set it
+    aside.
+    """
 
     @property
     def rules(self) -> tuple[Rule, ...]: ...

@@ -1,7 +1,7 @@
 """The rows of a ledger table that a process has read, as columns, and those that it has written since.
 
-An always-on stream adds to the ledger with every increment and asks it all the time. As columns, 200,000 rows are asked in milliseconds;
-objects are made only of the few rows that are wanted.
+An always-on stream adds to the ledger with every increment and asks it all the time. As columns, 200,000 rows
+are asked in milliseconds; objects are made only of the few rows that are wanted.
 """
 
 from collections.abc import Mapping

@@ -10,10 +10,11 @@ __all__ = ["SIDES", "Lake"]
 
 @dataclass(frozen=True)
 class Lake:
-    """The folder of one pipeline in the lake. A table is called by its full name, as in silver.orders; one of another pipeline by the
-    name of that pipeline as well, as in retail.silver.orders.
+    """The folder of one pipeline in the lake. A table is called by its full name, as in silver.orders; one of
+    another pipeline by the name of that pipeline as well, as in retail.silver.orders.
 
-    While tables are being rebuilt, `staged` are those whose new generation grows in a place of its own, where no reader looks.
+    While tables are being rebuilt, `staged` are those whose new generation grows in a place of its own, where
+    no reader looks.
     """
 
     root: str

@@ -1,7 +1,9 @@
-"""One writer per pipeline. On a disk: a lock of the operating system, which a killed process cannot leave behind; the JVM inherits its
-descriptor, so that a JVM that outlives its parent keeps the lease until it ends. On an object store: see object_lease.py.
+"""One writer per pipeline. On a disk: a lock of the operating system, which a killed process cannot leave
+behind; the JVM inherits its descriptor, so that a JVM that outlives its parent keeps the lease until it ends.
+On an object store: see object_lease.py.
 
-An always-on stream gives the lease back between its increments, so whoever finds it held by one waits for the next gap.
+An always-on stream gives the lease back between its increments, so whoever finds it held by one waits for the
+next gap.
 """
 
 import fcntl
@@ -23,7 +25,9 @@ STREAM = "weir stream"
 PATIENCE_SECONDS, LOOK_SECONDS = 300.0, 0.05
 """How long others wait for such a gap, and how often they look."""
 GLANCE_SECONDS = 0.2
-"""Whoever asks who holds a lease (holder_of) has its lock for an instant, which is not to be taken for a holder."""
+"""Whoever asks who holds a lease (holder_of) has its lock for an instant, which is not to be taken for a
+holder.
+"""
 
 
 class LeaseHeld(Exception):
@@ -31,9 +35,15 @@ class LeaseHeld(Exception):
 
     def __init__(self, pipeline: str, holder: dict[str, str]) -> None:
         self.pipeline, self.holder = pipeline, holder
-        who = f"process {holder['pid']} on {holder['host']} since {holder['since']} ({holder['what']})" if holder else "another process"
+        who = (
+            f"process {holder['pid']} on {holder['host']} since {holder['since']} ({holder['what']})"
+            if holder
+            else "another process"
+        )
         todo = (
-            "its JVM is ending, try again in a moment" if has_ended(holder) else "wait for it to end, or stop that process, then run again"
+            "its JVM is ending, try again in a moment"
+            if has_ended(holder)
+            else "wait for it to end, or stop that process, then run again"
         )
         super().__init__(f"pipeline {pipeline} is held by {who}; {todo}")
 
@@ -42,7 +52,10 @@ class LeaseLost(Exception):
     """Another process may write by now, so this one must not."""
 
     def __init__(
-        self, pipeline: str, path: str, why: str = "was removed while this run held it; leave that file alone, and run again"
+        self,
+        pipeline: str,
+        path: str,
+        why: str = "was removed while this run held it; leave that file alone, and run again",
     ) -> None:
         self.pipeline, self.path = pipeline, path
         super().__init__(f"pipeline {pipeline}: the lease {path} {why}")
@@ -52,7 +65,10 @@ class LeaseNotTaken(Exception):
     """Something was about to be written by a part of Weir that only reads."""
 
     def __init__(self) -> None:
-        super().__init__("nothing may be written here without the pipeline's lease: this is a defect of Weir, please report it")
+        super().__init__(
+            "nothing may be written here without the pipeline's lease: this is a defect of Weir, please"
+            " report it"
+        )
 
 
 def refuse_writes() -> None:
@@ -70,7 +86,9 @@ class Lease(ABC):
 
     @abstractmethod
     def take(self, patience: float = PATIENCE_SECONDS) -> bool:
-        """Hold it, or raise LeaseHeld: soon, or after this many seconds where a stream has it. True: another process held it last."""
+        """Hold it, or raise LeaseHeld: soon, or after this many seconds where a stream has it. True: another
+        process held it last.
+        """
 
     @abstractmethod
     def give_back(self) -> None:
@@ -171,7 +189,9 @@ def is_this_process(holder: Mapping[str, str]) -> bool:
 
 
 def has_ended(holder: dict[str, str]) -> bool:
-    """Whether the process is gone, on this host: then what holds the lock is a JVM that it started, which ends by itself."""
+    """Whether the process is gone, on this host: then what holds the lock is a JVM that it started, which
+    ends by itself.
+    """
     if holder.get("host") != socket.gethostname() or not holder["pid"].isdigit():
         return False
     try:

@@ -1,5 +1,5 @@
-"""Looks into quarantine tables without a JVM: how many rows each rule has set aside, and the rows themselves. A table of a million rows
-takes seconds, and no more memory than a small one.
+"""Looks into quarantine tables without a JVM: how many rows each rule has set aside, and the rows themselves.
+A table of a million rows takes seconds, and no more memory than a small one.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,15 +14,17 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.scan import scan_pieces
 from spark_jobs.lake.selection import OPEN, Selection
 
-# The rows of a quarantine table in pieces, as far as they are selected. Only the columns that are asked for are read.
-# Tables of earlier versions have no state, no first_seen_at and no attempts: their rows are open, seen when they were set aside, and
-# were never replayed.
+# The rows of a quarantine table in pieces, as far as they are selected. Only the columns that are asked for
+# are read. Tables of earlier versions have no state, no first_seen_at and no attempts: their rows are open,
+# seen when they were set aside, and were never replayed.
 
 ROWS_AT_ONCE = 65_536
 
 
 def scan_selected(path: str, columns: tuple[str, ...], selection: Selection) -> Iterator[pa.Table]:
-    """The selected rows in pieces, with `state` and `first_seen_at` besides these columns; none where there is no such table."""
+    """The selected rows in pieces, with `state` and `first_seen_at` besides these columns; none where there
+    is no such table.
+    """
     for batch in scan_pieces(path, (*columns, "state", "first_seen_at", "set_aside_at"), ROWS_AT_ONCE):
         rows = complete(batch)
         selected = rows.filter(_is_selected(rows, selection))
@@ -33,10 +35,17 @@ def scan_selected(path: str, columns: tuple[str, ...], selection: Selection) -> 
 def complete(batch: pa.RecordBatch) -> pa.Table:
     """With the columns that an older table has not."""
     rows = pa.Table.from_batches([batch])
-    seen = rows.column("first_seen_at") if "first_seen_at" in rows.column_names else pa.nulls(len(rows), rows.column("set_aside_at").type)
+    seen = (
+        rows.column("first_seen_at")
+        if "first_seen_at" in rows.column_names
+        else pa.nulls(len(rows), rows.column("set_aside_at").type)
+    )
     state = rows.column("state") if "state" in rows.column_names else pa.nulls(len(rows), pa.string())
     columns = {name: rows.column(name) for name in rows.column_names}
-    columns |= {"first_seen_at": pc.coalesce(seen, rows.column("set_aside_at")), "state": pc.fill_null(state, OPEN)}
+    columns |= {
+        "first_seen_at": pc.coalesce(seen, rows.column("set_aside_at")),
+        "state": pc.fill_null(state, OPEN),
+    }
     return pa.table(columns)
 
 
@@ -88,7 +97,9 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class RuleCount:
-    """How many rows of a table are in a state for a rule. A row with several reasons counts for each of their rules, once."""
+    """How many rows of a table are in a state for a rule. A row with several reasons counts for each of their
+    rules, once.
+    """
 
     table: str
     rule: str
@@ -100,11 +111,15 @@ class RuleCount:
 
     def __add__(self, other: "RuleCount") -> "RuleCount":
         newest = max(self, other, key=lambda count: count.newest_at)
-        return replace(newest, rows=self.rows + other.rows, first_seen_at=min(self.first_seen_at, other.first_seen_at))
+        return replace(
+            newest, rows=self.rows + other.rows, first_seen_at=min(self.first_seen_at, other.first_seen_at)
+        )
 
 
 def count_rules(lake: Lake, table: str, selection: Selection) -> list[RuleCount]:
-    """The selected rows of the quarantine of one table (as in silver.orders), per rule and state, most rows first."""
+    """The selected rows of the quarantine of one table (as in silver.orders), per rule and state, most rows
+    first.
+    """
     found: dict[tuple[str, str], RuleCount] = {}
     for rows in scan_selected(_path(lake, table), ("reasons", "file"), selection):
         for count in _count_batch(table, rows, selection):
@@ -114,7 +129,9 @@ def count_rules(lake: Lake, table: str, selection: Selection) -> list[RuleCount]
 
 
 def newest_rows(lake: Lake, table: str, selection: Selection, limit: int) -> tuple[list[Row], int]:
-    """The newest selected rows with all that is known of them, and how many there are in all. At most `limit` are kept at any time."""
+    """The newest selected rows with all that is known of them, and how many there are in all. At most `limit`
+    are kept at any time.
+    """
     best, total = None, 0
     for rows in scan_selected(_path(lake, table), ("reasons", "file", *PLACE), selection):
         total += len(rows)
@@ -151,11 +168,24 @@ def _count_batch(table: str, rows: pa.Table, selection: Selection) -> Iterator[R
     each = pa.table({"row": parents, "rule": rules}).group_by(["row", "rule"]).aggregate([])
     each = each.filter(by_value(each.column("rule"), selection.matches_rule))
     named = pa.table(
-        {"rule": each.column("rule"), **{name: rows.column(name).take(each.column("row")) for name in ("state", "first_seen_at", "file")}}
+        {
+            "rule": each.column("rule"),
+            **{
+                name: rows.column(name).take(each.column("row"))
+                for name in ("state", "first_seen_at", "file")
+            },
+        }
     )
     # Sorted, so that the last file of a group is that of its newest row.
-    groups = named.sort_by([("first_seen_at", "ascending"), ("file", "ascending")]).group_by(["rule", "state"], use_threads=False)
-    numbers = [("first_seen_at", "count"), ("first_seen_at", "min"), ("first_seen_at", "max"), ("file", "last")]
+    groups = named.sort_by([("first_seen_at", "ascending"), ("file", "ascending")]).group_by(
+        ["rule", "state"], use_threads=False
+    )
+    numbers = [
+        ("first_seen_at", "count"),
+        ("first_seen_at", "min"),
+        ("first_seen_at", "max"),
+        ("file", "last"),
+    ]
     for row in groups.aggregate(numbers).to_pylist():
         count, first, newest, file = (row[f"{column}_{kind}"] for column, kind in numbers)
         yield RuleCount(table, row["rule"], row["state"], count, first, newest, file)

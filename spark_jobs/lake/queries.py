@@ -1,7 +1,8 @@
-"""Runs the SQL of pipeline files. What enters: the text of a SELECT that was checked before. What leaves: its rows.
+"""Runs the SQL of pipeline files. What enters: the text of a SELECT that was checked before. What leaves: its
+rows.
 
-The checks read SQL with a parser of their own. Spark's parser has the last word here: what it finds must be a query and nothing else,
-so that no text that the two read differently runs a command or a program.
+The checks read SQL with a parser of their own. Spark's parser has the last word here: what it finds must be a
+query and nothing else, so that no text that the two read differently runs a command or a program.
 """
 
 import re
@@ -9,17 +10,51 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import ArrayType, DataType, DateType, MapType, StringType, StructType, TimestampType, VarcharType, VariantType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampType,
+    VarcharType,
+    VariantType,
+)
 
 NODES = frozenset(
     (
-        "Aggregate", "Distinct", "Except", "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin", "LocalLimit",
-        "LocalRelation", "Offset", "OneRowRelation", "Pivot", "Project", "RepartitionByExpression", "Sort", "SubqueryAlias", "Union",
-        "Unpivot", "UnresolvedHaving", "UnresolvedInlineTable", "UnresolvedQualify", "UnresolvedRelation",
-        "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases", "UnresolvedTableValuedFunction", "UnresolvedWith",
+        "Aggregate",
+        "Distinct",
+        "Except",
+        "Filter",
+        "Generate",
+        "GlobalLimit",
+        "Intersect",
+        "Join",
+        "LateralJoin",
+        "LocalLimit",
+        "LocalRelation",
+        "Offset",
+        "OneRowRelation",
+        "Pivot",
+        "Project",
+        "RepartitionByExpression",
+        "Sort",
+        "SubqueryAlias",
+        "Union",
+        "Unpivot",
+        "UnresolvedHaving",
+        "UnresolvedInlineTable",
+        "UnresolvedQualify",
+        "UnresolvedRelation",
+        "UnresolvedSubqueryColumnAliases",
+        "UnresolvedTVFAliases",
+        "UnresolvedTableValuedFunction",
+        "UnresolvedWith",
         "WithWindowDefinition",
     )
-)  # fmt: skip
+)
 """The parts of a plan that only read and compute, as Spark's parser names them."""
 
 
@@ -28,7 +63,9 @@ class NotAQuery(ValueError):
 
     def __init__(self, found: str) -> None:
         self.found = found
-        super().__init__(f"Spark reads {found} in the SQL, which is not among the parts of a query; write one plain SELECT")
+        super().__init__(
+            f"Spark reads {found} in the SQL, which is not among the parts of a query; write one plain SELECT"
+        )
 
 
 def run_query(spark: SparkSession, text: str) -> DataFrame:
@@ -43,7 +80,8 @@ def check_query(spark: SparkSession, text: str) -> None:
         found = str(node.nodeName())
         if found not in NODES:
             raise NotAQuery(found)
-        if found == "UnresolvedRelation" and node.multipartIdentifier().size() > 1:  # a table of a catalog, or a path
+        # a table of a catalog, or a path
+        if found == "UnresolvedRelation" and node.multipartIdentifier().size() > 1:
             raise NotAQuery(f"the table {node.name()}")
 
 
@@ -53,13 +91,17 @@ def nodes_of(plan: Any) -> Iterator[Any]:
     while waiting:
         node = waiting.pop()
         yield node
-        for nested in (node.children(), node.innerChildren(), node.subqueries() if hasattr(node, "subqueries") else None):
+        for nested in (
+            node.children(),
+            node.innerChildren(),
+            node.subqueries() if hasattr(node, "subqueries") else None,
+        ):
             waiting += [nested.apply(at) for at in range(nested.size())] if nested is not None else []
 
 
-# Refuses SQL that takes a time out of text without a format: Spark would take '12:30' for today at 12:30, and 'now' for now.
-# `weir check` refuses what it can tell from the text. Here Spark has resolved all types, also of what stands in arrays, maps and
-# variants.
+# Refuses SQL that takes a time out of text without a format: Spark would take '12:30' for today at 12:30, and
+# 'now' for now. `weir check` refuses what it can tell from the text. Here Spark has resolved all types, also
+# of what stands in arrays, maps and variants.
 
 BEGINS_WITH_A_YEAR = re.compile(r"[+-]?[0-9]{4,6}(-|$)")
 SPECIAL = ("now", "today", "tomorrow", "yesterday")
@@ -70,14 +112,19 @@ class ReadsTheClock(ValueError):
 
     def __init__(self, sql: str) -> None:
         hint = "declare the column as timestamp, or give the format: to_timestamp(t, 'yyyy-MM-dd HH:mm:ss')"
-        super().__init__(f"the SQL {sql!r} takes a time out of text, in which Spark puts the day of the run where it has none; {hint}")
+        super().__init__(
+            f"the SQL {sql!r} takes a time out of text, in which Spark puts the day of the run where it has"
+            f" none; {hint}"
+        )
         self.sql = sql
 
 
 def refuse_clocks(frame: DataFrame, sql: str, name: str | None = None) -> None:
     """Look at the expressions of the frame's last step, or at the one of this name alone."""
     expressions = _each(frame._jdf.queryExecution().analyzed().expressions())
-    if any(_takes_today(node) for one in expressions if name is None or one.name() == name for node in _walk(one)):
+    if any(
+        _takes_today(node) for one in expressions if name is None or one.name() == name for node in _walk(one)
+    ):
         raise ReadsTheClock(sql)
 
 
@@ -147,7 +194,9 @@ def _has_text_for_a_time(source: DataType, wanted: DataType) -> bool:
     if isinstance(source, ArrayType) and isinstance(wanted, ArrayType):
         return _has_text_for_a_time(source.elementType, wanted.elementType)
     if isinstance(source, MapType) and isinstance(wanted, MapType):
-        return _has_text_for_a_time(source.keyType, wanted.keyType) or _has_text_for_a_time(source.valueType, wanted.valueType)
+        return _has_text_for_a_time(source.keyType, wanted.keyType) or _has_text_for_a_time(
+            source.valueType, wanted.valueType
+        )
     if isinstance(source, StructType) and isinstance(wanted, StructType):
         pairs = zip(source.fields, wanted.fields, strict=False)
         return any(_has_text_for_a_time(old.dataType, new.dataType) for old, new in pairs)

@@ -1,4 +1,6 @@
-"""How a batch of a stream went, from what Spark says of it (StreamingQueryProgress): one row of the ledger's progress table."""
+"""How a batch of a stream went, from what Spark says of it (StreamingQueryProgress): one row of the ledger's
+progress table.
+"""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -39,16 +41,22 @@ def progress_row(run_id: str, table: str, generation: int, said: Mapping[str, An
         "watermark": None if watermark == NOT_YET else datetime.fromisoformat(watermark),
         "state_rows": sum(operator["numRowsTotal"] for operator in operators) if operators else None,
         "state_bytes": sum(operator["memoryUsedBytes"] for operator in operators) if operators else None,
-        "dropped_by_watermark": sum(operator["numRowsDroppedByWatermark"] for operator in operators) if operators else None,
+        "dropped_by_watermark": (
+            sum(operator["numRowsDroppedByWatermark"] for operator in operators) if operators else None
+        ),
         "durations": json.dumps(durations, sort_keys=True),
-        "offsets": json.dumps([{"from": source.get("startOffset"), "to": source.get("endOffset")} for source in sources]),
+        "offsets": json.dumps(
+            [{"from": source.get("startOffset"), "to": source.get("endOffset")} for source in sources]
+        ),
         "backlog_messages": sum(behind) if behind else None,
         "max_partition_lag": max(behind, default=None),
     }
 
 
 def add_lag(rows: Iterable[dict[str, Any]], path: str) -> list[dict[str, Any]]:
-    """Say of each batch how long the oldest of its input had waited: from that commit of the table that it streams to the batch's end."""
+    """Say of each batch how long the oldest of its input had waited: from that commit of the table that it
+    streams to the batch's end.
+    """
     known, committed_at = list(rows), dict[int, datetime]()
     first = min((version for row in known if (version := _first_version(row)) is not None), default=None)
     if first is not None and DeltaTable.is_deltatable(path):
@@ -57,12 +65,18 @@ def add_lag(rows: Iterable[dict[str, Any]], path: str) -> list[dict[str, Any]]:
             committed_at[commit["version"]] = datetime.fromtimestamp(commit["timestamp"] / 1000, UTC)
     for row in known:
         began = committed_at.get(_first_version(row) or 0)
-        row["lag_seconds"] = (row["at"] + timedelta(seconds=row["seconds"]) - began).total_seconds() if began else None
+        row["lag_seconds"] = (
+            (row["at"] + timedelta(seconds=row["seconds"]) - began).total_seconds() if began else None
+        )
     return known
 
 
-def add_backlog(rows: Iterable[dict[str, Any]], arrivals: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Of a bronze table that reads files: what its batches left to read, counted in the files that arrived and not in rows about them."""
+def add_backlog(
+    rows: Iterable[dict[str, Any]], arrivals: Iterable[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Of a bronze table that reads files: what its batches left to read, counted in the files that arrived
+    and not in rows about them.
+    """
     known, taken = list(rows), list(arrivals)
     for row in known:
         left = [file for file in taken if file["chunk"] > _done_version(row)]
@@ -87,7 +101,9 @@ def _first_version(row: Mapping[str, Any]) -> int | None:
 
 
 def _done_version(row: Mapping[str, Any]) -> int:
-    """The last version that is read in whole: Delta names the next one with an index before its first file."""
+    """The last version that is read in whole: Delta names the next one with an index
+    before its first file.
+    """
     end = _offset(row, "to")
     if end is None:
         return -1
@@ -95,11 +111,21 @@ def _done_version(row: Mapping[str, Any]) -> int:
 
 
 def _messages_behind(source: Mapping[str, Any]) -> list[int]:
-    """Of a topic, for each partition: how many offsets there were after the last one of the batch, when the query looked."""
+    """Of a topic, for each partition: how many offsets there were after the last one of the batch, when the
+    query looked.
+    """
     end, latest = source.get("endOffset"), source.get("latestOffset")
-    if "maxOffsetsBehindLatest" not in (source.get("metrics") or {}) or not isinstance(end, dict) or not isinstance(latest, dict):
+    if (
+        "maxOffsetsBehindLatest" not in (source.get("metrics") or {})
+        or not isinstance(end, dict)
+        or not isinstance(latest, dict)
+    ):
         return []
-    places = [(topic, partition, offset) for topic, partitions in latest.items() for partition, offset in partitions.items()]
+    places = [
+        (topic, partition, offset)
+        for topic, partitions in latest.items()
+        for partition, offset in partitions.items()
+    ]
     return [offset - end.get(topic, {}).get(partition, offset) for topic, partition, offset in places]
 
 

@@ -1,4 +1,6 @@
-"""Why rows were set aside: counts by reason, and some of the rows, from a quarantine or parked table of any size. No JVM."""
+"""Why rows were set aside: counts by reason, and some of the rows, from a quarantine or parked table of any
+size. No JVM.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
@@ -35,13 +37,17 @@ def count_open(path: str) -> int:
 
 
 def count_reasons(path: str, run_ids: Collection[str] | None = None) -> Counter[Reason]:
-    """How many open rows each reason holds back; a row with several reasons counts for each. Only of these runs, where they are given."""
+    """How many open rows each reason holds back; a row with several reasons counts for each. Only of these
+    runs, where they are given.
+    """
     found: Counter[Reason] = Counter()
     for batch in scan(path, ["reasons"], _wanted(run_ids)):
         reasons = pc.list_flatten(batch.column(0))
         if not len(reasons):
             continue
-        pairs = pa.table({"rule": pc.struct_field(reasons, "rule"), "column": pc.struct_field(reasons, "column")})
+        pairs = pa.table(
+            {"rule": pc.struct_field(reasons, "rule"), "column": pc.struct_field(reasons, "column")}
+        )
         for row in pairs.group_by(["rule", "column"]).aggregate([([], "count_all")]).to_pylist():
             reason = (row["rule"] or "", row["column"] or "")
             if reason in found or len(found) < REASONS_KEPT:
@@ -50,10 +56,16 @@ def count_reasons(path: str, run_ids: Collection[str] | None = None) -> Counter[
 
 
 def count_replayed_in_vain(path: str, run_id: str) -> tuple[int, Counter[str]]:
-    """The rows that a run has replayed and that stay in quarantine, and how many of them each rule keeps there."""
+    """The rows that a run has replayed and that stay in quarantine, and how many of them each rule keeps
+    there.
+    """
     rows, by_rule = 0, Counter[str]()
     for batch in scan(path, ["reasons", "attempts"], _wanted([run_id])):
-        again = batch.filter(pc.greater(pc.fill_null(batch.column("attempts"), 0), 0)) if "attempts" in batch.schema.names else batch[:0]
+        again = (
+            batch.filter(pc.greater(pc.fill_null(batch.column("attempts"), 0), 0))
+            if "attempts" in batch.schema.names
+            else batch[:0]
+        )
         rows += again.num_rows
         for reasons in again.column("reasons").to_pylist():
             by_rule.update({reason["rule"] or "" for reason in reasons or ()})

@@ -1,6 +1,8 @@
-"""Reads a few rows or columns of a table that may be large, or not be there, or lack columns that came later. No JVM.
+"""Reads a few rows or columns of a table that may be large, or not be there, or lack columns that came later.
+No JVM.
 
-What enters: a table's path and what is wanted of it. What leaves: plain rows; a column that the table does not have is None.
+What enters: a table's path and what is wanted of it. What leaves: plain rows; a column that the table does
+not have is None.
 """
 
 from collections import Counter
@@ -32,15 +34,19 @@ def scan(path: str, columns: list[str], wanted: Wanted | None = None) -> "Iterat
     schema = DeltaTable(path).to_pyarrow_dataset().schema
     there = [name for name in columns if name in schema.names]
     if there:
-        yield from scan_pieces(path, there, ROWS_PER_READ, _condition(schema, wanted or {}), list(wanted or {}))
+        yield from scan_pieces(
+            path, there, ROWS_PER_READ, _condition(schema, wanted or {}), list(wanted or {})
+        )
 
 
-def scan_pieces(path: str, columns: Sequence[str], size: int, where: Any = None, asked: Sequence[str] = ()) -> "Iterator[pa.RecordBatch]":
-    """These columns, as far as the table has them, of the rows that meet a condition on them or on those that are `asked`, in pieces of at
-    most so many rows; nothing where there is no table.
+def scan_pieces(
+    path: str, columns: Sequence[str], size: int, where: Any = None, asked: Sequence[str] = ()
+) -> "Iterator[pa.RecordBatch]":
+    """These columns, as far as the table has them, of the rows that meet a condition on them or on those that
+    are `asked`, in pieces of at most so many rows; nothing where there is no table.
 
-    Arrow's own scanner decodes whole row groups, several at once, and those of a big batch are big. Files are read by their pages here,
-    which takes the same memory for a million rows as for a few.
+    Arrow's own scanner decodes whole row groups, several at once, and those of a big batch are big. Files are
+    read by their pages here, which takes the same memory for a million rows as for a few.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq  # takes a third of a second: not for a look that finds nothing
@@ -49,7 +55,9 @@ def scan_pieces(path: str, columns: Sequence[str], size: int, where: Any = None,
         return
     rows = DeltaTable(path).to_pyarrow_dataset()
     shown = [name for name in columns if name in rows.schema.names]
-    schema = pa.schema([rows.schema.field(name) for name in dict.fromkeys([*shown, *asked]) if name in rows.schema.names])
+    schema = pa.schema(
+        [rows.schema.field(name) for name in dict.fromkeys([*shown, *asked]) if name in rows.schema.names]
+    )
     for fragment in rows.get_fragments(where):
         with pq.ParquetFile(fragment.filesystem.open_input_file(fragment.path), pre_buffer=False) as file:
             stored = [name for name in schema.names if name in file.schema_arrow.names]
@@ -63,7 +71,9 @@ def _completed(batch: "pa.RecordBatch", schema: "pa.Schema") -> "pa.Table":
     import pyarrow as pa
 
     known = {name: batch.column(name).cast(schema.field(name).type) for name in batch.schema.names}
-    return pa.table([known.get(field.name, pa.nulls(len(batch), field.type)) for field in schema], schema=schema)
+    return pa.table(
+        [known.get(field.name, pa.nulls(len(batch), field.type)) for field in schema], schema=schema
+    )
 
 
 def count_where(path: str, wanted: Wanted) -> int:
@@ -75,7 +85,9 @@ def count_where(path: str, wanted: Wanted) -> int:
 
 def column_names(path: str) -> list[str]:
     """The columns of a table; none where it is not there."""
-    return [field.name for field in DeltaTable(path).schema().fields] if DeltaTable.is_deltatable(path) else []
+    return (
+        [field.name for field in DeltaTable(path).schema().fields] if DeltaTable.is_deltatable(path) else []
+    )
 
 
 def _condition(schema: "pa.Schema", wanted: Wanted) -> Any:
@@ -94,22 +106,35 @@ def _condition(schema: "pa.Schema", wanted: Wanted) -> Any:
 
 RECORDS_AT_ONCE = 8_192
 FILES_AT_ONCE = 200
-"""Arrow walks through a condition by calling itself: one about every file of a large batch would end the process."""
+"""Arrow walks through a condition by calling itself: one about every file of a large batch would end the
+process.
+"""
 
 
-def read_first_records(bronze: str, files: Sequence[Mapping[str, Any]], lines: int) -> Iterator[tuple[str, str]]:
+def read_first_records(
+    bronze: str, files: Sequence[Mapping[str, Any]], lines: int
+) -> Iterator[tuple[str, str]]:
     """(file, record) of the good records in the first lines of each of these arrivals."""
     import pyarrow.dataset as ds  # takes a third of a second: not for a run with nothing to do
 
-    later = [file for file in files if file["start_line"]]  # what was appended, or is a part of a topic, starts at any line
-    starts = [(ds.field("_file_id") == file["file_id"]) & (ds.field("_line") < file["start_line"] + lines) for file in later]
-    asked_for = [ds.field("_line") <= lines, *(reduce(or_, starts[at : at + FILES_AT_ONCE]) for at in range(0, len(starts), FILES_AT_ONCE))]
+    # what was appended, or is a part of a topic, starts at any line
+    later = [file for file in files if file["start_line"]]
+    starts = [
+        (ds.field("_file_id") == file["file_id"]) & (ds.field("_line") < file["start_line"] + lines)
+        for file in later
+    ]
+    asked_for = [
+        ds.field("_line") <= lines,
+        *(reduce(or_, starts[at : at + FILES_AT_ONCE]) for at in range(0, len(starts), FILES_AT_ONCE)),
+    ]
     in_chunks = ds.field("_chunk").isin(sorted({file["chunk"] for file in files}))
     is_good = (ds.field("_line") > 0) & ds.field("_problem").is_null()
     asked = ["_line", "_file_id", "_chunk", "_problem"]
     taken: Counter[str] = Counter()
     for is_first in asked_for:
-        for batch in scan_pieces(bronze, ["_file", "record"], RECORDS_AT_ONCE, in_chunks & is_good & is_first, asked):
+        for batch in scan_pieces(
+            bronze, ["_file", "record"], RECORDS_AT_ONCE, in_chunks & is_good & is_first, asked
+        ):
             for file, record in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 taken[file] += 1
                 if taken[file] <= lines:

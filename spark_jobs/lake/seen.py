@@ -1,7 +1,7 @@
 """How far a feed has come in event time: what closes windows. Kept per batch in the ledger, folded here.
 
-Rows that fit their columns move it, whatever rules, lookups or people say of them: it is a function of the records. A NULL or a future
-event time fits no column and never does.
+Rows that fit their columns move it, whatever rules, lookups or people say of them: it is a function of the
+records. A NULL or a future event time fits no column and never does.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,9 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Seen:
-    """The greatest event time of a silver table's rows, the same as of the last close mark, and the last chunk of arrivals. A sink has
-    seen its table up to a version. `records`: how many of bronze one batch has read.
+    """The greatest event time of a silver table's rows, the same as of the last close mark, and the last
+    chunk of arrivals. A sink has seen its table up to a version. `records`: how many of bronze one batch has
+    read.
     """
 
     high: datetime | None = None
@@ -27,13 +28,17 @@ class Seen:
         return tuple(mark for mark in marks if self.chunk is None or mark > self.chunk)
 
     def closed(self, marks: Sequence[int]) -> "Seen":
-        """As it stands with these close marks: a mark behind the last chunk closes everything that was seen."""
+        """As it stands with these close marks: a mark behind the last chunk closes
+        everything that was seen.
+        """
         return Seen(self.high, self.high, self.chunk) if self.high and self.marks_after(marks) else self
 
 
 @dataclass(frozen=True)
 class Watermark:
-    """What is closed: windows that end at `until` or before, and those that start at `closed_until` or before."""
+    """What is closed: windows that end at `until` or before, and those that start at `closed_until` or
+    before.
+    """
 
     until: datetime | None = None
     closed_until: datetime | None = None

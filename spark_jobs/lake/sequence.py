@@ -1,8 +1,8 @@
-"""The order in which rows came to a table of the ledger: by a number that every write raises, never by a clock, which may be wrong or step
-back.
+"""The order in which rows came to a table of the ledger: by a number that every write raises, never by a
+clock, which may be wrong or step back.
 
-The number is the version that the write gives to its ledger table. Rows of earlier versions of Weir have none: they came before all others,
-and among themselves their times decide.
+The number is the version that the write gives to its ledger table. Rows of earlier versions of Weir have
+none: they came before all others, and among themselves their times decide.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,7 +33,9 @@ TIMES = {
 }
 """When a row was written, as a person may want to know it."""
 MARKER = ("table", "step", "generation", "batch")
-"""What a batch is known by. It is done once, so its first marker counts, and a second one, after an answer that was lost, says nothing."""
+"""What a batch is known by. It is done once, so its first marker counts, and a second one, after an answer
+that was lost, says nothing.
+"""
 
 
 def sort_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -63,15 +65,24 @@ def sql_order(name: str, order: str, there: Collection[str] | None = None) -> st
 
 
 def sql_first(name: str, there: Collection[str], per: Sequence[str], order: str, where: str = "TRUE") -> str:
-    """A query for one row of a ledger table for each value of these columns, the first or the last by its sequence."""
-    number = f"row_number() OVER (PARTITION BY {', '.join(map(quoted, per))} {sql_order(name, order, there)}) AS number"
+    """A query for one row of a ledger table for each value of these columns, the first or the last by its
+    sequence.
+    """
+    number = (
+        f"row_number() OVER (PARTITION BY {', '.join(map(quoted, per))} {sql_order(name, order, there)}) AS"
+        " number"
+    )
     columns = ", ".join(map(quoted, there))
     return f"SELECT {columns} FROM (SELECT {columns}, {number} FROM {TABLE} WHERE {where}) WHERE number = 1"
 
 
-def read_ordered(lake: Lake, name: str, columns: Collection[str], wanted: Wanted | None = None) -> list[dict[str, Any]]:
+def read_ordered(
+    lake: Lake, name: str, columns: Collection[str], wanted: Wanted | None = None
+) -> list[dict[str, Any]]:
     """A few columns of a ledger table, the newest row last; none where it was never written."""
-    return sort_rows(name, read_where(lake.ledger(name), list(dict.fromkeys([*columns, TIMES[name], SEQUENCE])), wanted))
+    return sort_rows(
+        name, read_where(lake.ledger(name), list(dict.fromkeys([*columns, TIMES[name], SEQUENCE])), wanted)
+    )
 
 
 def newest_per_table(name: str, rows: "pa.Table") -> list[dict[str, Any]]:
@@ -82,7 +93,8 @@ def newest_per_table(name: str, rows: "pa.Table") -> list[dict[str, Any]]:
 
 def first_markers(rows: "pa.Table") -> "pa.Table":
     """Of the ledger's batches one row for each batch, the first."""
-    if len(rows.group_by(list(MARKER)).aggregate([])) == len(rows):  # mostly so, and ordering 200,000 rows takes longer than counting them
+    # mostly so, and ordering 200,000 rows takes longer than counting them
+    if len(rows.group_by(list(MARKER)).aggregate([])) == len(rows):
         return rows
     return _pick(in_order("batches", rows), list(MARKER), "min")
 

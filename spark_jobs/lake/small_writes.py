@@ -1,7 +1,9 @@
-"""Few rows into a small table, by way of the driver: a commit of delta-rs, which tells the change feed the same as one of Spark's.
+"""Few rows into a small table, by way of the driver: a commit of delta-rs, which tells the change feed the
+same as one of Spark's.
 
-Spark's MERGE is nine SQL executions, whatever it is about: its command, the table's state, its files, who matches, the new files; its
-`replaceWhere` is ten, and to overwrite a table five. By delta-rs each is one: that which hands the rows over. All else is left to Spark.
+Spark's MERGE is nine SQL executions, whatever it is about: its command, the table's state, its files, who
+matches, the new files; its `replaceWhere` is ten, and to overwrite a table five. By delta-rs each is one:
+that which hands the rows over. All else is left to Spark.
 """
 
 import json
@@ -27,21 +29,40 @@ MOST_ROWS, MOST_BYTES = 2_000, 16 * 1024 * 1024
 """So many rows the driver holds with ease, and of a table so much it reads and writes again in a second."""
 MOST_KEPT_BYTES = 64 * 1024 * 1024
 """Few rows may be long ones: with more than this kept, they stay where they are."""
-PLAIN = ("boolean", "byte", "short", "integer", "long", "float", "double", "string", "binary", "date", "timestamp")
-"""Types, as Delta calls them, that Spark, Arrow and delta-rs write and read alike. So are decimals, and arrays and structs of all these."""
+PLAIN = (
+    "boolean",
+    "byte",
+    "short",
+    "integer",
+    "long",
+    "float",
+    "double",
+    "string",
+    "binary",
+    "date",
+    "timestamp",
+)
+"""Types, as Delta calls them, that Spark, Arrow and delta-rs write and read alike. So are decimals, and
+arrays and structs of all these.
+"""
 INEXACT = ("float", "double")
-"""Types whose zeros and NaNs the two do not compare alike: never by these is it decided which row is which."""
+"""Types whose zeros and NaNs the two do not compare alike: never by these is it decided
+which row is which.
+"""
 
 TIME = re.compile(r"TIMESTAMP '(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,6})?)'")
-"""A time as it stands in conditions for Spark. delta-rs wants it as text, in UTC, to compare it with a column."""
+"""A time as it stands in conditions for Spark. delta-rs wants it as text, in UTC, to compare it with a
+column.
+"""
 
 
 @dataclass(frozen=True)
 class Upsert:
-    """What becomes of `new` rows in a table of `old` ones. A row is the same where its key is; `values` are the columns that it gets.
+    """What becomes of `new` rows in a table of `old` ones. A row is the same where its key is; `values` are
+    the columns that it gets.
 
-    Conditions are comparisons of columns, which Spark and delta-rs read alike; None: it is not done at all. `compared` are the columns of
-    the table that they name. With `for_spark` they are more than that.
+    Conditions are comparisons of columns, which Spark and delta-rs read alike; None: it is not done at all.
+    `compared` are the columns of the table that they name. With `for_spark` they are more than that.
     """
 
     key: tuple[str, ...]
@@ -88,7 +109,9 @@ def upsert(rows: DataFrame, count: int, name: str, how: Upsert, batch: Batch, co
 
 
 def replace(rows: DataFrame, count: int, name: str, where: str, batch: Batch, counts: Counts) -> None:
-    """Write the rows, of which there are so many, in the place of those that match; a row that does not match is refused."""
+    """Write the rows, of which there are so many, in the place of those that match; a row that does not match
+    is refused.
+    """
     path, condition = batch.lake.table(name), TIME.sub(r"'\1T\2Z'", where)
     if "TIMESTAMP" in condition or not _is_few(rows, count, path) or not _has_plain_columns(path, []):
         tables.replace(rows, name, where, batch, counts)
@@ -98,11 +121,15 @@ def replace(rows: DataFrame, count: int, name: str, where: str, batch: Batch, co
         delta_commit.committing(path, batch.note(counts), batch.app_id, batch.number) as commit,
     ):
         if commit is not None:
-            write_deltalake(commit.table, _to_arrow(rows), mode="overwrite", predicate=condition, **commit.said)
+            write_deltalake(
+                commit.table, _to_arrow(rows), mode="overwrite", predicate=condition, **commit.said
+            )
 
 
 def overwrite(rows: DataFrame, count: int, name: str, batch: Batch, counts: Counts) -> None:
-    """Write the rows, of which there are so many, in the place of the whole table. No transaction id: a repeated one gives the same."""
+    """Write the rows, of which there are so many, in the place of the whole table. No transaction id: a
+    repeated one gives the same.
+    """
     path = batch.lake.table(name)
     if not _is_few(rows, count, path) or not _has_columns(path, rows):
         tables.overwrite(rows, name, batch, counts)
@@ -120,7 +147,9 @@ def _upsert_held(rows: DataFrame, name: str, how: Upsert, batch: Batch, counts: 
     ):
         if commit is None:
             return
-        merge = commit.table.merge(_to_arrow(rows), how.same_row, source_alias="new", target_alias="old", **commit.said)
+        merge = commit.table.merge(
+            _to_arrow(rows), how.same_row, source_alias="new", target_alias="old", **commit.said
+        )
         if how.delete_when is not None:
             merge = merge.when_matched_delete(predicate=how.delete_when)
         if how.update_when is not None:
@@ -135,14 +164,23 @@ def _committing(
     rows: DataFrame, name: str, batch: Batch, counts: Counts, app_id: str | None = None
 ) -> Iterator[delta_commit.Commit | None]:
     path, note = batch.lake.table(name), batch.note(counts)
-    with tables.writing_held(rows.sparkSession, name, batch), delta_commit.committing(path, note, app_id, batch.number) as commit:
+    with (
+        tables.writing_held(rows.sparkSession, name, batch),
+        delta_commit.committing(path, note, app_id, batch.number) as commit,
+    ):
         yield commit
 
 
 def _to_arrow(rows: DataFrame) -> "pa.Table":
     """Rows whose nested fields may all be NULL: of others PySpark refuses a struct that is NULL itself."""
-    kinds = {field.name: field.dataType for field in rows.schema if isinstance(field.dataType, ArrayType | StructType)}
-    return rows.withColumns({name: F.col(f"`{name}`").cast(_loosened(kind)) for name, kind in kinds.items()}).toArrow()
+    kinds = {
+        field.name: field.dataType
+        for field in rows.schema
+        if isinstance(field.dataType, ArrayType | StructType)
+    }
+    return rows.withColumns(
+        {name: F.col(f"`{name}`").cast(_loosened(kind)) for name, kind in kinds.items()}
+    ).toArrow()
 
 
 def _loosened(kind: DataType) -> DataType:
@@ -155,7 +193,11 @@ def _loosened(kind: DataType) -> DataType:
 
 def _is_few(rows: DataFrame, count: int, path: str) -> bool:
     spark = rows.sparkSession
-    return count <= MOST_ROWS and tables.is_driver_enough(spark, path) and tables.kept_bytes(spark) <= MOST_KEPT_BYTES
+    return (
+        count <= MOST_ROWS
+        and tables.is_driver_enough(spark, path)
+        and tables.kept_bytes(spark) <= MOST_KEPT_BYTES
+    )
 
 
 def _has_plain_columns(path: str, compared: Sequence[str]) -> bool:
@@ -168,8 +210,8 @@ def _has_plain_columns(path: str, compared: Sequence[str]) -> bool:
 
 
 def _is_known_alike(path: str, rows: DataFrame) -> bool:
-    """The same for rows that are added, whatever the size of the table. A column that they lack is NULL for Spark, and an error for
-    delta-rs.
+    """The same for rows that are added, whatever the size of the table. A column that they lack is NULL for
+    Spark, and an error for delta-rs.
     """
     schema = delta_log.plain_schema(path)
     kinds = {} if schema is None else _kinds(schema)

@@ -1,7 +1,9 @@
-"""How each table ended in each run: the ledger's table `states`, one row per run and table, written when the run ends.
+"""How each table ended in each run: the ledger's table `states`, one row per run and table, written when the
+run ends.
 
-The report, the list of runs, `weir status` and the terminal read it: nobody guesses a state again. A run that was killed could not write
-its rows: the next start does, from what the ledger has of it (`derive_states`). So are runs of earlier versions read, which wrote none.
+The report, the list of runs, `weir status` and the terminal read it: nobody guesses a state again. A run that
+was killed could not write its rows: the next start does, from what the ledger has of it (`derive_states`). So
+are runs of earlier versions read, which wrote none.
 """
 
 import json
@@ -22,13 +24,26 @@ DONE, UP_TO_DATE, BLOCKED, FAILED, STOPPED, KILLED, NOT_REACHED = (
 OPEN = (BLOCKED, FAILED, STOPPED, KILLED, NOT_REACHED)
 """The table is not up to date, and a run should come back to it."""
 STATES = "states"
-COLUMNS = ["run_id", "table", "generation", "ended_at", "state", "error", "seconds", "actions", "seen", "late_kept", "alarms"]
+COLUMNS = [
+    "run_id",
+    "table",
+    "generation",
+    "ended_at",
+    "state",
+    "error",
+    "seconds",
+    "actions",
+    "seen",
+    "late_kept",
+    "alarms",
+]
 
 
 @dataclass(frozen=True)
 class TableEnd:
-    """One table in one run. `actions` are what may be decided about a blocked batch, `seen` what the decision is about. `late_kept`: rows
-    that came too late and count nowhere; None where that is not known. `alarms`: sentences about shares of rows that nobody should miss.
+    """One table in one run. `actions` are what may be decided about a blocked batch, `seen` what the decision
+    is about. `late_kept`: rows that came too late and count nowhere; None where that is not known. `alarms`:
+    sentences about shares of rows that nobody should miss.
     """
 
     run_id: str
@@ -45,7 +60,10 @@ class TableEnd:
 
 def write_states(ledger: Ledger, ends: Iterable[TableEnd], at: datetime) -> None:
     """Write how the tables of a run ended, in one commit."""
-    rows = [{**asdict(end), "ended_at": at, "actions": json.dumps(end.actions), "alarms": json.dumps(end.alarms)} for end in ends]
+    rows = [
+        {**asdict(end), "ended_at": at, "actions": json.dumps(end.actions), "alarms": json.dumps(end.alarms)}
+        for end in ends
+    ]
     if rows:
         ledger.append(STATES, rows)
 
@@ -64,10 +82,15 @@ def newest_states(ledger: Ledger) -> dict[str, TableEnd]:
 
 
 def derive_states(
-    run_id: str, status: str | None, batches: Iterable[Mapping[str, Any]], ended: Iterable[str], gates: Iterable[Mapping[str, Any]]
+    run_id: str,
+    status: str | None,
+    batches: Iterable[Mapping[str, Any]],
+    ended: Iterable[str],
+    gates: Iterable[Mapping[str, Any]],
 ) -> dict[str, TableEnd]:
-    """The states of a run that wrote none, from its other rows in the ledger: `ended` are tables that it brought up to date, `status` is
-    how it ended. A table that failed before its first batch has left no trace.
+    """The states of a run that wrote none, from its other rows in the ledger: `ended` are tables that it
+    brought up to date, `status` is how it ended. A table that failed before its first batch has left no
+    trace.
     """
     cut = {"ok": DONE, "stopped": STOPPED, "killed": KILLED, None: KILLED}.get(status, FAILED)
     found = {row["table"]: TableEnd(run_id, row["table"], row["generation"], cut) for row in batches}

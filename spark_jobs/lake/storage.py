@@ -1,7 +1,8 @@
-"""Files that are not tables, by their place: a path of this machine, or the URI of an object, as in s3a://bucket/lake/shop/_weir/lease.
+"""Files that are not tables, by their place: a path of this machine, or the URI of an object, as in
+s3a://bucket/lake/shop/_weir/lease.
 
-Objects are reached through object_store, as the tables are by delta-rs: the same environment variables (AWS_...) serve both. Every failure
-is an OSError, as on a disk.
+Objects are reached through object_store, as the tables are by delta-rs: the same environment variables
+(AWS_...) serve both. Every failure is an OSError, as on a disk.
 """
 
 import errno
@@ -84,7 +85,9 @@ def exists(place: str) -> bool:
 
 
 def describe(file: str) -> Object:
-    """FileNotFoundError where there is no such object. Its time is in whole seconds: listings of some stores have finer ones."""
+    """FileNotFoundError where there is no such object. Its time is in whole seconds: listings of some stores
+    have finer ones.
+    """
     store, key = locate(file)
     with telling(file):
         found = _obstore().head(store, key)
@@ -98,25 +101,35 @@ def names_in(folder: str) -> list[str]:
     store, key = locate(folder)
     with telling(folder):
         found = _obstore().list_with_delimiter(store, f"{key}/")
-    return sorted(path.rpartition("/")[2] for path in (*found["common_prefixes"], *(item["path"] for item in found["objects"])))
+    return sorted(
+        path.rpartition("/")[2]
+        for path in (*found["common_prefixes"], *(item["path"] for item in found["objects"]))
+    )
 
 
 def objects_below(folder: str) -> dict[str, Object]:
     """All objects below a folder of a store, by their paths from there.
 
-    Hadoop puts an empty object in the place of each folder it makes. Those of folders that hold something are left out; the others
-    cannot be told from empty files, nor removed by object_store.
+    Hadoop puts an empty object in the place of each folder it makes. Those of folders that hold something are
+    left out; the others cannot be told from empty files, nor removed by object_store.
     """
     store, key = locate(folder)
     with telling(folder):
         pages = list(_obstore().list(store, f"{key}/"))
-    found = {item["path"].removeprefix(f"{key}/"): _object_of(item) for page in pages for item in page if item["path"] != key}
+    found = {
+        item["path"].removeprefix(f"{key}/"): _object_of(item)
+        for page in pages
+        for item in page
+        if item["path"] != key
+    }
     parents = {str(parent) for path in found for parent in PurePosixPath(path).parents}
     return {path: item for path, item in found.items() if path not in parents}
 
 
 def first_below(folder: str) -> list[str]:
-    """Some objects below a folder of a store, the first by name, by their paths from there; none where there is none."""
+    """Some objects below a folder of a store, the first by name, by their paths from there; none where there
+    is none.
+    """
     store, key = locate(folder)
     with telling(folder):
         page: Any = next(iter(_obstore().list(store, f"{key}/", chunk_size=50)), [])
@@ -127,7 +140,11 @@ def files_below(folder: str) -> set[str]:
     """The paths, from the folder, of all files below it; of a store those with something in them."""
     if is_remote(folder):
         return {path for path, item in objects_below(folder).items() if item.size}
-    return {os.path.relpath(os.path.join(parent, name), folder) for parent, _, names in os.walk(folder) for name in names}
+    return {
+        os.path.relpath(os.path.join(parent, name), folder)
+        for parent, _, names in os.walk(folder)
+        for name in names
+    }
 
 
 def sizes_below(folder: str) -> dict[str, int]:
@@ -183,7 +200,10 @@ class StoredFile(io.RawIOBase):
             return 0
         store, key = locate(self.place)
         with telling(self.place):
-            options: Any = {"range": (self._position, end), **({"if_match": self._opened.tag} if self._opened.tag else {})}
+            options: Any = {
+                "range": (self._position, end),
+                **({"if_match": self._opened.tag} if self._opened.tag else {}),
+            }
             found = _obstore().get(store, key, options=options).bytes()
         buffer[: len(found)] = found
         self._position += len(found)
@@ -191,7 +211,9 @@ class StoredFile(io.RawIOBase):
 
 
 def locate(place: str, patience: float = OUTAGE_SECONDS) -> tuple["ObjectStore", str]:
-    """The store of an object, and its key there. `patience` is for how many seconds a request is tried again."""
+    """The store of an object, and its key there. `patience` is for how many seconds a
+    request is tried again.
+    """
     scheme, _, rest = place.partition("://")
     bucket, _, key = rest.partition("/")
     return _open_store(f"{scheme}://{bucket}", patience), key
@@ -202,7 +224,10 @@ def _open_store(bucket: str, patience: float) -> "ObjectStore":
     from obstore.store import from_url
 
     backoff: Any = {"init_backoff": timedelta(seconds=0.1), "max_backoff": timedelta(seconds=2), "base": 2}
-    return from_url(bucket, retry_config={"retry_timeout": timedelta(seconds=patience), "max_retries": 100, "backoff": backoff})
+    return from_url(
+        bucket,
+        retry_config={"retry_timeout": timedelta(seconds=patience), "max_retries": 100, "backoff": backoff},
+    )
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""Structured Streaming over Delta tables: one availableNow query per table, its progress in the table's checkpoint."""
+"""Structured Streaming over Delta tables: one availableNow query per table, its progress in the table's
+checkpoint.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -21,7 +23,9 @@ AVAILABLE_NOW: Mapping[str, Any] = {"availableNow": True}
 
 
 DATA_FILE = "_data_file"
-"""The column that says in which data file a row of a table of others stands: a batch has no other access to it."""
+"""The column that says in which data file a row of a table of others stands: a batch has no other access to
+it.
+"""
 
 
 @dataclass(frozen=True)
@@ -54,12 +58,15 @@ class Running:
         return said
 
 
-def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None, checkpoint: Checkpoint | None = None) -> DataFrame:
-    """New rows of an append-only table; those that are there already in the order of their commits where that can be had.
+def read_rows(
+    spark: SparkSession, path: str, files_per_batch: int | None = None, checkpoint: Checkpoint | None = None
+) -> DataFrame:
+    """New rows of an append-only table; those that are there already in the order of their commits where that
+    can be had.
 
-    Asked for a table without more, Delta gives it as of now first, in the order of its files' times, for which it rebuilds the table's
-    state: four executions in the query's first run and once more in its second, in which it looks at its first batch again. `checkpoint` is
-    that of the query.
+    Asked for a table without more, Delta gives it as of now first, in the order of its files' times, for
+    which it rebuilds the table's state: four executions in the query's first run and once more in its second,
+    in which it looks at its first batch again. `checkpoint` is that of the query.
     """
     reader = spark.readStream.format("delta")
     if checkpoint is not None and _starts_with_commits(path, checkpoint):
@@ -70,7 +77,8 @@ def read_rows(spark: SparkSession, path: str, files_per_batch: int | None = None
 def _starts_with_commits(path: str, checkpoint: Checkpoint) -> bool:
     """Whether the query's first batch is, or may be, taken from the table's commits, from the first on.
 
-    A first batch that was begun as a part of the table as it was then stays one. One that ends with a commit is the same rows either way.
+    A first batch that was begun as a part of the table as it was then stays one. One that ends with a commit
+    is the same rows either way.
     """
     begun = begun_batches(checkpoint)
     if begun and (max(begun) > 0 or read_offset(checkpoint, 0)["isStartingVersion"]):
@@ -79,8 +87,8 @@ def _starts_with_commits(path: str, checkpoint: Checkpoint) -> bool:
 
 
 def read_all_rows(spark: SparkSession, path: str, checkpoint: Checkpoint | None = None) -> DataFrame:
-    """New rows of an append-only table, all that are there as one batch: for a query that must not see a part of a commit, or later ones
-    before earlier ones.
+    """New rows of an append-only table, all that are there as one batch: for a query that must not see a part
+    of a commit, or later ones before earlier ones.
     """
     return read_rows(spark, path, files_per_batch=MOST_FILES, checkpoint=checkpoint)
 
@@ -94,14 +102,21 @@ def read_table_of_others(spark: SparkSession, path: str, files: int, size: int |
 
 def read_changes_of_others(spark: SparkSession, path: str, files: int, size: int | None) -> DataFrame:
     """What the table holds now, as inserts, and its changes from then on."""
-    reader = spark.readStream.format("delta").option("readChangeFeed", "true").option("maxFilesPerTrigger", files)
+    reader = (
+        spark.readStream.format("delta").option("readChangeFeed", "true").option("maxFilesPerTrigger", files)
+    )
     rows = (reader.option("maxBytesPerTrigger", f"{size}b") if size else reader).load(path)
     return rows.select("*", F.input_file_name().alias(DATA_FILE))
 
 
 def read_changes(spark: SparkSession, path: str, starting_version: int) -> DataFrame:
     """Inserts, updates (old and new image) and deletes from this version on."""
-    return spark.readStream.format("delta").option("readChangeFeed", "true").option("startingVersion", starting_version).load(path)
+    return (
+        spark.readStream.format("delta")
+        .option("readChangeFeed", "true")
+        .option("startingVersion", starting_version)
+        .load(path)
+    )
 
 
 def start_stream(
@@ -113,7 +128,8 @@ def start_stream(
 ) -> Running:
     """Start to hand micro-batches to `handle`, in order.
 
-    `last_done` is the last batch that the ledger knows: a checkpoint that counts from before it would have its batches taken for done.
+    `last_done` is the last batch that the ledger knows: a checkpoint that counts from before it would have
+    its batches taken for done.
     """
     check_checkpoint(checkpoint, last_done)
     causes: list[BaseException] = []
@@ -125,5 +141,10 @@ def start_stream(
             causes.append(error)
             raise
 
-    query = rows.writeStream.foreachBatch(call).option("checkpointLocation", checkpoint.path).trigger(**trigger).start()
+    query = (
+        rows.writeStream.foreachBatch(call)
+        .option("checkpointLocation", checkpoint.path)
+        .trigger(**trigger)
+        .start()
+    )
     return Running(checkpoint.table, query, causes)

@@ -1,4 +1,6 @@
-"""Reads and writes of Delta tables by Spark. Every write carries its batch's transaction id, so that a repeated one is skipped."""
+"""Reads and writes of Delta tables by Spark. Every write carries its batch's transaction id, so that a
+repeated one is skipped.
+"""
 
 import dataclasses
 import json
@@ -29,14 +31,18 @@ if TYPE_CHECKING:
 
 APPEND_ONLY = {"delta.appendOnly": "true"}
 RECORDS = {**APPEND_ONLY, "delta.dataSkippingStatsColumns": "_file_id,_line,_arrived_at,_chunk"}
-"""Bronze: nobody looks for a record by the order of its text, so its least and greatest text is not worth the finding."""
+"""Bronze: nobody looks for a record by the order of its text, so its least and greatest text is not worth the
+finding.
+"""
 CHANGE_FEED = {"delta.enableChangeDataFeed": "true"}
 CHANGEABLE: dict[str, str] = {}
 COMPACT = "spark.databricks.delta.autoCompact.enabled"
 FEW_ROWS, FEW_BYTES = 500, 8_000_000
 """So many rows, and so much of records in them, the driver holds with ease."""
 PICKS = ("Filter", "Project", "SubqueryAlias", "Union")
-"""The parts of a plan that give the same rows whenever theirs are the same: a join or an aggregate may take them in another order."""
+"""The parts of a plan that give the same rows whenever theirs are the same: a join or an aggregate may take
+them in another order.
+"""
 
 
 class RowsMissing(Exception):
@@ -45,7 +51,8 @@ class RowsMissing(Exception):
     def __init__(self, batch: "Batch", counts: Counts, what: str = "rows are not accounted for") -> None:
         self.batch, self.counts = batch, counts
         super().__init__(
-            f"{batch.table} batch {batch.number} ({batch.step}): {counts.missing} of {counts.rows_in} {what}: {counts.as_dict()}"
+            f"{batch.table} batch {batch.number} ({batch.step}): {counts.missing} of {counts.rows_in} {what}:"
+            f" {counts.as_dict()}"
         )
 
 
@@ -53,8 +60,8 @@ class RowsMissing(Exception):
 class Batch:
     """One batch of one step of a table: what it reads, and what its writes are known by.
 
-    `inputs` are the versions of the tables it reads, written down before its first write: done again after a crash, it reads the same.
-    `gate` is asked before the first write.
+    `inputs` are the versions of the tables it reads, written down before its first write: done again after a
+    crash, it reads the same. `gate` is asked before the first write.
     """
 
     lake: Lake
@@ -77,7 +84,9 @@ class Batch:
         return f"weir/{self.lake.pipeline}/{self.table}/{self.step}/g{self.generation}"
 
     def check(self, counts: Counts) -> None:
-        """RowsMissing unless every row that entered is in one of the classes: asked before anything is written."""
+        """RowsMissing unless every row that entered is in one of the classes: asked before anything is
+        written.
+        """
         if counts.missing:
             raise RowsMissing(self, counts)
 
@@ -91,7 +100,9 @@ class Batch:
 
     def note(self, counts: Counts) -> str:
         """What a commit says of itself, for a person who reads the table's history."""
-        return json.dumps({"run_id": self.run_id, "step": self.step, "batch": self.number, **counts.as_dict()})
+        return json.dumps(
+            {"run_id": self.run_id, "step": self.step, "batch": self.number, **counts.as_dict()}
+        )
 
 
 def has_standing_rows(batch: Batch, name: str) -> bool:
@@ -107,11 +118,15 @@ def create(path: str, ddl: str, properties: dict[str, str]) -> None:
 def read(spark: SparkSession, path: str, version: int | None = None) -> DataFrame:
     """A version, or the newest, pinned: later commits do not show in this frame.
 
-    Of a small table the log tells the files, and Spark reads these. Asked by Delta, each query would begin with a job of its own that finds
-    the files, after one per version that rebuilds the table's state.
+    Of a small table the log tells the files, and Spark reads these. Asked by Delta, each query would begin
+    with a job of its own that finds the files, after one per version that rebuilds the table's state.
     """
     if plain := delta_log.plain_files(path, version):
-        return spark.read.schema(StructType.fromJson(json.loads(plain.schema_json))).format("parquet").load(plain.files)
+        return (
+            spark.read.schema(StructType.fromJson(json.loads(plain.schema_json)))
+            .format("parquet")
+            .load(plain.files)
+        )
     pinned = delta_log.table_version(path) if version is None else version
     return spark.read.format("delta").option("versionAsOf", pinned).load(path)
 
@@ -135,8 +150,9 @@ def _is_small(rows: DataFrame) -> bool:
 def kept(rows: DataFrame) -> Iterator[DataFrame]:
     """The rows, computed once for all that the block asks of them: of those that it is given.
 
-    A small run cuts their plan off: a cached frame keeps it, and Spark analyses and matches it again for every question. A large one, or
-    one with executors that may be lost, needs the plan to compute again what is gone.
+    A small run cuts their plan off: a cached frame keeps it, and Spark analyses and matches it again for
+    every question. A large one, or one with executors that may be lost, needs the plan to compute again what
+    is gone.
     """
     if _is_small(rows):
         cut = rows.localCheckpoint()
@@ -153,7 +169,9 @@ def kept(rows: DataFrame) -> Iterator[DataFrame]:
 
 
 def kept_bytes(spark: SparkSession) -> int:
-    """How much is kept by now, for all tables that are at work: a bound for what any of the kept rows take. Spark is asked for no job."""
+    """How much is kept by now, for all tables that are at work: a bound for what any of the kept rows take.
+    Spark is asked for no job.
+    """
     stored = spark.sparkContext._jsc.sc().getRDDStorageInfo()
     return sum(int(one.memSize() + one.diskSize()) for one in stored)
 
@@ -161,12 +179,15 @@ def kept_bytes(spark: SparkSession) -> int:
 def append(rows: DataFrame, name: str, batch: Batch, counts: Counts) -> None:
     with writing(name, batch):
         writer = rows.write.format("delta").mode("append").option("userMetadata", batch.note(counts))
-        writer.option("txnAppId", batch.app_id).option("txnVersion", batch.number).save(batch.lake.table(name))
+        writer.option("txnAppId", batch.app_id).option("txnVersion", batch.number).save(
+            batch.lake.table(name)
+        )
 
 
 def append_few(rows: DataFrame, count: int, longest: int, name: str, batch: Batch, counts: Counts) -> None:
-    """Append rows, of which there are so many, with records of at most so many bytes. A few go by way of the driver, which takes one job;
-    a write of Spark's takes two, and rebuilds the table's state for the transaction id.
+    """Append rows, of which there are so many, with records of at most so many bytes. A few go by way of the
+    driver, which takes one job; a write of Spark's takes two, and rebuilds the table's state for the
+    transaction id.
     """
     if count > FEW_ROWS or count * longest > FEW_BYTES or is_remote(batch.lake.table(name)):
         append(rows, name, batch, counts)
@@ -175,8 +196,8 @@ def append_few(rows: DataFrame, count: int, longest: int, name: str, batch: Batc
 
 
 def append_held(rows: "pa.Table", spark: SparkSession, name: str, batch: Batch, counts: Counts) -> None:
-    """Append rows that the driver holds, without a question to Spark. Not on an object store, where each version that Spark did not write
-    costs it a job.
+    """Append rows that the driver holds, without a question to Spark. Not on an object store, where each
+    version that Spark did not write costs it a job.
     """
     path = batch.lake.table(name)
     if is_remote(path):
@@ -194,19 +215,30 @@ def is_driver_enough(spark: SparkSession, path: str) -> bool:
 def replace(rows: DataFrame, name: str, where: str, batch: Batch, counts: Counts) -> None:
     """Put these rows in the place of those that match; a row that does not match is refused by Delta."""
     with writing(name, batch):
-        writer = rows.write.format("delta").mode("overwrite").option("replaceWhere", where).option("userMetadata", batch.note(counts))
-        writer.option("txnAppId", batch.app_id).option("txnVersion", batch.number).save(batch.lake.table(name))
+        writer = (
+            rows.write.format("delta")
+            .mode("overwrite")
+            .option("replaceWhere", where)
+            .option("userMetadata", batch.note(counts))
+        )
+        writer.option("txnAppId", batch.app_id).option("txnVersion", batch.number).save(
+            batch.lake.table(name)
+        )
 
 
 def overwrite(rows: DataFrame, name: str, batch: Batch, counts: Counts) -> None:
-    """Replace the whole table, its columns too. Needs no transaction id: a repeated one gives the same table."""
+    """Replace the whole table, its columns too. Needs no transaction id: a repeated one
+    gives the same table.
+    """
     with writing(name, batch):
         writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
         writer.option("userMetadata", batch.note(counts)).save(batch.lake.table(name))
 
 
 @contextmanager
-def merging(rows: DataFrame, name: str, same_row: str, batch: Batch, counts: Counts) -> Iterator[DeltaMergeBuilder]:
+def merging(
+    rows: DataFrame, name: str, same_row: str, batch: Batch, counts: Counts
+) -> Iterator[DeltaMergeBuilder]:
     """A MERGE of the rows (`new`) into the table (`old`), to be completed and executed in the block.
 
     MERGE takes its transaction id from the session, which must do nothing else meanwhile.
@@ -222,31 +254,42 @@ def merging(rows: DataFrame, name: str, same_row: str, batch: Batch, counts: Cou
         for setting, value in settings.items():
             spark.conf.set(setting, value)
         try:
-            yield DeltaTable.forPath(spark, batch.lake.table(name)).alias("old").merge(rows.alias("new"), same_row)
+            yield (
+                DeltaTable.forPath(spark, batch.lake.table(name))
+                .alias("old")
+                .merge(rows.alias("new"), same_row)
+            )
         finally:
             for setting in settings:
                 spark.conf.unset(setting)
 
 
 def is_fixed(rows: DataFrame) -> bool:
-    """Whether the rows were computed already and come out the same however often they are read: a local relation or a checkpoint, of which
-    columns and rows are picked.
+    """Whether the rows were computed already and come out the same however often they are read: a local
+    relation or a checkpoint, of which columns and rows are picked.
 
-    MERGE reads its source twice. Unless that is a Delta table it keeps a copy of it first, which such rows do not need.
+    MERGE reads its source twice. Unless that is a Delta table it keeps a copy of it first, which such rows do
+    not need.
     """
     plan = rows._jdf.queryExecution().withCachedData()
     return bool(plan.deterministic()) and all(map(_is_kept_or_picked, nodes_of(plan)))
 
 
 def _is_kept_or_picked(node: Any) -> bool:
-    """Not so a cached frame: what was dropped of it is computed again, and MERGE refuses one that it may not copy."""
+    """Not so a cached frame: what was dropped of it is computed again, and MERGE refuses one that it may not
+    copy.
+    """
     name = node.nodeName()
-    return name in PICKS or name == "LocalRelation" or bool(name == "LogicalRDD" and node.rdd().isCheckpointed())
+    return (
+        name in PICKS or name == "LocalRelation" or bool(name == "LogicalRDD" and node.rdd().isCheckpointed())
+    )
 
 
 @contextmanager
 def writing(name: str, batch: Batch) -> Iterator[None]:
-    """Around every write, of a table or of what a sink publishes: the lease is still held, and tests may fail it before and after."""
+    """Around every write, of a table or of what a sink publishes: the lease is still held, and tests may fail
+    it before and after.
+    """
     reach("write.before", name, batch.step)
     batch.lease.check()
     yield
@@ -255,7 +298,9 @@ def writing(name: str, batch: Batch) -> Iterator[None]:
 
 @contextmanager
 def writing_held(spark: SparkSession, name: str, batch: Batch) -> Iterator[None]:
-    """The same around a write by the driver, which puts small files together where Spark would after one of its own."""
+    """The same around a write by the driver, which puts small files together where Spark would after one of
+    its own.
+    """
     with writing(name, batch):
         yield
         if spark.conf.get(COMPACT, "false") == "true":

@@ -1,4 +1,5 @@
-"""Upkeep of a Delta table without a JVM: small files are put together, files that no version needs any more are deleted.
+"""Upkeep of a Delta table without a JVM: small files are put together, files that no version needs any more
+are deleted.
 
 Both leave the rows and the transaction ids of the table as they are; both move its version.
 """
@@ -18,13 +19,16 @@ from spark_jobs.lake.checksums import forget_checksum, write_checksum
 from spark_jobs.lake.delta_table import DeltaTable
 from spark_jobs.lake.storage import files_below, is_remote, read_text
 
-# Which files of a table are still needed, and by whom: a stream that has not come so far yet, or a batch that was begun and not ended.
-# Found in the commits of the table's log since the version up to which the reader has everything.
+# Which files of a table are still needed, and by whom: a stream that has not come so far yet, or a batch that
+# was begun and not ended. Found in the commits of the table's log since the version up to which the reader
+# has everything.
 
 
 @dataclass(frozen=True)
 class Need:
-    """Who needs the versions after `since`; with `is_whole` also the table as it stood then and later, not only what came and changed."""
+    """Who needs the versions after `since`; with `is_whole` also the table as it stood then and later, not
+    only what came and changed.
+    """
 
     who: str
     since: int
@@ -33,7 +37,14 @@ class Need:
 
 def first_in_need(path: str, version: int, expired: Collection[str], needs: Collection[Need]) -> Need | None:
     """The first that would lose a file, were these deleted."""
-    return next((need for need in needs if expired and need.since < version and _loses(path, version, set(expired), need)), None)
+    return next(
+        (
+            need
+            for need in needs
+            if expired and need.since < version and _loses(path, version, set(expired), need)
+        ),
+        None,
+    )
 
 
 def _loses(path: str, version: int, expired: set[str], need: Need) -> bool:
@@ -49,10 +60,14 @@ def _loses(path: str, version: int, expired: set[str], need: Need) -> bool:
 
 
 def _needed(commit: str, *, is_whole: bool) -> Iterator[str]:
-    """The files in which the rows of a commit are found; with `is_whole` also those that left the table with it."""
+    """The files in which the rows of a commit are found; with `is_whole` also those that left the table with
+    it.
+    """
     for line in commit.splitlines():
         for kind, action in json.loads(line).items():
-            if kind == "cdc" or (kind in ("add", "remove") and (_changes(action) or (is_whole and kind == "remove"))):
+            if kind == "cdc" or (
+                kind in ("add", "remove") and (_changes(action) or (is_whole and kind == "remove"))
+            ):
                 yield unquote(action["path"])
 
 
@@ -61,7 +76,9 @@ def _changes(action: dict[str, Any]) -> bool:
 
 
 SMALL_BYTES, TARGET_BYTES = 1024 * 1024, 16 * 1024 * 1024
-"""As in the compaction of a run's batches (session/settings.py): files of a load, each a span of event time, are about so big."""
+"""As in the compaction of a run's batches (session/settings.py): files of a load, each a span of event time,
+are about so big.
+"""
 FEW_BYTES = 4 * 1024 * 1024
 """A file of so many bytes is left alone after a write of few rows, and none becomes larger."""
 AT_LEAST = 2
@@ -77,8 +94,8 @@ class RetentionTooShort(Exception):
     def __init__(self, table: str, value: str) -> None:
         self.table, self.value = table, value
         super().__init__(
-            f"{table}: its property {RETENTION} is {value!r}, and readers need {SHORTEST.days} days at least; "
-            f"remove it, or set it to 'interval {SHORTEST.days} days' or more"
+            f"{table}: its property {RETENTION} is {value!r}, and readers need {SHORTEST.days} days at least;"
+            f" remove it, or set it to 'interval {SHORTEST.days} days' or more"
         )
 
 
@@ -95,7 +112,12 @@ class Files:
         return self.bytes // self.count if self.count else 0
 
     def as_dict(self) -> dict[str, int]:
-        return {"files": self.count, "bytes": self.bytes, "mean_bytes": self.mean_bytes, "small_files": self.small}
+        return {
+            "files": self.count,
+            "bytes": self.bytes,
+            "mean_bytes": self.mean_bytes,
+            "small_files": self.small,
+        }
 
 
 def measure_files(path: str) -> Files:
@@ -109,7 +131,9 @@ def compact_files(path: str) -> None:
 
 
 def compact_small_files(path: str) -> None:
-    """The same after a write of few rows, which waits for it: with several small files, and without a look at those of a load."""
+    """The same after a write of few rows, which waits for it: with several small files, and without a look at
+    those of a load.
+    """
     if measure_files(path).small >= AT_LEAST:
         _compact(path, FEW_BYTES)
         checkpoint_log(path)
@@ -124,18 +148,23 @@ def _compact(path: str, target_bytes: int) -> None:
 
 
 def checkpoint_log(path: str) -> None:
-    """Who opens the table then reads the checkpoint, and not every commit since the last. delta-rs alone makes one in 100 commits."""
+    """Who opens the table then reads the checkpoint, and not every commit since the last. delta-rs alone
+    makes one in 100 commits.
+    """
     DeltaTable(path).create_checkpoint()
     forget_checksum(path)
 
 
 def shorten_log(path: str) -> None:
-    """What the log's own retention (30 days) no longer keeps, and a checkpoint holds, goes. Not for tables that streams read."""
+    """What the log's own retention (30 days) no longer keeps, and a checkpoint holds, goes. Not for tables
+    that streams read.
+    """
     DeltaTable(path).cleanup_metadata()
 
 
 def expired_files(path: str, table: str) -> list[str]:
-    """What a VACUUM would delete: files that left the table, and changes that were noted, longer ago than its property says.
+    """What a VACUUM would delete: files that left the table, and changes that were noted, longer ago than its
+    property says.
 
     delta-rs also lists files that the log still tells of and an earlier VACUUM has deleted.
     """
@@ -164,7 +193,9 @@ def check_retention(path: str, table: str) -> None:
 
 
 def _interval(text: str) -> timedelta:
-    """As Delta writes it: interval 1 week, interval 2 days 12 hours. What cannot be read counts as nothing."""
+    """As Delta writes it: interval 1 week, interval 2 days 12 hours. What cannot be read
+    counts as nothing.
+    """
     parts = re.fullmatch(r"(?:interval )?((?:\d{1,6} [a-z]+ ?)+)", text.strip().lower())
     pairs = re.findall(r"(\d+) ([a-z]+?)s?\b", parts[1]) if parts else []
     if any(unit not in UNITS for _, unit in pairs):

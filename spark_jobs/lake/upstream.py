@@ -1,7 +1,7 @@
 """Tables of other pipelines, as a run finds them: read at one version, without that pipeline's lease.
 
-A version of a table is always a whole, published one, so that it can be read at any time. What its pipeline does meanwhile is for the next
-run.
+A version of a table is always a whole, published one, so that it can be read at any time. What its pipeline
+does meanwhile is for the next run.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,11 @@ from spark_jobs.lake.seen import Seen
 
 @dataclass(frozen=True)
 class OtherTable:
-    """A table of another pipeline: its version (None: not there), what it has seen of its feed, and which table it is.
+    """A table of another pipeline: its version (None: not there), what it has seen of its feed, and which
+    table it is.
 
-    `identity` changes when the table is rebuilt, or loaded anew in another lake: its change feed then no longer leads from the old rows
-    to the new ones.
+    `identity` changes when the table is rebuilt, or loaded anew in another lake: its change feed then no
+    longer leads from the old rows to the new ones.
     """
 
     name: str
@@ -33,12 +34,17 @@ class OtherTable:
     def problem(self) -> str | None:
         """Why it cannot be read now."""
         if self.is_being_replaced:
-            return f"{self.name} is being replaced by a rebuild (`weir run {other_pipeline(self.name)}` ends one that was cut)"
+            return (
+                f"{self.name} is being replaced by a rebuild (`weir run {other_pipeline(self.name)}` ends one"
+                " that was cut)"
+            )
         return f"{self.name} is not there yet" if self.version is None else None
 
 
 def look_at(lake: Lake, name: str) -> OtherTable:
-    """The table as it stands. The ledger is read before the version, so that what was seen is never ahead of the rows."""
+    """The table as it stands. The ledger is read before the version, so that what was seen is never ahead of
+    the rows.
+    """
     home = Lake(lake.root, str(other_pipeline(name)))
     ledger, table = Ledger(home), name_at_home(name)
     newest, live = ledger.definitions().get(table), ledger.live_definitions().get(table)

@@ -1,6 +1,6 @@
-"""The ledger's part about quality. rules: what the expectation files said, by version. expectations: what each rule found in each batch.
-gates: the verdict on each batch, written before anything of it is published. decisions: what a person decided about a batch that was held,
-or about rows in quarantine.
+"""The ledger's part about quality. rules: what the expectation files said, by version. expectations: what
+each rule found in each batch. gates: the verdict on each batch, written before anything of it is published.
+decisions: what a person decided about a batch that was held, or about rows in quarantine.
 """
 
 import json
@@ -16,14 +16,20 @@ from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.ledger import BatchId, Ledger, batch_columns, batch_id_of
 
 PASSED, BLOCKED, RELEASED, SET_ASIDE = "passed", "blocked", "released", "set_aside"
-"""Verdicts on a batch: it may be published; it is held; a person let it pass; a person put its rows into quarantine."""
+"""Verdicts on a batch: it may be published; it is held; a person let it pass; a person put its rows into
+quarantine.
+"""
 CORRECTION = "reenrich."
-"""How the step begins in which facts follow a dimension; its name comes next, and the number of a batch is the dimension's version."""
+"""How the step begins in which facts follow a dimension; its name comes next, and the number of a batch is
+the dimension's version.
+"""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """On a batch that began at this time. `failed` are the blocking rules that did not hold; `grounds`: what a person sees of it."""
+    """On a batch that began at this time. `failed` are the blocking rules that did not hold; `grounds`: what
+    a person sees of it.
+    """
 
     run_id: str
     batch_id: BatchId
@@ -36,7 +42,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a person decided; of a blocked batch, for these rules and about what was seen of it. An earlier version kept no grounds."""
+    """What a person decided; of a blocked batch, for these rules and about what was seen of it. An earlier
+    version kept no grounds.
+    """
 
     batch_id: BatchId
     action: str
@@ -63,11 +71,18 @@ class Verdicts:
 
     def of(self, batch_id: BatchId, begun_at: datetime) -> Verdict | None:
         """On the batch as it was begun at this time."""
-        return next((row for row in reversed(self.all()) if (row.batch_id, row.begun_at) == (batch_id, begun_at)), None)
+        return next(
+            (row for row in reversed(self.all()) if (row.batch_id, row.begun_at) == (batch_id, begun_at)),
+            None,
+        )
 
     def seen(self, table: str, grounds_id: str) -> Grounds | None:
         """What was seen of a blocked batch of this table, by its id."""
-        known = (row.grounds for row in reversed(self.all()) if row.batch_id[0] == table and row.grounds is not None)
+        known = (
+            row.grounds
+            for row in reversed(self.all())
+            if row.batch_id[0] == table and row.grounds is not None
+        )
         return next((grounds for grounds in known if grounds.id == grounds_id), None)
 
     def was_held(self, batch_id: BatchId) -> bool:
@@ -77,12 +92,20 @@ class Verdicts:
         return found is not None and found.verdict == BLOCKED
 
     def held(self, table: str, generation: int) -> Verdict | None:
-        """The verdict on the batch of this table that is held now. A rebuild that was held is of another generation, and is over."""
+        """The verdict on the batch of this table that is held now. A rebuild that was held is of another
+        generation, and is over.
+        """
         mine = [row for row in self.all() if (row.batch_id[0], row.batch_id[2]) == (table, generation)]
-        return mine[-1] if mine and mine[-1].verdict == BLOCKED and not self._is_over(mine[-1].batch_id) else None
+        return (
+            mine[-1]
+            if mine and mine[-1].verdict == BLOCKED and not self._is_over(mine[-1].batch_id)
+            else None
+        )
 
     def _is_over(self, batch_id: BatchId) -> bool:
-        """Whether a batch was done, or a later correction by its dimension, which takes its place and, without rules, has no verdict."""
+        """Whether a batch was done, or a later correction by its dimension, which takes its place and,
+        without rules, has no verdict.
+        """
         table, step, generation, number = batch_id
         if step.startswith(CORRECTION):
             return self.ledger.last_number(table, step, generation) >= number
@@ -93,8 +116,17 @@ class Verdicts:
         table, step = verdict.batch_id[:2]
         reach("gate.before", table, step)
         self.all()
-        row = {"judged_at": verdict.judged_at, "begun_at": verdict.begun_at, "rules": rules, "verdict": verdict.verdict, "rows": rows}
-        why = {"failed": json.dumps(verdict.failed), "grounds": verdict.grounds.as_json() if verdict.grounds else None}
+        row = {
+            "judged_at": verdict.judged_at,
+            "begun_at": verdict.begun_at,
+            "rules": rules,
+            "verdict": verdict.verdict,
+            "rows": rows,
+        }
+        why = {
+            "failed": json.dumps(verdict.failed),
+            "grounds": verdict.grounds.as_json() if verdict.grounds else None,
+        }
         self.ledger.append("gates", [{**batch_columns(verdict.run_id, verdict.batch_id), **row, **why}])
         with self._lock:
             self._known = [*(self._known or ()), verdict]
@@ -117,8 +149,13 @@ class Verdicts:
         self.ledger.append("decisions", [{**batch_columns(run_id, decision.batch_id), **row, **who}])
 
     def note_rules(self, table: str, rules: Sequence[Rule]) -> bool:
-        """Keep what these rules say, by their version; whether the table's rows so far were judged by others."""
-        known, version = [row for row in self.ledger.ordered("rules") if row["table"] == table], rules_version(rules)
+        """Keep what these rules say, by their version; whether the table's rows so far
+        were judged by others.
+        """
+        known, version = (
+            [row for row in self.ledger.ordered("rules") if row["table"] == table],
+            rules_version(rules),
+        )
         newest = known[-1] if known else None
         if newest is None and not rules:
             return False
@@ -129,20 +166,26 @@ class Verdicts:
         return newest is not None and newest["rules"] != version
 
     def keep_rules(self, table: str, rules: Sequence[Rule]) -> None:
-        """Keep what these rules say, for rows that no reader sees yet: the rules of those that are there stay the newest."""
+        """Keep what these rules say, for rows that no reader sees yet: the rules of those that are there stay
+        the newest.
+        """
         newest = next((row for row in reversed(self.ledger.ordered("rules")) if row["table"] == table), None)
         if self.note_rules(table, rules) and newest is not None:
             self.ledger.append("rules", [{**newest, "noted_at": datetime.now(UTC)}])
 
     def rules(self, table: str, version: str) -> tuple[Rule, ...]:
         """The rules of a table by their version."""
-        found = next(row for row in self.ledger.rows("rules") if (row["table"], row["rules"]) == (table, version))
+        found = next(
+            row for row in self.ledger.rows("rules") if (row["table"], row["rules"]) == (table, version)
+        )
         return tuple(Rule.of_dict(rule) for rule in json.loads(found["definition"]))
 
 
 def _verdict(row: Mapping[str, Any]) -> Verdict:
     failed, grounds = tuple(json.loads(row["failed"])), Grounds.of_json(row.get("grounds"))
-    return Verdict(row["run_id"], batch_id_of(row), row["judged_at"], row["begun_at"], row["verdict"], failed, grounds)
+    return Verdict(
+        row["run_id"], batch_id_of(row), row["judged_at"], row["begun_at"], row["verdict"], failed, grounds
+    )
 
 
 def _decision(row: Mapping[str, Any]) -> Decision:

@@ -1,8 +1,9 @@
-"""The arrivals table of a source: one row per file and decision, one commit and one data file per chunk, which is cut at
-a number of files or bytes.
+"""The arrivals table of a source: one row per file and decision, one commit and one data file per chunk,
+which is cut at a number of files or bytes.
 
-The bronze stream takes a data file per micro-batch, so a chunk is a batch, fixed for ever, whatever is killed. The chunk's number
-is the version of its commit. A row with an empty path is a close mark: what had arrived before it counts as complete.
+The bronze stream takes a data file per micro-batch, so a chunk is a batch, fixed for ever, whatever is
+killed. The chunk's number is the version of its commit. A row with an empty path is a close mark: what had
+arrived before it counts as complete.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,9 @@ DISCARDED = "discarded"
 """A person decided not to take the file: nobody is told of it any more. `weir take` takes it all the same."""
 
 MOST_FILES = 20
-"""Small data files of an arrivals table at which they are put together: an increment reads them all, several times."""
+"""Small data files of an arrivals table at which they are put together: an increment reads them all, several
+times.
+"""
 
 Row = dict[str, Any]
 
@@ -51,7 +54,10 @@ def append_chunk(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
     feed.guard()
     if not DeltaTable.is_deltatable(table):
         DeltaTable.create(
-            table, schema=Schema.from_arrow(ARRIVALS), configuration={"delta.appendOnly": "true"}, storage_options=options_of(table)
+            table,
+            schema=Schema.from_arrow(ARRIVALS),
+            configuration={"delta.appendOnly": "true"},
+            storage_options=options_of(table),
         )
         write_checksum(table)
     chunk = DeltaTable(table).version() + 1
@@ -65,7 +71,9 @@ def append_chunk(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
 
 
 def compact_arrivals(feed: Feed) -> None:
-    """Write many small chunks as one data file. Not while bronze has yet to begin with one of them: its batch would be all of the file."""
+    """Write many small chunks as one data file. Not while bronze has yet to begin with one of them: its batch
+    would be all of the file.
+    """
     table = feed.arrivals
     if not DeltaTable.is_deltatable(table) or measure_files(table).small < MOST_FILES:
         return
@@ -77,9 +85,11 @@ def compact_arrivals(feed: Feed) -> None:
 
 
 def cut_chunks(rows: list[Row], most_files: int, most_bytes: int | None) -> Iterator[list[Row]]:
-    """The rows in their order, in parts of so many files or bytes to read, whichever comes first; a larger file is a part of its own.
+    """The rows in their order, in parts of so many files or bytes to read, whichever comes first; a larger
+    file is a part of its own.
 
-    A row about a file that brings no record (touched, refused) goes with the part at hand: it makes no batch smaller, and no second one.
+    A row about a file that brings no record (touched, refused) goes with the part at hand: it makes no batch
+    smaller, and no second one.
     """
     part: list[Row] = []
     files = size = 0
@@ -98,7 +108,9 @@ def cut_chunks(rows: list[Row], most_files: int, most_bytes: int | None) -> Iter
 
 
 def last_taken_chunk(table: str, ahead: Sequence[Row] = ()) -> int | None:
-    """The newest chunk with a file to take: what bronze must have read to be up to date. `ahead` are rows that a run is about to add."""
+    """The newest chunk with a file to take: what bronze must have read to be up to date. `ahead` are rows
+    that a run is about to add.
+    """
     rows = (*read_arrivals(table, ["chunk", "verdict"]), *ahead)
     return max((row["chunk"] for row in rows if row["verdict"] == TAKEN), default=None)
 
@@ -110,7 +122,9 @@ def taken_files(table: str) -> list[Row]:
 
 
 def bytes_after(table: str, chunk: int, file_format: str = "text") -> int:
-    """About how many bytes of records the taken files in later chunks than this one hold, from where they are new."""
+    """About how many bytes of records the taken files in later chunks than this one hold, from where they are
+    new.
+    """
     return sum(bytes_to_read(row, file_format) for row in taken_files(table) if row["chunk"] > chunk)
 
 
@@ -133,7 +147,9 @@ def newest_arrival(table: str, ahead: Sequence[Row] = ()) -> datetime | None:
 
 def newest_decisions(rows: list[Row]) -> dict[str, Row]:
     """Per path, in the order of paths, what was decided last."""
-    newest = {row["path"]: row for row in sorted(rows, key=lambda row: row["chunk"]) if row["verdict"] != CLOSED}
+    newest = {
+        row["path"]: row for row in sorted(rows, key=lambda row: row["chunk"]) if row["verdict"] != CLOSED
+    }
     return {path: newest[path] for path in sorted(newest)}
 
 

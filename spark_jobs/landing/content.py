@@ -1,4 +1,6 @@
-"""What a landed file says: its hash and, where it begins with what it said before, where the new part begins."""
+"""What a landed file says: its hash and, where it begins with what it said before, where
+the new part begins.
+"""
 
 import errno
 import hashlib
@@ -17,7 +19,10 @@ NEVER_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 BOM = b"\xef\xbb\xbf"
 LINE_ENDS = (b"\n", b"\r\n")
 CUT_TEXT = "its line {line} was half-written when it was taken, and that half is a record of its own now"
-CUT_JSON = "its line {line} was not whole when it was taken, and whether that part was taken as a record cannot be told"
+CUT_JSON = (
+    "its line {line} was not whole when it was taken, and whether that part was taken as a record cannot be"
+    " told"
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,9 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Start:
-    """Where the new part of a file of lines begins; `doubt` where reading it there may give a record twice."""
+    """Where the new part of a file of lines begins; `doubt` where reading it there may
+    give a record twice.
+    """
 
     byte: int
     line: int
@@ -39,7 +46,9 @@ class Start:
 
 @dataclass(frozen=True)
 class Content:
-    """`is_appended`: it begins with exactly what it said before; for plain lines `start` says where the rest begins."""
+    """`is_appended`: it begins with exactly what it said before; for plain lines `start` says where the rest
+    begins.
+    """
 
     content_hash: str
     is_appended: bool = False
@@ -47,13 +56,18 @@ class Content:
 
 
 def open_landed(path: str, folder: str | None = None) -> BufferedReader:
-    """The file, never waiting: what has become a link or a pipe since it was listed is an OSError. So is a folder on the way, below the
-    `folder` of the source, which is given in full: who may write there could otherwise let a run read any file that it may read.
+    """The file, never waiting: what has become a link or a pipe since it was listed is an OSError. So is a
+    folder on the way, below the `folder` of the source, which is given in full: who may write there could
+    otherwise let a run read any file that it may read.
     """
     if is_remote(path):
         return open_object(path)
     is_below = folder is not None and path.startswith(f"{folder}/")
-    descriptor = _open_below(str(folder), path.removeprefix(f"{folder}/")) if is_below else os.open(path, NEVER_WAITING)
+    descriptor = (
+        _open_below(str(folder), path.removeprefix(f"{folder}/"))
+        if is_below
+        else os.open(path, NEVER_WAITING)
+    )
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", path)
@@ -66,7 +80,10 @@ def _open_below(folder: str, inside: str) -> int:
     at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for part in between:
-            above, at = at, os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            above, at = (
+                at,
+                os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at),
+            )
             os.close(above)
         return os.open(name, NEVER_WAITING, dir_fd=at)
     finally:
@@ -90,12 +107,16 @@ def read_content(landing: str, file: LandedFile, file_format: str, earlier: Earl
         if earlier is None or earlier.size >= file.size:
             content = Content(hashlib.file_digest(opened, "sha256").hexdigest())
         else:
-            content = _compare(opened, earlier, file_format if is_plain_lines(file_format, file.path) else None)
+            content = _compare(
+                opened, earlier, file_format if is_plain_lines(file_format, file.path) else None
+            )
         return content if stat_open(opened, file.path) == file else None
 
 
 def peek_content(landing: str, file: LandedFile) -> Content | None:
-    """A stand-in for the content of a file that can be read and is the listed one still: nothing else says the same."""
+    """A stand-in for the content of a file that can be read and is the listed one still: nothing else says
+    the same.
+    """
     with open_landed(f"{landing}/{file.path}") as opened:
         return Content(f"not read: {file.path}") if stat_open(opened, file.path) == file else None
 
@@ -105,11 +126,16 @@ def _compare(opened: BufferedReader, earlier: Earlier, line_format: str | None) 
     while block := opened.read(min(BLOCK_BYTES, earlier.size - opened.tell())):
         digest.update(block)
         if b"\n" in block:
-            lines, line_start = lines + block.count(b"\n"), opened.tell() - len(block) + block.rfind(b"\n") + 1
+            lines, line_start = (
+                lines + block.count(b"\n"),
+                opened.tell() - len(block) + block.rfind(b"\n") + 1,
+            )
     is_appended = digest.hexdigest() == earlier.content_hash
     while block := opened.read(BLOCK_BYTES):
         digest.update(block)
-    start = _resume(opened, earlier.size, line_start, lines, line_format) if is_appended and line_format else None
+    start = (
+        _resume(opened, earlier.size, line_start, lines, line_format) if is_appended and line_format else None
+    )
     return Content(digest.hexdigest(), is_appended, start)
 
 
@@ -128,7 +154,9 @@ def _resume(opened: BufferedReader, size: int, line_start: int, line: int, line_
 
 
 def _is_object(half: bytes) -> bool | None:
-    """Whether the beginning of a line was taken as a record: a JSON object. None where a more tolerant parser may see one."""
+    """Whether the beginning of a line was taken as a record: a JSON object. None where a more tolerant parser
+    may see one.
+    """
     text = ""
     try:
         text = half.decode().rstrip()

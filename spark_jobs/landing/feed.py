@@ -17,7 +17,9 @@ class Feed:
     arrivals: str
     bronze: str
     guard: Callable[[], None]
-    """Asked before every row of the arrivals: it raises where the lease is lost. Of a feed that is only looked at: refuse_writes."""
+    """Asked before every row of the arrivals: it raises where the lease is lost. Of a feed that is only
+    looked at: refuse_writes.
+    """
 
     @property
     def table(self) -> str:
@@ -36,4 +38,6 @@ class Feed:
 
 
 def make_feed(lake: Lake, landing: str, name: str, source: AnySource, guard: Callable[[], None]) -> Feed:
-    return Feed(lake.pipeline, name, source, landing, lake.arrivals(name), lake.table(f"bronze.{name}"), guard)
+    return Feed(
+        lake.pipeline, name, source, landing, lake.arrivals(name), lake.table(f"bronze.{name}"), guard
+    )

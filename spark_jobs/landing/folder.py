@@ -1,6 +1,8 @@
-"""The files of one landing folder. What enters: a folder. What leaves: a Listing, in which everything that lies there has its place.
+"""The files of one landing folder. What enters: a folder. What leaves: a Listing, in which everything that
+lies there has its place.
 
-Nothing is passed over in silence, and nothing but a regular file is ever opened: a pipe would keep the run waiting for ever.
+Nothing is passed over in silence, and nothing but a regular file is ever opened: a pipe would keep the run
+waiting for ever.
 """
 
 import os
@@ -27,19 +29,26 @@ class LandedFile:
     size: int
     modified_at: datetime
     tag: str | None = None
-    """What tells two contents of one size and time apart: a store's mark of the content, or on a disk the time of the last change of any
-    kind. `cp -p` and `rsync -t` set a file's modification time; that time nobody can set.
+    """What tells two contents of one size and time apart: a store's mark of the content, or on a disk the
+    time of the last change of any kind. `cp -p` and `rsync -t` set a file's modification time; that time
+    nobody can set.
     """
 
     @property
     def changed_at(self) -> datetime | None:
         """The time of the last change of any kind; None for an object."""
-        return file_time(int(self.tag.removeprefix(CHANGE_TIME))) if self.tag and self.tag.startswith(CHANGE_TIME) else None
+        return (
+            file_time(int(self.tag.removeprefix(CHANGE_TIME)))
+            if self.tag and self.tag.startswith(CHANGE_TIME)
+            else None
+        )
 
 
 @dataclass
 class Listing:
-    """Files to look into, what can never be taken as it lies there, and what cannot be looked at now; each in the order of paths."""
+    """Files to look into, what can never be taken as it lies there, and what cannot be looked at now; each in
+    the order of paths.
+    """
 
     files: list[LandedFile] = field(default_factory=list)
     refused: list[tuple[LandedFile, str]] = field(default_factory=list)
@@ -47,7 +56,9 @@ class Listing:
 
 
 def list_folder(landing: str, folder: str, pattern: str) -> Listing:
-    """Everything below the folder that belongs to the source: by its name, or because it hides what its own name cannot tell."""
+    """Everything below the folder that belongs to the source: by its name, or because it hides what its own
+    name cannot tell.
+    """
     if is_remote(landing):
         return _list_objects(landing, folder, pattern)
     listing, folders = Listing(), [folder]
@@ -61,7 +72,9 @@ def list_folder(landing: str, folder: str, pattern: str) -> Listing:
         except OSError as error:
             listing.waiting.append((readable(parent), f"the folder cannot be listed: {say(error)}"))
         else:
-            folders += [path for entry in entries if _place(entry, path := f"{parent}/{entry.name}", pattern, listing)]
+            folders += [
+                path for entry in entries if _place(entry, path := f"{parent}/{entry.name}", pattern, listing)
+            ]
     listing.files.sort(key=lambda file: file.path)
     listing.refused.sort(key=lambda refused: refused[0].path)
     listing.waiting.sort()
@@ -71,7 +84,9 @@ def list_folder(landing: str, folder: str, pattern: str) -> Listing:
 def _list_objects(landing: str, folder: str, pattern: str) -> Listing:
     """An object is a whole file, or not there yet. A key that ends in a slash stands for a folder."""
     found = objects_below(f"{landing}/{folder}")
-    names = sorted(name for name in found if not name.endswith("/") and fnmatchcase(name.rpartition("/")[2], pattern))
+    names = sorted(
+        name for name in found if not name.endswith("/") and fnmatchcase(name.rpartition("/")[2], pattern)
+    )
     return Listing([landed_object(f"{folder}/{name}", found[name]) for name in names])
 
 

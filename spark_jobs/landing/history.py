@@ -47,12 +47,16 @@ class History:
             self._same[row["content_hash"]].append(row)
 
     def knows(self, file: LandedFile, reason: str | None = None) -> bool:
-        """Whether the file was judged as it lies there now; with a reason: whether it was refused for it, unread."""
+        """Whether the file was judged as it lies there now; with a reason: whether it was refused for it,
+        unread.
+        """
         return any(_has_tag(row, file) for why in (None, reason) for row in self._judged(file, why))
 
     def content_now(self, file: LandedFile) -> str | None:
         """The hash of what the file says, where it was judged as it lies there now."""
-        return next((row["content_hash"] for row in reversed(self._judged(file)) if _has_tag(row, file)), None)
+        return next(
+            (row["content_hash"] for row in reversed(self._judged(file)) if _has_tag(row, file)), None
+        )
 
     def has_path(self, path: str) -> bool:
         """Whether anything was ever decided about this path."""
@@ -71,13 +75,19 @@ class History:
         return (path, content_hash) in self._discarded
 
     def earlier(self, path: str) -> Row | None:
-        """The content that was last taken of this path and not found unreadable. An empty one says nothing."""
+        """The content that was last taken of this path and not found unreadable. An empty
+        one says nothing.
+        """
         rows = [row for row in self.taken(path) if row["size"] and row["file_id"] not in self.unreadable]
         return rows[-1] if rows else None
 
     def said_by(self, path: str, content_hash: str) -> str | None:
         """The first other path that was taken with this content, if bronze could read it."""
-        rows = (row for row in self._same.get(content_hash, []) if row["path"] != path and row["file_id"] not in self.unreadable)
+        rows = (
+            row
+            for row in self._same.get(content_hash, [])
+            if row["path"] != path and row["file_id"] not in self.unreadable
+        )
         return next((row["path"] for row in rows), None)
 
     def _judged(self, file: LandedFile, reason: str | None = None) -> list[Row]:
@@ -91,7 +101,9 @@ class History:
 
 
 def _has_tag(row: Row, file: LandedFile) -> bool:
-    """Earlier versions kept no tag of a file on a disk: one that has not been changed since it arrived is the one that was judged."""
+    """Earlier versions kept no tag of a file on a disk: one that has not been changed since it arrived is the
+    one that was judged.
+    """
     if row.get("tag") is None and file.changed_at is not None:
         return bool(file.changed_at <= row["arrived_at"])
     return bool(row.get("tag") == file.tag)
@@ -110,5 +122,7 @@ def file_ids(bronze: str, is_record: bool, among: Collection[str] | None = None)
     wanted = ds.field("_line") > 0 if is_record else ds.field("_line") == 0
     if among is not None:
         wanted &= ds.field("_file_id").isin(list(among))
-    batches = DeltaTable(bronze).to_pyarrow_dataset().scanner(columns=["_file_id"], filter=wanted).to_batches()
+    batches = (
+        DeltaTable(bronze).to_pyarrow_dataset().scanner(columns=["_file_id"], filter=wanted).to_batches()
+    )
     return frozenset(file_id for batch in batches for file_id in batch.column(0).unique().to_pylist())

@@ -1,4 +1,5 @@
-"""Looks at the landing folder of a source: what lies there that is new or changed, and what is decided about it. Writes nothing.
+"""Looks at the landing folder of a source: what lies there that is new or changed, and what is decided about
+it. Writes nothing.
 
 What enters: a feed and a time. What leaves: a Look, whose rows are for the arrivals table.
 """
@@ -24,9 +25,11 @@ CHANGED = "it was taken and has changed, before bronze was done with it"
 
 
 def find_unread(feed: Feed, history: History, listing: Listing, consumed: int) -> Iterator[tuple[str, str]]:
-    """The taken files of chunks after the consumed one that are gone or changed: bronze names them as unreadable.
+    """The taken files of chunks after the consumed one that are gone or changed: bronze names them as
+    unreadable.
 
-    Lines that were appended to do no harm, because bronze reads exactly as far as the file went when it arrived.
+    Lines that were appended to do no harm, because bronze reads exactly as far as the file went when it
+    arrived.
     """
     pending = [row for row in history.rows if row["verdict"] == TAKEN and row.get("chunk", 0) > consumed]
     if not pending:
@@ -60,7 +63,9 @@ Read = Callable[[Feed, LandedFile, History], Content | None]
 
 @dataclass(frozen=True)
 class Arrivals:
-    """What a listing found: files to take, files not taken, and taken files that bronze will not find as they were."""
+    """What a listing found: files to take, files not taken, and taken files that bronze will not find as they
+    were.
+    """
 
     taken: int = 0
     refused: Named = ()
@@ -72,8 +77,8 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class Look:
-    """`rows` are decisions that the arrivals do not have yet, `mark` a close mark to set after them; `to_read` are all files that were or
-    will be taken and that bronze has not read.
+    """`rows` are decisions that the arrivals do not have yet, `mark` a close mark to set after them;
+    `to_read` are all files that were or will be taken and that bronze has not read.
     """
 
     found: Arrivals
@@ -99,9 +104,15 @@ def read_whole(feed: Feed, file: LandedFile, history: History) -> Content | None
 
 
 def read_if_it_matters(feed: Feed, file: LandedFile, history: History) -> Content | None:
-    """Of a file that is taken whatever it says, only whether it can be read. Of several new files that say the same, each counts."""
+    """Of a file that is taken whatever it says, only whether it can be read. Of several new files that say
+    the same, each counts.
+    """
     may_repeat = feed.files.same_content == "skip" and history.has_size(file.size)
-    return read_whole(feed, file, history) if may_repeat or history.has_path(file.path) else peek_content(feed.landing, file)
+    return (
+        read_whole(feed, file, history)
+        if may_repeat or history.has_path(file.path)
+        else peek_content(feed.landing, file)
+    )
 
 
 def look_at(feed: Feed, arrived_at: datetime, consumed: int | None = None, read: Read = read_whole) -> Look:
@@ -109,17 +120,33 @@ def look_at(feed: Feed, arrived_at: datetime, consumed: int | None = None, read:
     known = read_arrivals(feed.arrivals)
     history = History(known, feed.bronze)
     listing = list_folder(feed.landing, feed.files.path, feed.files.pattern)
-    hidden = [(file, f"{HIDDEN} `{feed.take_command(file.path)}`") for file in listing.files if is_hidden(file.path)]
-    refused = [refuse_unread(file, reason) for file, reason in [*listing.refused, *hidden] if not history.knows(file, reason)]
+    hidden = [
+        (file, f"{HIDDEN} `{feed.take_command(file.path)}`") for file in listing.files if is_hidden(file.path)
+    ]
+    refused = [
+        refuse_unread(file, reason)
+        for file, reason in [*listing.refused, *hidden]
+        if not history.knows(file, reason)
+    ]
     files = [file for file in listing.files if not is_hidden(file.path) and not history.knows(file)]
     settled, unsettled = _split_settled(feed, files, arrived_at)
     judged, growing = _judge_all(feed, settled, history, read)
-    rows = [{**row, "arrived_at": arrived_at} for row in sorted([*refused, *judged], key=lambda row: str(row["path"]))]
+    rows = [
+        {**row, "arrived_at": arrived_at}
+        for row in sorted([*refused, *judged], key=lambda row: str(row["path"]))
+    ]
     waiting = (*listing.waiting, *unsettled, *growing)
     unread = tuple(find_unread(feed, history, listing, consumed or 0))
     taken = [row for row in rows if row["verdict"] == TAKEN]
     mark = None if taken or waiting else mark_if_idle(feed, known, arrived_at)
-    found = Arrivals(len(taken), _named(rows, REFUSED), _named(rows, REPEATED), waiting, unread, mark["reason"] if mark else None)
+    found = Arrivals(
+        len(taken),
+        _named(rows, REFUSED),
+        _named(rows, REPEATED),
+        waiting,
+        unread,
+        mark["reason"] if mark else None,
+    )
     to_read = [row for row in known if row["verdict"] == TAKEN and row["chunk"] > (consumed or 0)]
     return Look(found, rows, mark, [*to_read, *taken], max((row["chunk"] for row in known), default=0) + 1)
 
@@ -128,18 +155,24 @@ def is_hidden(path: str) -> bool:
     return path.rpartition("/")[2].startswith((".", "_"))
 
 
-def _split_settled(feed: Feed, files: list[LandedFile], arrived_at: datetime) -> tuple[list[LandedFile], Named]:
+def _split_settled(
+    feed: Feed, files: list[LandedFile], arrived_at: datetime
+) -> tuple[list[LandedFile], Named]:
     """Files that are old enough to be whole, and those that wait."""
     if feed.files.settle is None:
         return files, ()
     newest = arrived_at - parse_duration(feed.files.settle)
     reason = "it was modified at {}, less than {} ago"
-    waiting = ((f.path, reason.format(f.modified_at, feed.files.settle)) for f in files if f.modified_at > newest)
+    waiting = (
+        (f.path, reason.format(f.modified_at, feed.files.settle)) for f in files if f.modified_at > newest
+    )
     return [file for file in files if file.modified_at <= newest], tuple(waiting)
 
 
 def _judge_all(feed: Feed, files: list[LandedFile], history: History, read: Read) -> tuple[list[Row], Named]:
-    """The verdicts in the order of paths, so that of two new files that say the same the first is taken; and the files that wait."""
+    """The verdicts in the order of paths, so that of two new files that say the same the first is taken; and
+    the files that wait.
+    """
     with ThreadPoolExecutor(4) as pool:
         contents = list(pool.map(lambda file: _read_quiet(feed, file, history, read), files))
     rows, waiting = [], []

@@ -1,4 +1,6 @@
-"""Packed files of text: by the end of their name they are unpacked while they are read, a block at a time, to their last byte."""
+"""Packed files of text: by the end of their name they are unpacked while they are read, a block at a time, to
+their last byte.
+"""
 
 import bz2
 import gzip
@@ -11,7 +13,9 @@ PACKABLE = ("json", "csv", "text", "xml")
 """The formats that may be packed; the others pack their own content."""
 BLOCK_BYTES = 64 * 1024
 TIMES_PACKED, TIMES_COLUMNAR = 8, 4
-"""About how many times its size a file of text was before it was packed, and the rows of a columnar file are as records."""
+"""About how many times its size a file of text was before it was packed, and the rows of a columnar file are
+as records.
+"""
 COLUMNAR = ("parquet", "orc", "avro")
 
 
@@ -20,15 +24,17 @@ def is_packed(path: str) -> bool:
 
 
 def estimate_unpacked(path: str, size: int, file_format: str) -> int:
-    """About how many bytes of records a file holds, by its name and size alone: enough to choose settings by, and nothing else."""
+    """About how many bytes of records a file holds, by its name and size alone: enough to choose settings by,
+    and nothing else.
+    """
     if file_format in COLUMNAR:
         return size * TIMES_COLUMNAR
     return size * TIMES_PACKED if is_packed(path) else size
 
 
 def unpack(opened: BufferedReader, path: str) -> BinaryIO:
-    """The content, from its start. A stream that is cut or broken, or has anything but another stream behind it, is an OSError or EOFError
-    on the way: what was not read must not pass for the end.
+    """The content, from its start. A stream that is cut or broken, or has anything but another stream behind
+    it, is an OSError or EOFError on the way: what was not read must not pass for the end.
     """
     opened.seek(0)
     return next((start(opened) for end, start in _UNPACK.items() if path.endswith(end)), opened)
@@ -41,7 +47,9 @@ def _unpack_zstd(opened: BufferedReader) -> BinaryIO:
 
 
 class _Unowned:
-    """A file that is read and not closed: Arrow closes what it is given, and landed files are read more than once."""
+    """A file that is read and not closed: Arrow closes what it is given, and landed files are read more than
+    once.
+    """
 
     closed = False
 
@@ -53,7 +61,9 @@ class _Unowned:
 
 
 class _Bzip2(io.RawIOBase):
-    """Streams of bzip2, one behind the other. Python's BZ2File takes a damaged second stream for rubbish and ends before it, in silence."""
+    """Streams of bzip2, one behind the other. Python's BZ2File takes a damaged second stream for rubbish and
+    ends before it, in silence.
+    """
 
     def __init__(self, opened: BufferedReader) -> None:
         self.opened = opened

@@ -1,4 +1,5 @@
-"""Registers landed files as arrivals: what a look at the folder of a source finds new or changed is written down.
+"""Registers landed files as arrivals: what a look at the folder of a source finds new or changed is written
+down.
 
 Needs no JVM. Whoever calls holds the pipeline's lease.
 """

@@ -1,7 +1,9 @@
-"""Sources that are no files: how far they go, how far they were read, and each batch of them as a chunk of the arrivals.
+"""Sources that are no files: how far they go, how far they were read, and each batch of them as a chunk of
+the arrivals.
 
-A row of the arrivals is a range of one partition: its path, as in kafka/orders/0, the first position as `start_line`, and as `size` how
-many positions it spans. Of a topic positions are offsets + 1, and not every offset is a message: bronze says how many were read.
+A row of the arrivals is a range of one partition: its path, as in kafka/orders/0, the first position as
+`start_line`, and as `size` how many positions it spans. Of a topic positions are offsets + 1, and not every
+offset is a message: bronze says how many were read.
 """
 
 import hashlib
@@ -29,7 +31,9 @@ class Range:
     end: int
 
 
-def look_at_stream(feed: Feed, arrived_at: datetime, consumed: int | None, settings: Mapping[str, str]) -> Look:
+def look_at_stream(
+    feed: Feed, arrived_at: datetime, consumed: int | None, settings: Mapping[str, str]
+) -> Look:
     """What a run would read now. Nothing of it is registered before its batch begins."""
     known = read_arrivals(feed.arrivals)
     begun = [row for row in known if row["verdict"] == TAKEN and row["chunk"] > (consumed or 0)]
@@ -39,7 +43,9 @@ def look_at_stream(feed: Feed, arrived_at: datetime, consumed: int | None, setti
     return Look(found, ahead, mark, [*begun, *ahead], max((row["chunk"] for row in known), default=0) + 1)
 
 
-def register_stream(feed: Feed, arrived_at: datetime, consumed: int | None, settings: Mapping[str, str]) -> list[Row]:
+def register_stream(
+    feed: Feed, arrived_at: datetime, consumed: int | None, settings: Mapping[str, str]
+) -> list[Row]:
     """Set a close mark where the source is idle, and give what a run will register."""
     look = look_at_stream(feed, arrived_at, consumed, settings)
     if look.rows and not look.is_behind:
@@ -56,13 +62,19 @@ def broker_settings(project: Project, source: AnySource) -> Mapping[str, str]:
     return {}
 
 
-def register_batch(feed: Feed, batch: str, ranges: list[Range], arrived_at: datetime, tag: str | None = None) -> tuple[list[Row], datetime]:
-    """The rows of a batch's chunk and when it arrived. A batch that was begun before keeps both, whatever was killed. `tag` is what tells
-    a topic from another one of its name.
+def register_batch(
+    feed: Feed, batch: str, ranges: list[Range], arrived_at: datetime, tag: str | None = None
+) -> tuple[list[Row], datetime]:
+    """The rows of a batch's chunk and when it arrived. A batch that was begun before keeps both, whatever was
+    killed. `tag` is what tells a topic from another one of its name.
     """
     mine = [row for row in read_arrivals(feed.arrivals) if row["content_hash"] == batch]
     if not mine:
-        append_chunk(feed, [{**_row(place, arrived_at), "content_hash": batch, "tag": tag} for place in ranges], arrived_at)
+        append_chunk(
+            feed,
+            [{**_row(place, arrived_at), "content_hash": batch, "tag": tag} for place in ranges],
+            arrived_at,
+        )
         mine = [row for row in read_arrivals(feed.arrivals) if row["content_hash"] == batch]
     return mine, mine[0]["arrived_at"]
 
@@ -74,8 +86,8 @@ def last_tag(feed: Feed) -> str | None:
 
 
 def count_misplaced(rows: Sequence[Row], found: Mapping[str, tuple[int, int, int, int]]) -> dict[str, int]:
-    """Per partition of a batch, the messages in bronze that its offsets cannot have given: outside of them, or there twice. Offsets are
-    not messages, so that fewer than these are no loss.
+    """Per partition of a batch, the messages in bronze that its offsets cannot have given: outside of them,
+    or there twice. Offsets are not messages, so that fewer than these are no loss.
     """
     ranges = {row["path"]: (row["start_line"], row["start_line"] + row["size"]) for row in rows}
     wrong: dict[str, int] = {}
@@ -95,12 +107,15 @@ def read_until(rows: list[Row]) -> dict[str, int]:
 
 
 def _find_ahead(feed: Feed, until: dict[str, int], settings: Mapping[str, str]) -> list[Range]:
-    """What is there and was not read. A source that ends before what was read of it was made anew: it is not up to date, and whoever reads
-    it says so.
+    """What is there and was not read. A source that ends before what was read of it was made anew: it is not
+    up to date, and whoever reads it says so.
     """
     source = feed.source
     if isinstance(source, KafkaSource):
-        ends = {f"kafka/{source.topic}/{partition}": ends for partition, ends in read_ends(source, settings).items()}
+        ends = {
+            f"kafka/{source.topic}/{partition}": ends
+            for partition, ends in read_ends(source, settings).items()
+        }
         ranges = [Range(path, until.get(path, first), end) for path, (first, end) in ends.items()]
     elif isinstance(source, DeltaSource):
         version = table_version(f"{feed.landing}/{source.path}")
@@ -109,10 +124,26 @@ def _find_ahead(feed: Feed, until: dict[str, int], settings: Mapping[str, str]) 
         ranges = [Range("rate", until.get("rate", 0), until.get("rate", 0) + 1)]
     else:
         ranges = []
-    return [place if place.end > place.start else replace(place, end=place.start + 1) for place in ranges if place.end != place.start]
+    return [
+        place if place.end > place.start else replace(place, end=place.start + 1)
+        for place in ranges
+        if place.end != place.start
+    ]
 
 
 def _row(place: Range, arrived_at: datetime) -> Row:
-    row: Row = {"path": place.path, "size": place.end - place.start, "modified_at": arrived_at, "verdict": TAKEN, "reason": None}
+    row: Row = {
+        "path": place.path,
+        "size": place.end - place.start,
+        "modified_at": arrived_at,
+        "verdict": TAKEN,
+        "reason": None,
+    }
     file_id = hashlib.sha256(place.path.encode()).hexdigest()[:16]  # as bronze has it
-    return row | {"content_hash": None, "file_id": file_id, "start_byte": None, "start_line": place.start + 1, "arrived_at": arrived_at}
+    return row | {
+        "content_hash": None,
+        "file_id": file_id,
+        "start_byte": None,
+        "start_line": place.start + 1,
+        "arrived_at": arrived_at,
+    }

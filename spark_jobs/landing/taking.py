@@ -1,4 +1,6 @@
-"""Takes in one file by hand: one that was refused, skipped as a repeat, or could not be read. Bronze reads it in the next run."""
+"""Takes in one file by hand: one that was refused, skipped as a repeat, or could not be read. Bronze reads it
+in the next run.
+"""
 
 import os
 import stat
@@ -11,14 +13,23 @@ from pathlib import Path, PurePosixPath
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.names import parse_duration, shorten
 from spark_jobs.lake.storage import describe, is_remote
-from spark_jobs.landing.arrivals import CLOSED, TAKEN, Row, append_chunk, append_chunks, files_not_taken, read_arrivals
+from spark_jobs.landing.arrivals import (
+    CLOSED,
+    TAKEN,
+    Row,
+    append_chunk,
+    append_chunks,
+    files_not_taken,
+    read_arrivals,
+)
 from spark_jobs.landing.content import Content, read_content
 from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.folder import LINK, NOT_UTF8, SPECIAL, LandedFile, landed_file, landed_object, say
 from spark_jobs.landing.history import History, as_earlier, file_ids
 from spark_jobs.landing.verdicts import close_mark, make_file_id, make_row
 
-# Close marks: a row of the arrivals that says that what came before it is complete, so that windows which are still open can be closed.
+# Close marks: a row of the arrivals that says that what came before it is complete, so that windows which are
+# still open can be closed.
 
 
 def close_feed(feed: Feed, arrived_at: datetime, reason: str) -> int | None:
@@ -38,7 +49,9 @@ def mark_if_idle(feed: Feed, rows: Iterable[Row], arrived_at: datetime) -> Row |
 
 
 def _newest_open(rows: Iterable[Row]) -> datetime | None:
-    """When the last file arrived, by its chunk and not by a clock that may have been wrong; None where a mark stands after it."""
+    """When the last file arrived, by its chunk and not by a clock that may have been wrong; None where a mark
+    stands after it.
+    """
     decided = [row for row in rows if row["verdict"] in (TAKEN, CLOSED) and row.get("chunk")]
     last = max(decided, key=lambda row: int(row["chunk"]), default=None)
     return last["arrived_at"] if last and last["verdict"] == TAKEN else None
@@ -54,7 +67,9 @@ class NotTakeable(Exception):
 
 @dataclass(frozen=True)
 class Taking:
-    """A file that was taken in: its chunk, from which line on it is read, and whether some of its records may be in bronze already."""
+    """A file that was taken in: its chunk, from which line on it is read, and whether some of its records may
+    be in bronze already.
+    """
 
     path: str
     file_id: str
@@ -74,7 +89,9 @@ class Prepared:
 
 
 def take_file(feed: Feed, path: str, arrived_at: datetime, by: str, consumed: int | None) -> Taking:
-    """Register the file as taken, whatever the source's policies say. `consumed` is the last chunk that bronze has read."""
+    """Register the file as taken, whatever the source's policies say. `consumed` is the last chunk that
+    bronze has read.
+    """
     return take_prepared(feed, prepare_file(feed, path, by, consumed), arrived_at)
 
 
@@ -86,7 +103,9 @@ def take_prepared(feed: Feed, prepared: Prepared, arrived_at: datetime) -> Takin
 
 
 def prepare_file(feed: Feed, path: str, by: str, consumed: int | None) -> Prepared:
-    """Find and read the file, and say how it would be taken in; NotTakeable where it cannot. Nothing is written."""
+    """Find and read the file, and say how it would be taken in; NotTakeable where it cannot. Nothing is
+    written.
+    """
     file = _find_file(feed, path)
     history = History(read_arrivals(feed.arrivals), feed.bronze)
     content = _read(feed, file, history)
@@ -103,10 +122,16 @@ def _find_file(feed: Feed, path: str) -> LandedFile:
     """The regular file at this path below the source's folder."""
     folder, below = PurePosixPath(feed.files.path), PurePosixPath(path)
     if below.as_posix() != path or ".." in below.parts or folder not in below.parents:
-        raise NotTakeable(path, f"it is not a path below the folder {feed.files.path!r} of {feed.name}", _hint(feed, path))
+        raise NotTakeable(
+            path, f"it is not a path below the folder {feed.files.path!r} of {feed.name}", _hint(feed, path)
+        )
     if not _is_utf8(path):
         raise NotTakeable(path, NOT_UTF8)
-    file = _find_object(feed, path) if is_remote(feed.landing) else _find_on_disk(feed, path, below.parts[len(folder.parts) :])
+    file = (
+        _find_object(feed, path)
+        if is_remote(feed.landing)
+        else _find_on_disk(feed, path, below.parts[len(folder.parts) :])
+    )
     if not fnmatchcase(below.name, feed.files.pattern):
         raise NotTakeable(path, f"its name does not match the pattern {feed.files.pattern!r} of {feed.name}")
     return file
@@ -162,11 +187,17 @@ def _read(feed: Feed, file: LandedFile, history: History) -> Content:
 
 
 def _check_unread(feed: Feed, path: str, row: Row, history: History, consumed: int) -> None:
-    """The same content may be taken again only where bronze has no record of it: its file id is the same, and nothing may be doubled."""
+    """The same content may be taken again only where bronze has no record of it: its file id is the same, and
+    nothing may be doubled.
+    """
     file_id = make_file_id(path, row["content_hash"])
     if row["chunk"] > consumed:
         raise NotTakeable(path, "it is taken already", f"`weir run {feed.pipeline}` reads it")
     if file_ids(feed.bronze, is_record=True, among=[file_id]):
-        raise NotTakeable(path, f"its records are in {feed.table} already", "to read it a second time, land it under another name")
+        raise NotTakeable(
+            path,
+            f"its records are in {feed.table} already",
+            "to read it a second time, land it under another name",
+        )
     if file_id not in history.unreadable:
         raise NotTakeable(path, "it was read and holds no records")

@@ -1,4 +1,6 @@
-"""What is decided about a new file. What enters: the file, its content and what was decided before. What leaves: a row for the arrivals."""
+"""What is decided about a new file. What enters: the file, its content and what was decided before. What
+leaves: a row for the arrivals.
+"""
 
 import hashlib
 from datetime import datetime
@@ -10,7 +12,10 @@ from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.folder import LandedFile
 from spark_jobs.landing.history import History
 
-HIDDEN = "names that start with . or _ are taken for unfinished or private files; rename it when it is whole, or take it in with"
+HIDDEN = (
+    "names that start with . or _ are taken for unfinished or private files; rename it when it is whole, or"
+    " take it in with"
+)
 APPENDED = "it was appended to after it was taken; what is new is taken in with"
 REWRITTEN = "it says something else than when it was taken; the new content is taken in with"
 UNREAD = "it could not be read when it was taken; it is taken in again with"
@@ -26,7 +31,11 @@ def judge(feed: Feed, file: LandedFile, content: Content, history: History) -> R
     taken = [row for row in history.taken(path) if row["size"] or not file.size]
     if any(row["content_hash"] == content.content_hash for row in taken):
         is_unread = make_file_id(path, content.content_hash) in history.unreadable
-        return make_row(file, content, REFUSED, f"{UNREAD} {command}") if is_unread else make_row(file, content, TOUCHED)
+        return (
+            make_row(file, content, REFUSED, f"{UNREAD} {command}")
+            if is_unread
+            else make_row(file, content, TOUCHED)
+        )
     first = history.said_by(path, content.content_hash) if source.same_content == "skip" else None
     if first is not None:
         return make_row(file, content, REPEATED, f"it says exactly what {first!r} said")
@@ -46,10 +55,24 @@ def close_mark(arrived_at: datetime, reason: str) -> Row:
     return make_row(LandedFile("", 0, arrived_at), None, CLOSED, reason)
 
 
-def make_row(file: LandedFile, content: Content | None, verdict: str, reason: str | None = None, start: Start | None = None) -> Row:
-    row: dict[str, Any] = {"path": file.path, "size": file.size, "modified_at": file.modified_at, "tag": file.tag}
+def make_row(
+    file: LandedFile,
+    content: Content | None,
+    verdict: str,
+    reason: str | None = None,
+    start: Start | None = None,
+) -> Row:
+    row: dict[str, Any] = {
+        "path": file.path,
+        "size": file.size,
+        "modified_at": file.modified_at,
+        "tag": file.tag,
+    }
     row |= {"verdict": verdict, "reason": reason}
-    row |= {"content_hash": content and content.content_hash, "file_id": content and make_file_id(file.path, content.content_hash)}
+    row |= {
+        "content_hash": content and content.content_hash,
+        "file_id": content and make_file_id(file.path, content.content_hash),
+    }
     return row | {"start_byte": start and start.byte, "start_line": start and start.line}
 
 

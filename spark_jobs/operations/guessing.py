@@ -1,6 +1,8 @@
-"""Guesses the columns of a table from records. What enters: records as Python objects. What leaves: column names, types and paths.
+"""Guesses the columns of a table from records. What enters: records as Python objects. What leaves: column
+names, types and paths.
 
-A guess is made once, by `weir propose`, and written into the pipeline file; nothing is guessed when data is read.
+A guess is made once, by `weir propose`, and written into the pipeline file; nothing is guessed when data is
+read.
 """
 
 import re
@@ -20,12 +22,18 @@ MOST_DIGITS = 38
 DEEPEST = 20
 
 Kind = str | dict[str, Any] | list[Any] | None
-"""A simple type; the fields of an object; of an array the kind of its elements; None where nothing is known."""
+"""A simple type; the fields of an object; of an array the kind of its elements; None
+where nothing is known.
+"""
 Path = tuple[str, ...]
 
 
-def guess_columns(records: Iterable[Mapping[str, Any]], *, is_flat: bool = False) -> dict[str, tuple[str, str]]:
-    """Per column its type and its path in the record, in the order of the fields. Fields of a flat record are taken by their whole name."""
+def guess_columns(
+    records: Iterable[Mapping[str, Any]], *, is_flat: bool = False
+) -> dict[str, tuple[str, str]]:
+    """Per column its type and its path in the record, in the order of the fields. Fields of a flat record are
+    taken by their whole name.
+    """
     root = reduce(_join, (_kind(dict(record)) for record in records), None)
     columns: dict[str, tuple[str, str]] = {}
     for path, kind in _leaves(root if isinstance(root, dict) else {}, is_flat):
@@ -89,7 +97,9 @@ def _join_simple(one: str, other: str) -> str:
         (first, first_scale), (second, second_scale) = (found for found in digits if found)
         scale, whole = max(first_scale, second_scale), max(first - first_scale, second - second_scale)
         return f"decimal({min(whole + scale, MOST_DIGITS)},{scale})"
-    if "double" in kinds and all(kind in ("double", "bigint") or kind.startswith("decimal") for kind in kinds):
+    if "double" in kinds and all(
+        kind in ("double", "bigint") or kind.startswith("decimal") for kind in kinds
+    ):
         return "double"
     return "string"
 
@@ -111,7 +121,11 @@ def _leaves(fields: dict[str, Any], is_flat: bool, above: Path = ()) -> Iterable
             continue  # no column can reach it
         if isinstance(kind, dict):
             yield from _leaves(kind, is_flat, (*above, name))
-        elif isinstance(kind, list) and isinstance(kind[0], dict) and not all(re.fullmatch(r"\w+", inner) for inner in kind[0]):
+        elif (
+            isinstance(kind, list)
+            and isinstance(kind[0], dict)
+            and not all(re.fullmatch(r"\w+", inner) for inner in kind[0])
+        ):
             yield (*above, name), "string"
         else:
             yield (*above, name), kind
@@ -124,7 +138,9 @@ def _free_name(path: Path, taken: Mapping[str, Any]) -> str:
         name = _legal("_".join(path[-length:]))
         if name.lower() not in known:
             return name
-    return next(f"{name[:58]}_{number}" for number in range(2, 10_000) if f"{name[:58]}_{number}".lower() not in known)
+    return next(
+        f"{name[:58]}_{number}" for number in range(2, 10_000) if f"{name[:58]}_{number}".lower() not in known
+    )
 
 
 def _legal(text: str) -> str:

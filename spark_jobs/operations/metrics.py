@@ -1,4 +1,6 @@
-"""The state of pipelines as figures for a monitoring system: in Prometheus' text format, or for OpenTelemetry (telemetry.py)."""
+"""The state of pipelines as figures for a monitoring system: in Prometheus' text format, or for OpenTelemetry
+(telemetry.py).
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +14,9 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(frozen=True)
 class Sample:
-    """One figure. Its labels are names of pipelines and tables, which are letters, digits, _ and dots: nothing to escape."""
+    """One figure. Its labels are names of pipelines and tables, which are letters, digits, _ and dots:
+    nothing to escape.
+    """
 
     name: str
     help: str
@@ -25,11 +29,21 @@ def samples_of(status: PipelineStatus) -> Iterator[Sample]:
     """The figures of one pipeline; what is not known is left out."""
     pipeline = {"pipeline": status.pipeline}
     yield Sample(
-        "weir_stream_up", "Whether an always-on stream of the pipeline is running.", "gauge", pipeline, float(status.stream is not None)
+        "weir_stream_up",
+        "Whether an always-on stream of the pipeline is running.",
+        "gauge",
+        pipeline,
+        float(status.stream is not None),
     )
     if status.last_run:
         ended_at: datetime = status.last_run["at"]
-        yield Sample("weir_last_run_timestamp_seconds", "When the last run ended.", "gauge", pipeline, ended_at.timestamp())
+        yield Sample(
+            "weir_last_run_timestamp_seconds",
+            "When the last run ended.",
+            "gauge",
+            pipeline,
+            ended_at.timestamp(),
+        )
         is_ok = float(status.last_run["status"] in ("ok", "nothing_to_do", "stopped"))
         yield Sample("weir_last_run_ok", "Whether the last run ended well.", "gauge", pipeline, is_ok)
     for table in status.tables:
@@ -39,27 +53,47 @@ def samples_of(status: PipelineStatus) -> Iterator[Sample]:
 def _samples_of_table(labels: dict[str, str], table: TableStatus, at: datetime) -> Iterator[Sample]:
     age = (at - table.last_batch_at).total_seconds() if table.last_batch_at else None
     gauges = {
-        "weir_table_due": ("Whether there is something that the table has not read yet.", float(table.state in ("due", "failed"))),
+        "weir_table_due": (
+            "Whether there is something that the table has not read yet.",
+            float(table.state in ("due", "failed")),
+        ),
         "weir_table_held": ("Whether rules block a batch of the table.", float(table.state == "blocked")),
         "weir_batch_age_seconds": ("Seconds since the last batch.", age),
         "weir_batch_rows": ("Rows that the last batch read.", table.last_rows),
         "weir_batch_seconds": ("Seconds that the last batch took.", table.seconds),
-        "weir_batch_lag_seconds": ("How long the oldest input of the last batch had waited when it was published.", table.lag_seconds),
+        "weir_batch_lag_seconds": (
+            "How long the oldest input of the last batch had waited when it was published.",
+            table.lag_seconds,
+        ),
         "weir_backlog_files": ("Files left to read after the last batch.", table.backlog_files),
         "weir_backlog_bytes": ("Bytes left to read after the last batch.", table.backlog_bytes),
-        "weir_backlog_messages": ("Messages of a topic left to read after the last batch.", table.backlog_messages),
-        "weir_max_partition_lag_messages": ("Of them those of the partition that is furthest behind.", table.max_partition_lag),
-        "weir_watermark_timestamp_seconds": ("The watermark.", table.watermark.timestamp() if table.watermark else None),
+        "weir_backlog_messages": (
+            "Messages of a topic left to read after the last batch.",
+            table.backlog_messages,
+        ),
+        "weir_max_partition_lag_messages": (
+            "Of them those of the partition that is furthest behind.",
+            table.max_partition_lag,
+        ),
+        "weir_watermark_timestamp_seconds": (
+            "The watermark.",
+            table.watermark.timestamp() if table.watermark else None,
+        ),
         "weir_state_rows": ("Rows in the state store.", table.state_rows),
         "weir_state_bytes": ("Memory of the state store.", table.state_bytes),
-    }  # fmt: skip
+    }
     for name, (text, value) in gauges.items():
         if value is not None:
             yield Sample(name, text, "gauge", labels, float(value))
     totals = table.totals.as_dict()
-    for kind in ("rows_in", *CLASSES, "late"):  # no counter: a row that leaves quarantine counts where it went
+    # no counter: a row that leaves quarantine counts where it went
+    for kind in ("rows_in", *CLASSES, "late"):
         yield Sample(
-            "weir_rows", "Rows by what became of them, since the table was made.", "gauge", {**labels, "class": kind}, float(totals[kind])
+            "weir_rows",
+            "Rows by what became of them, since the table was made.",
+            "gauge",
+            {**labels, "class": kind},
+            float(totals[kind]),
         )
 
 

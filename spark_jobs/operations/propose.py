@@ -1,4 +1,6 @@
-"""`weir propose`: columns for fields that landed and that no table has, and the text that adds them to a pipeline file."""
+"""`weir propose`: columns for fields that landed and that no table has, and the text that adds them to a
+pipeline file.
+"""
 
 import json
 import random
@@ -28,14 +30,17 @@ from spark_jobs.landing.look import is_hidden
 from spark_jobs.operations.guessing import guess_columns
 from spark_jobs.quality.masking import mask_problem
 
-# Writes a new silver table into the text of a pipeline file. Every other character of it stays as it is, comments included.
+# Writes a new silver table into the text of a pipeline file. Every other character of it stays as it is,
+# comments included.
 
 PLAIN_TYPE = re.compile(r"[a-z]+")
 NEEDS_QUOTES = re.compile(r"[^\w. ]")
 
 
 class NotInsertable(Hinted):
-    """The file has no place where the table can be put without changing anything else: why, and what to do."""
+    """The file has no place where the table can be put without changing anything else:
+    why, and what to do.
+    """
 
 
 def spell_table(name: str, source: str, columns: Mapping[str, tuple[str, str]], indent: str = "  ") -> str:
@@ -43,34 +48,50 @@ def spell_table(name: str, source: str, columns: Mapping[str, tuple[str, str]], 
     lines = [f"{indent}{name}:", f"{indent * 2}from: {source}", f"{indent * 2}columns:"]
     for column, (kind, path) in columns.items():
         spelt = kind if PLAIN_TYPE.fullmatch(kind) else f'"{kind}"'
-        lines.append(f"{indent * 3}{column}: {spelt if path == column else f'{{type: {spelt}, from: {_quoted(path)}}}'}")
+        lines.append(
+            f"{indent * 3}{column}:"
+            f" {spelt if path == column else f'{{type: {spelt}, from: {_quoted(path)}}}'}"
+        )
     return "\n".join(lines) + "\n"
 
 
 def insert_table(text: str, name: str, table: str) -> str:
     """The text with the table at the end of `silver`, which is made where there is none."""
     root = yaml.compose(text, Loader=yaml.SafeLoader)
-    entries = {key.value: (key, value) for key, value in root.value} if isinstance(root, yaml.MappingNode) else {}
+    entries = (
+        {key.value: (key, value) for key, value in root.value} if isinstance(root, yaml.MappingNode) else {}
+    )
     end = "" if text.endswith("\n") or not text else "\n"
     if "silver" not in entries:
         return f"{text}{end}\nsilver:\n{table}"
     _, silver = entries["silver"]
     if not isinstance(silver, yaml.MappingNode) or silver.flow_style:
-        raise NotInsertable("silver is written in braces, or empty", "write it as lines, or copy what --dry-run shows")
+        raise NotInsertable(
+            "silver is written in braces, or empty", "write it as lines, or copy what --dry-run shows"
+        )
     if any(key.value == name for key, _ in silver.value):
-        raise NotInsertable(f"silver has a table {shorten(name)} already", "choose another name by --table, or remove that one first")
+        raise NotInsertable(
+            f"silver has a table {shorten(name)} already",
+            "choose another name by --table, or remove that one first",
+        )
     indent = " " * silver.value[0][0].start_mark.column
     last = max(_last_line(value) for _, value in silver.value)
     lines = text.splitlines(keepends=True)
     if last < len(lines) and not lines[last - 1].endswith("\n"):
         raise NotInsertable("the last line of silver has no end", "end it")
-    own = table if indent == "  " else re.sub(r"^((?:  )+)", lambda match: indent * (len(match[1]) // 2), table, flags=re.MULTILINE)
+    own = (
+        table
+        if indent == "  "
+        else re.sub(r"^((?:  )+)", lambda match: indent * (len(match[1]) // 2), table, flags=re.MULTILINE)
+    )
     before = "".join(lines[:last])
     return before + ("" if before.endswith("\n") else "\n") + own + "".join(lines[last:])
 
 
 def _last_line(node: yaml.Node) -> int:
-    """How many lines of the text end with this node; a block ends where its last scalar does, not at the comment below it."""
+    """How many lines of the text end with this node; a block ends where its last scalar does, not at the
+    comment below it.
+    """
     if isinstance(node, yaml.MappingNode) and not node.flow_style and node.value:
         return max(_last_line(value) for _, value in node.value)
     if isinstance(node, yaml.SequenceNode) and not node.flow_style and node.value:
@@ -80,10 +101,15 @@ def _last_line(node: yaml.Node) -> int:
 
 
 def _quoted(path: str) -> str:
-    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"' if NEEDS_QUOTES.search(path) or path != path.strip() else path
+    return (
+        '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        if NEEDS_QUOTES.search(path) or path != path.strip()
+        else path
+    )
 
 
-# Looks at what has landed for a source and proposes the columns of a silver table. Reads files and bronze, without a JVM.
+# Looks at what has landed for a source and proposes the columns of a silver table. Reads files and bronze,
+# without a JVM.
 
 FILES, RECORDS_PER_FILE = 50, 1_000
 SEED = 7
@@ -93,8 +119,8 @@ NO_MATCH = "it does not match `fields` of its source"
 
 @dataclass(frozen=True)
 class Proposal:
-    """`columns`: by name their type and path. `files` and `records`: what was looked at and could be read. `unreadable`: how many records
-    and whole files could not, and `problem` says what is wrong with the first.
+    """`columns`: by name their type and path. `files` and `records`: what was looked at and could be read.
+    `unreadable`: how many records and whole files could not, and `problem` says what is wrong with the first.
     """
 
     columns: dict[str, tuple[str, str]]
@@ -121,14 +147,24 @@ class _Looked:
 def propose_columns(project: Project, pipeline: str, source: str) -> Proposal:
     """From some of the landed files, the same ones each time; of a stream from what bronze has of it."""
     known = project.pipelines[pipeline].sources[source]
-    looked = list(_landed(project, known) if isinstance(known, FileSource) else _read_of_bronze(project, pipeline, source))
+    looked = list(
+        _landed(project, known)
+        if isinstance(known, FileSource)
+        else _read_of_bronze(project, pipeline, source)
+    )
     read = [(one, _fields(one.text, known)) for one in looked if one.text is not None and one.problem is None]
     good = [(one.file, fields) for one, fields in read if fields is not None]
     wrong = [one for one in looked if one.problem is not None]
     wrong += [replace(one, problem=_why_none(known)) for one, fields in read if fields is None]
-    values = [{name: value for name, value in fields.items() if name not in known.own_fields} for _, fields in good]
+    values = [
+        {name: value for name, value in fields.items() if name not in known.own_fields} for _, fields in good
+    ]
     is_line = known.record_format == "text" and not known.fields
-    columns = {"line": ("string", "value")} if is_line and good else guess_columns(values, is_flat=known.record_format in ("csv", "text"))
+    columns = (
+        {"line": ("string", "value")}
+        if is_line and good
+        else guess_columns(values, is_flat=known.record_format in ("csv", "text"))
+    )
     hidden = {()} if sensitive_paths(project.pipelines[pipeline], source) else ()
     first = min(wrong, key=lambda one: (one.file, one.line), default=None)
     problem = f"{first.place}: {mask_problem(first.problem, hidden)}" if first else None
@@ -136,7 +172,9 @@ def propose_columns(project: Project, pipeline: str, source: str) -> Proposal:
 
 
 def _fields(text: str, source: AnySource) -> dict[str, Any] | None:
-    """What a record names; of a line the groups of its source's expression, whose values are text. None where it cannot be told."""
+    """What a record names; of a line the groups of its source's expression, whose values are text. None where
+    it cannot be told.
+    """
     if source.record_format == "text":
         return _groups(text, source.fields) if source.fields else {"line": text}
     found = _parse(text)
@@ -156,16 +194,31 @@ def _why_none(source: AnySource) -> str:
 
 
 def _landed(project: Project, source: FileSource) -> Iterator[_Looked]:
-    files = [file for file in list_folder(project.landing, source.path, source.pattern).files if not is_hidden(file.path)]
-    chosen = files if len(files) <= FILES else sorted(random.Random(SEED).sample(files, FILES), key=lambda file: file.path)
+    files = [
+        file
+        for file in list_folder(project.landing, source.path, source.pattern).files
+        if not is_hidden(file.path)
+    ]
+    chosen = (
+        files
+        if len(files) <= FILES
+        else sorted(random.Random(SEED).sample(files, FILES), key=lambda file: file.path)
+    )
     for file in chosen:
         content = read_content(project.landing, file, source.format, None)
         if isinstance(content, Content):
             arrived = ArrivedFile(
-                f"{project.landing}/{file.path}", file.size, file.modified_at, content.content_hash, landing=project.landing
+                f"{project.landing}/{file.path}",
+                file.size,
+                file.modified_at,
+                content.content_hash,
+                landing=project.landing,
             )
             rows = (row for batch in read_records(arrived, source) for row in batch.to_pylist())
-            yield from (_Looked(file.path, row["line"], row["record"], row["problem"]) for row in islice(rows, RECORDS_PER_FILE))
+            yield from (
+                _Looked(file.path, row["line"], row["record"], row["problem"])
+                for row in islice(rows, RECORDS_PER_FILE)
+            )
 
 
 def _read_of_bronze(project: Project, pipeline: str, source: str) -> Iterator[_Looked]:

@@ -1,6 +1,8 @@
-"""How the tables of a pipeline stand: what they hold, how their last batch went, and what waits. Read from the ledger, without a JVM.
+"""How the tables of a pipeline stand: what they hold, how their last batch went, and what waits. Read from
+the ledger, without a JVM.
 
-One row is one table. The numbers of a batch are those of the ledger's batches (rows) and progress (time, backlog, state).
+One row is one table. The numbers of a batch are those of the ledger's batches (rows) and progress (time,
+backlog, state).
 """
 
 from dataclasses import dataclass
@@ -22,8 +24,8 @@ from spark_jobs.lake.verdicts import Verdict, Verdicts
 from spark_jobs.run.plan import Plan, make_plan
 
 # Which record moved a watermark: the one with the greatest event time that a silver table has seen. No JVM.
-# It is looked for in the table. One that is quarantined, parked or superseded is not there: then the ledger names the files among which
-# it came.
+# It is looked for in the table. One that is quarantined, parked or superseded is not there: then the ledger
+# names the files among which it came.
 
 NAMED = 3
 """Files that are named, of those among which the record came."""
@@ -31,7 +33,9 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class Furthest:
-    """`line` is known where the record is in the table; else `files` are some of those among which it came, of `file_count`."""
+    """`line` is known where the record is in the table; else `files` are some of those among which it came,
+    of `file_count`.
+    """
 
     event_at: datetime
     file: str | None = None
@@ -64,13 +68,22 @@ def _row_at(path: str, at: datetime) -> dict[str, Any] | None:
     if not {"_event_at", "_file", "_line"} <= {*names_of(table)}:
         return None
     moment = f"arrow_cast({literal(at.isoformat())}, 'Timestamp(Microsecond, Some(\"UTC\"))')"
-    found = ask(table, f"SELECT _file, _line FROM {TABLE} WHERE _event_at = {moment} ORDER BY _file, _line LIMIT 1")
+    found = ask(
+        table, f"SELECT _file, _line FROM {TABLE} WHERE _event_at = {moment} ORDER BY _file, _line LIMIT 1"
+    )
     return found[0] if found else None
 
 
 PROGRESS = (
-    "lag_seconds", "backlog_files", "backlog_bytes", "backlog_messages", "max_partition_lag", "watermark", "state_rows", "state_bytes",
-)  # fmt: skip
+    "lag_seconds",
+    "backlog_files",
+    "backlog_bytes",
+    "backlog_messages",
+    "max_partition_lag",
+    "watermark",
+    "state_rows",
+    "state_bytes",
+)
 """What is taken from a table's newest row of the ledger's progress, as it is called there."""
 
 
@@ -103,7 +116,10 @@ class TableStatus:
     seen: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        plain = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in vars(self).items()}
+        plain = {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name, value in vars(self).items()
+        }
         return plain | {"totals": self.totals.as_dict()}
 
 
@@ -119,10 +135,19 @@ class PipelineStatus:
     tables: tuple[TableStatus, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        run = self.last_run and {name: value.isoformat() if isinstance(value, datetime) else value for name, value in self.last_run.items()}
+        run = self.last_run and {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name, value in self.last_run.items()
+        }
         tables = [table.as_dict() for table in self.tables]
-        return {"pipeline": self.pipeline, "at": self.at.isoformat(), "writer": self.writer, "stream": self.stream, "last_run": run,
-                "tables": tables}  # fmt: skip
+        return {
+            "pipeline": self.pipeline,
+            "at": self.at.isoformat(),
+            "writer": self.writer,
+            "stream": self.stream,
+            "last_run": run,
+            "tables": tables,
+        }
 
 
 def status_of(project: Project, name: str, now: datetime) -> PipelineStatus:
@@ -133,14 +158,23 @@ def status_of(project: Project, name: str, now: datetime) -> PipelineStatus:
     progress = {row["table"]: row for row in ledger.newest("progress")}
     verdicts, ends = Verdicts(ledger), newest_states(ledger)
     writer, stream = holder_of(lake.lease()), holder_of(lake.stream_lease())
-    tables = tuple(_table(plan, table, consumed.get(table), progress.get(table), verdicts, ends.get(table)) for table in plan.tables)
-    return PipelineStatus(name, now, writer, stream, _last_run(ledger, is_at_work=bool(writer or stream)), tables)
+    tables = tuple(
+        _table(plan, table, consumed.get(table), progress.get(table), verdicts, ends.get(table))
+        for table in plan.tables
+    )
+    return PipelineStatus(
+        name, now, writer, stream, _last_run(ledger, is_at_work=bool(writer or stream)), tables
+    )
 
 
 def _last_run(ledger: Ledger, is_at_work: bool) -> dict[str, Any] | None:
     """The run that ended last. One that was killed after it could not say so: the next start will."""
     last = ledger.last_run()
-    begun = [row for row in ledger.open_runs() if row["event"] == "started" and (last is None or row["at"] > last["at"])]
+    begun = [
+        row
+        for row in ledger.open_runs()
+        if row["event"] == "started" and (last is None or row["at"] > last["at"])
+    ]
     if begun and not is_at_work:
         last = begun[-1] | {"status": KILLED, "message": "it ended without a word; the next run resumes"}
     return last and {name: last[name] for name in ("run_id", "at", "status", "message")}
@@ -182,7 +216,9 @@ def _table(
 
 
 def _watermark(plan: Plan, table: str) -> tuple[datetime | None, Furthest | None]:
-    """Of a gold table with windows that close, over a silver table of this pipeline whose event time may be shown."""
+    """Of a gold table with windows that close, over a silver table of this pipeline whose event time may be
+    shown.
+    """
     layer, name = TableName(table).parts
     gold = plan.pipeline.gold.get(name) if layer == "gold" else None
     if gold is None or gold.is_native or not gold.watermark or not gold.from_ or other_pipeline(gold.from_):
@@ -194,7 +230,9 @@ def _watermark(plan: Plan, table: str) -> tuple[datetime | None, Furthest | None
     return plan.watermark(gold).until, moved_by
 
 
-def _state(plan: Plan, table: str, consumed: dict[str, Any] | None, held: Verdict | None, end: TableEnd | None) -> str:
+def _state(
+    plan: Plan, table: str, consumed: dict[str, Any] | None, held: Verdict | None, end: TableEnd | None
+) -> str:
     if held:
         return BLOCKED
     if plan.is_due(table, consumed):

@@ -1,4 +1,5 @@
-"""Sends figures by OpenTelemetry, where OTEL_EXPORTER_OTLP_ENDPOINT names a collector and the optional extra is installed.
+"""Sends figures by OpenTelemetry, where OTEL_EXPORTER_OTLP_ENDPOINT names a collector and the optional extra
+is installed.
 
 Where to send, with which headers and certificates is for OpenTelemetry's own variables to say.
 """
@@ -21,7 +22,9 @@ Export = Callable[[Callable[[], Iterable[Sample]]], None]
 
 @contextmanager
 def exporter(pipeline: str, environ: Mapping[str, str] = os.environ) -> Iterator[Export]:
-    """A function that sends samples now. A collector that does not answer fails nothing: monitoring must not stop the data."""
+    """A function that sends samples now. A collector that does not answer fails nothing: monitoring must not
+    stop the data.
+    """
     if not any(environ.get(name) for name in ENDPOINTS):
         yield lambda find: None
         return
@@ -31,11 +34,15 @@ def exporter(pipeline: str, environ: Mapping[str, str] = os.environ) -> Iterator
         from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
         from opentelemetry.sdk.resources import Resource
     except ImportError:
-        print(f"warning: a collector is named, but OpenTelemetry is not installed: {INSTALL}", file=sys.stderr)
+        print(
+            f"warning: a collector is named, but OpenTelemetry is not installed: {INSTALL}", file=sys.stderr
+        )
         yield lambda find: None
         return
     reader = PeriodicExportingMetricReader(OTLPMetricExporter(), export_interval_millis=NEVER)
-    provider = MeterProvider([reader], Resource.create({"service.name": "weir", "weir.pipeline": pipeline}), shutdown_on_exit=False)
+    provider = MeterProvider(
+        [reader], Resource.create({"service.name": "weir", "weir.pipeline": pipeline}), shutdown_on_exit=False
+    )
     meter = provider.get_meter("weir")
 
     def export(find: Callable[[], Iterable[Sample]]) -> None:

@@ -1,7 +1,9 @@
-"""Metrics of Great Expectations as aggregates: how each is computed over the rows of a frame, without a query of its own.
+"""Metrics of Great Expectations as aggregates: how each is computed over the rows of a frame, without a query
+of its own.
 
-GX filters the rows for each metric: by a row condition, by the NULLs of a column, by `ignore_row_if`. Here what it filters by becomes a
-part of the aggregate, so that metrics of different rows can be asked in one pass. A metric that is not known here is left to GX's function.
+GX filters the rows for each metric: by a row condition, by the NULLs of a column, by `ignore_row_if`. Here
+what it filters by becomes a part of the aggregate, so that metrics of different rows can be asked in one
+pass. A metric that is not known here is left to GX's function.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,10 +27,17 @@ from pyspark.sql.types import NumericType, StructType
 ROW_COUNT = "table.row_count"
 EVERY_ROW = "SELECT * FROM {batch}"
 """The query of a rule whose frame holds the very rows that must not be there."""
-LISTS = (".unexpected_values", ".distinct_values.not_in_set", ".distinct_values.missing_from_column", "unexpected_rows_query.table")
+LISTS = (
+    ".unexpected_values",
+    ".distinct_values.not_in_set",
+    ".distinct_values.missing_from_column",
+    "unexpected_rows_query.table",
+)
 """Values of rows, for a reader: with none asked for, GX leaves them out of its result."""
 EXACT = 2**31 - 1
-"""The accuracy of a percentile. It merges no two values of fewer than two billion rows, as GX's relative error of 0."""
+"""The accuracy of a percentile. It merges no two values of fewer than two billion rows, as GX's relative
+error of 0.
+"""
 FILTERS = "filters"
 Metrics = Mapping[str, Any]
 
@@ -51,21 +60,27 @@ class Filters:
 
     def filter(self, condition: Column | str) -> "Filters":
         """With one more condition."""
-        return Filters(self.schema, (*self.conditions, F.expr(condition) if isinstance(condition, str) else condition))
+        return Filters(
+            self.schema, (*self.conditions, F.expr(condition) if isinstance(condition, str) else condition)
+        )
 
 
 @dataclass
 class Judged:
-    """Rows, with GX's engine for them. What GX filters them by can be had as a condition, or as the rows that are left."""
+    """Rows, with GX's engine for them. What GX filters them by can be had as a condition, or as the rows that
+    are left.
+    """
 
     rows: DataFrame
     engine: SparkDFExecutionEngine = field(init=False)
     _left: dict[str, DataFrame] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.engine = SparkDFExecutionEngine(persist=False, spark=self.rows.sparkSession)  # a data source would take the active session
+        # a data source would take the active session
+        self.engine = SparkDFExecutionEngine(persist=False, spark=self.rows.sparkSession)
         self.engine.load_batch_data(FILTERS, SparkDFBatchData(self.engine, Filters(self.rows.schema)))
-        self.engine.load_batch_data("rows", self.rows)  # the batch that was loaded last is the one that is asked about
+        # the batch that was loaded last is the one that is asked about
+        self.engine.load_batch_data("rows", self.rows)
 
     def where(self, domain: Mapping[str, Any]) -> Column | None:
         """What GX filters the rows of a domain by; None for nothing."""
@@ -78,7 +93,9 @@ class Judged:
         return value if where is None else F.when(where, value)
 
     def left_by(self, domain: Mapping[str, Any]) -> DataFrame:
-        """The rows of a domain: the same frame each time, so that all that is asked about it is asked together."""
+        """The rows of a domain: the same frame each time, so that all that is asked about it is asked
+        together.
+        """
         key = str(IDDict(domain).to_id())
         if key not in self._left:
             self._left[key] = self.engine.get_domain_records(dict(domain))
@@ -91,7 +108,9 @@ def is_list_of_values(metric: MetricConfiguration) -> bool:
 
 
 def aggregate_of(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wanted | None:
-    """The metric as an aggregate; None where it is for GX's own function. `needed` are the metrics that it is made from, by GX's names."""
+    """The metric as an aggregate; None where it is for GX's own function. `needed` are the metrics that it is
+    made from, by GX's names.
+    """
     if metric.metric_name in BY_NAME:
         return BY_NAME[metric.metric_name](metric, needed, judged)
     if "metric_partial_fn" in needed:
@@ -107,7 +126,9 @@ def aggregate_of(metric: MetricConfiguration, needed: Metrics, judged: Judged) -
 
 
 def _bundled(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wanted:
-    """An aggregate of GX's own. Counts take what they are filtered by as a part; for a mean and the like the rows are filtered."""
+    """An aggregate of GX's own. Counts take what they are filtered by as a part; for a mean and the like the
+    rows are filtered.
+    """
     aggregate, domain, _ = needed["metric_partial_fn"]
     where = judged.where(domain)
     if where is None:
@@ -116,7 +137,8 @@ def _bundled(metric: MetricConfiguration, needed: Metrics, judged: Judged) -> Wa
         return Wanted(judged.rows, F.count(F.when(where, 1)))
     if "unexpected_condition" in needed:
         is_unexpected, _, _ = needed["unexpected_condition"]
-        return Wanted(judged.rows, F.sum(F.when(where, F.when(is_unexpected, 1).otherwise(0))))  # as in GX, NULL of no rows
+        # as in GX, NULL of no rows
+        return Wanted(judged.rows, F.sum(F.when(where, F.when(is_unexpected, 1).otherwise(0))))
     return Wanted(judged.left_by(domain), aggregate, convert_to_json_serializable)
 
 
@@ -125,14 +147,21 @@ def _repeated(_metric: MetricConfiguration, needed: Metrics, judged: Judged) -> 
     _, compute, accessor = needed["unexpected_condition"]
     names = accessor["column_list"] if "column_list" in accessor else [accessor["column"]]
     rows = judged.left_by({**compute, **accessor})
-    shared = rows.groupBy(*map(F.col, names)).agg(F.count(F.lit(1)).alias("sharing")).select("sharing").filter("sharing > 1")
+    shared = (
+        rows.groupBy(*map(F.col, names))
+        .agg(F.count(F.lit(1)).alias("sharing"))
+        .select("sharing")
+        .filter("sharing > 1")
+    )
     return Wanted(shared, F.coalesce(F.sum("sharing"), F.lit(0)))
 
 
 def _not_in_set(metric: MetricConfiguration, _needed: Metrics, judged: Judged) -> Wanted:
     column, values = _column(metric), metric.metric_value_kwargs.get("value_set")
     is_other = ~column.isin(values) if values else F.lit(True)
-    return Wanted(judged.rows, F.countDistinct(judged.within(metric.metric_domain_kwargs, F.when(is_other, column))))
+    return Wanted(
+        judged.rows, F.countDistinct(judged.within(metric.metric_domain_kwargs, F.when(is_other, column)))
+    )
 
 
 def _missing(metric: MetricConfiguration, _needed: Metrics, judged: Judged) -> Wanted | None:
@@ -149,7 +178,9 @@ def _median(metric: MetricConfiguration, _needed: Metrics, judged: Judged) -> Wa
     if value is None:
         return None
     lower, upper = F.percentile_approx(value, 0.5, EXACT), -F.percentile_approx(-value, 0.5, EXACT)
-    return Wanted(judged.rows, F.array(lower, upper), lambda two: np.mean([value for value in two if value is not None]))
+    return Wanted(
+        judged.rows, F.array(lower, upper), lambda two: np.mean([value for value in two if value is not None])
+    )
 
 
 def _quantiles(metric: MetricConfiguration, _needed: Metrics, judged: Judged) -> Wanted | None:
@@ -161,7 +192,9 @@ def _quantiles(metric: MetricConfiguration, _needed: Metrics, judged: Judged) ->
 
 
 def _query(metric: MetricConfiguration, _needed: Metrics, judged: Judged) -> Wanted | None:
-    if metric.metric_value_kwargs["unexpected_rows_query"] != EVERY_ROW or metric.metric_domain_kwargs.get("row_condition"):
+    if metric.metric_value_kwargs["unexpected_rows_query"] != EVERY_ROW or metric.metric_domain_kwargs.get(
+        "row_condition"
+    ):
         return None
     return Wanted(judged.rows, F.count(F.lit(1)))
 
@@ -183,7 +216,9 @@ def _column(metric: MetricConfiguration) -> Column:
 
 
 def _number(metric: MetricConfiguration, judged: Judged) -> Column | None:
-    """The values of a column of numbers that quantiles are taken of: without NaN, as doubles. None for another column."""
+    """The values of a column of numbers that quantiles are taken of: without NaN, as doubles. None for
+    another column.
+    """
     fields = {field.name: field.dataType for field in judged.rows.schema.fields}
     if not isinstance(fields.get(metric.metric_domain_kwargs["column"]), NumericType):
         return None

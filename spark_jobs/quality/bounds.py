@@ -1,4 +1,5 @@
-"""Arguments as Great Expectations reads them: a bound is a float where it can be one, else a date, else a time.
+"""Arguments as Great Expectations reads them: a bound is a float where it can be one, else a date, else a
+time.
 
 Predicates and GX get the same values from here, so that they cannot differ in them.
 """
@@ -26,7 +27,9 @@ def _midnight(bound: Bound) -> Bound:
 
 
 def read_bound(value: object) -> Bound:
-    """A number becomes a float, as in GX, whatever the column is. A time without a zone is UTC, not the machine's own time."""
+    """A number becomes a float, as in GX, whatever the column is. A time without a zone is UTC, not the
+    machine's own time.
+    """
     if isinstance(value, datetime):
         return value if value.tzinfo else value.replace(tzinfo=UTC)
     if isinstance(value, date):

@@ -1,4 +1,5 @@
-"""Checks rules against the Great Expectations that is installed: does the type exist, does it work on Spark, does it take these arguments?
+"""Checks rules against the Great Expectations that is installed: does the type exist, does it work on Spark,
+does it take these arguments?
 
 Importing GX takes seconds: `weir check` does it where there are rules, and a run once it has something to do.
 """
@@ -17,7 +18,11 @@ from great_expectations.execution_engine.sparkdf_execution_engine import SparkDF
 from great_expectations.expectations import core
 from great_expectations.expectations.core.expect_column_quantile_values_to_be_between import QuantileRange
 from great_expectations.expectations.expectation import Expectation
-from great_expectations.expectations.registry import get_expectation_impl, get_metric_provider, list_registered_expectation_implementations
+from great_expectations.expectations.registry import (
+    get_expectation_impl,
+    get_metric_provider,
+    list_registered_expectation_implementations,
+)
 from pyspark.sql import types
 
 from spark_jobs.config.document import Report
@@ -38,7 +43,9 @@ ELSEWHERE = {
     "meta": "write reason beside kwargs",
 }
 
-SPARK_TYPES = sorted(name for name, kind in vars(types).items() if isinstance(kind, type) and issubclass(kind, types.DataType))
+SPARK_TYPES = sorted(
+    name for name, kind in vars(types).items() if isinstance(kind, type) and issubclass(kind, types.DataType)
+)
 
 
 def check_rules(project: Project) -> list[Problem]:
@@ -62,20 +69,33 @@ def check_pipeline_rules(project: Project, pipeline: str) -> list[Problem]:
 def usable_types() -> tuple[str, ...]:
     """GX's own types that can be evaluated on Spark, and that Weir does not refuse."""
     known = list_registered_expectation_implementations()
-    return tuple(sorted(name for name in known if name not in REFUSED and _is_of_core(name) and _works_on_spark(name)))
+    return tuple(
+        sorted(name for name in known if name not in REFUSED and _is_of_core(name) and _works_on_spark(name))
+    )
 
 
 def _check_rule(rule: Rule, report: Report) -> None:
     path = ("expectations", rule.name)
     if rule.type in REFUSED:
-        report.add((*path, "type"), rule.type, f"{rule.type} cannot be used here: {REFUSED[rule.type]}", "use another type")
+        report.add(
+            (*path, "type"),
+            rule.type,
+            f"{rule.type} cannot be used here: {REFUSED[rule.type]}",
+            "use another type",
+        )
     elif rule.type not in usable_types():
         is_there = rule.type in list_registered_expectation_implementations()
-        message = f"Great Expectations has {rule.type}, but not for Spark" if is_there else f"there is no type {shorten(rule.type)}"
+        message = (
+            f"Great Expectations has {rule.type}, but not for Spark"
+            if is_there
+            else f"there is no type {shorten(rule.type)}"
+        )
         report.add((*path, "type"), rule.type, message, did_you_mean(rule.type, [*usable_types(), *OWN]))
     else:
         for key, message, hint in judge_rule(rule.type, rule.kwargs):
-            report.add((*path, "kwargs", *key), rule.kwargs.get(key[0]) if key else dict(rule.kwargs), message, hint)
+            report.add(
+                (*path, "kwargs", *key), rule.kwargs.get(key[0]) if key else dict(rule.kwargs), message, hint
+            )
 
 
 def judge_rule(kind: str, kwargs: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str, str]]:
@@ -84,9 +104,15 @@ def judge_rule(kind: str, kwargs: Mapping[str, Any]) -> Iterator[tuple[tuple[str
     yield from _judge_patterns(kwargs)
 
 
-def _judge_arguments(expectation: type[Expectation], kwargs: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], str, str]]:
+def _judge_arguments(
+    expectation: type[Expectation], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[tuple[str, ...], str, str]]:
     """What is wrong with the arguments: the key, a message and a hint each."""
-    allowed = [name for name in expectation.__fields__ if name not in {*Expectation.__fields__, "batch_id", "library_metadata"}]
+    allowed = [
+        name
+        for name in expectation.__fields__
+        if name not in {*Expectation.__fields__, "batch_id", "library_metadata"}
+    ]
     for name in kwargs:
         if name not in allowed:
             message = f"{expectation.expectation_type} has no argument {name!r}"
@@ -94,9 +120,15 @@ def _judge_arguments(expectation: type[Expectation], kwargs: Mapping[str, Any]) 
     for name in ("type_", "type_list"):
         given = kwargs.get(name)
         for strange in [
-            kind for kind in (given if isinstance(given, list) else [given]) if isinstance(kind, str) and kind not in SPARK_TYPES
+            kind
+            for kind in (given if isinstance(given, list) else [given])
+            if isinstance(kind, str) and kind not in SPARK_TYPES
         ]:
-            yield (name,), f"{shorten(strange)} is not the name of a type of PySpark", did_you_mean(strange, SPARK_TYPES)
+            yield (
+                (name,),
+                f"{shorten(strange)} is not the name of a type of PySpark",
+                did_you_mean(strange, SPARK_TYPES),
+            )
     try:
         _construct(expectation, {name: value for name, value in kwargs.items() if name in allowed})
     except ValidationError as error:
@@ -110,9 +142,17 @@ def _judge_patterns(kwargs: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...]
     given = {"regex": [kwargs.get("regex")], "regex_list": kwargs.get("regex_list")}
     for name, patterns in given.items():
         for pattern in patterns if isinstance(patterns, list) else []:
-            wrong = explain_pattern(pattern) if isinstance(pattern, str) and judge_regex(pattern) is None else None
+            wrong = (
+                explain_pattern(pattern)
+                if isinstance(pattern, str) and judge_regex(pattern) is None
+                else None
+            )
             if wrong is not None:
-                yield (name,), f"{shorten(pattern)} cannot be used: {wrong}", "see https://github.com/google/re2/wiki/Syntax"
+                yield (
+                    (name,),
+                    f"{shorten(pattern)} cannot be used: {wrong}",
+                    "see https://github.com/google/re2/wiki/Syntax",
+                )
 
 
 def _construct(expectation: type[Expectation], kwargs: Mapping[str, Any]) -> Expectation:
@@ -138,7 +178,11 @@ def _explain(error: ValidationError, kwargs: Mapping[str, Any]) -> Iterator[tupl
     for name, texts in reasons.items():
         if name in kwargs:
             said = dict.fromkeys(text for text in texts if "dict" not in text or len(texts) == 1)
-            yield (name,), f"{shorten(kwargs[name])} cannot be the argument {name!r}", f"Great Expectations says: {'; '.join(said)}"
+            yield (
+                (name,),
+                f"{shorten(kwargs[name])} cannot be the argument {name!r}",
+                f"Great Expectations says: {'; '.join(said)}",
+            )
         else:
             yield (), f"the argument {name!r} is missing", f"add {name}"
 
@@ -148,12 +192,15 @@ def _is_of_core(name: str) -> bool:
 
 
 def _works_on_spark(name: str) -> bool:
-    """What the type's module says of it; the few that say nothing judge single values, and need a metric for Spark."""
+    """What the type's module says of it; the few that say nothing judge single values, and need a metric for
+    Spark.
+    """
     expectation = get_expectation_impl(name)
     said = getattr(sys.modules[expectation.__module__], "SUPPORTED_DATA_SOURCES", None)
     if said is not None:
         return "Spark" in said
-    engine = SparkDFExecutionEngine.__new__(SparkDFExecutionEngine)  # only its class is asked for: no session is there, nor needed
+    # only its class is asked for: no session is there, nor needed
+    engine = SparkDFExecutionEngine.__new__(SparkDFExecutionEngine)
     try:
         get_metric_provider(f"{getattr(expectation, 'map_metric', '')}.condition", engine)
     except MetricProviderError:

@@ -1,4 +1,6 @@
-"""The gate: Great Expectations' verdict on the rows that are about to be published, one result per rule. It writes nothing."""
+"""The gate: Great Expectations' verdict on the rows that are about to be published, one result per rule. It
+writes nothing.
+"""
 
 from collections.abc import Sequence
 
@@ -19,9 +21,14 @@ NEED_VALUES = (
 
 
 def judge(
-    rows: DataFrame, rules: Sequence[Rule], around: Surroundings, table_rows: DataFrame | None = None, row_count: int | None = None
+    rows: DataFrame,
+    rules: Sequence[Rule],
+    around: Surroundings,
+    table_rows: DataFrame | None = None,
+    row_count: int | None = None,
 ) -> list[RuleResult]:
-    """One result per rule, in their order. Rules of scope `table` are judged on `table_rows`, the table as it will be.
+    """One result per rule, in their order. Rules of scope `table` are judged on `table_rows`, the table as it
+    will be.
 
     The rows are read once and again: persist them first. `row_count` is their number, if it is known.
     """
@@ -36,7 +43,9 @@ def _result(rule: Rule, answer: Answer, row_count: int | None) -> RuleResult:
     if answer.problem:
         return RuleResult(rule, is_met=False, problem=answer.problem)
     if "element_count" in answer.found:
-        return RuleResult(rule, answer.is_met, answer.found["element_count"], answer.found["unexpected_count"])
+        return RuleResult(
+            rule, answer.is_met, answer.found["element_count"], answer.found["unexpected_count"]
+        )
     if rule.type in COUNTED_BY_SQL:
         return RuleResult(rule, answer.is_met, row_count, answer.found["observed_value"])
     is_met = answer.is_met or (answer.is_of_nothing and not _needs_rows(rule))
@@ -44,5 +53,7 @@ def _result(rule: Rule, answer: Answer, row_count: int | None) -> RuleResult:
 
 
 def _needs_rows(rule: Rule) -> bool:
-    """Whether a table without rows does not meet a rule about its values: it has none of those that must be there."""
+    """Whether a table without rows does not meet a rule about its values: it has none of those that must be
+    there.
+    """
     return rule.scope == "table" and rule.type in NEED_VALUES and not rule.kwargs.get("row_condition")

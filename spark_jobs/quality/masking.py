@@ -1,6 +1,8 @@
-"""Records and reasons as they may be shown: the values of sensitive columns are masked, the others stay. Imports no pyspark.
+"""Records and reasons as they may be shown: the values of sensitive columns are masked, the others stay.
+Imports no pyspark.
 
-A record that cannot be understood may hold anything anywhere: where its source has a sensitive column, all of it is masked.
+A record that cannot be understood may hold anything anywhere: where its source has a sensitive column, all of
+it is masked.
 """
 
 import json
@@ -18,7 +20,9 @@ OF_THE_RECORD = ("readable", "decodable", SET_ASIDE)
 
 
 def mask_record(record: str | None, hidden: Collection[FieldPath]) -> str | None:
-    """The record with the fields at these paths masked, in every element of the arrays on their way (see sensitive_paths)."""
+    """The record with the fields at these paths masked, in every element of the arrays on their way (see
+    sensitive_paths).
+    """
     if record is None or not hidden:
         return record
     try:
@@ -32,9 +36,15 @@ def mask_record(record: str | None, hidden: Collection[FieldPath]) -> str | None
     return re.sub(f'"{NUMBER}([^"]*)"', r"\1", json.dumps(fields, ensure_ascii=False))
 
 
-def mask_reasons(reasons: Iterable[Mapping[str, Any]] | None, sensitive: Collection[str]) -> list[dict[str, Any]]:
-    """Reasons of the form {rule, column, value}, without the values of these columns; `column` may name several: 'a, b'."""
-    return [{**reason, "value": MASK} if _tells(reason, sensitive) else dict(reason) for reason in reasons or ()]
+def mask_reasons(
+    reasons: Iterable[Mapping[str, Any]] | None, sensitive: Collection[str]
+) -> list[dict[str, Any]]:
+    """Reasons of the form {rule, column, value}, without the values of these columns; `column` may name
+    several: 'a, b'.
+    """
+    return [
+        {**reason, "value": MASK} if _tells(reason, sensitive) else dict(reason) for reason in reasons or ()
+    ]
 
 
 def mask_problem(problem: str | None, hidden: Collection[FieldPath]) -> str:
@@ -47,13 +57,18 @@ def _keep(number: str) -> str:
 
 
 def _masked(value: Any, path: list[str]) -> Any:
-    """Where the record has another shape than the path expects, what stands there is masked. That there is nothing may be seen."""
+    """Where the record has another shape than the path expects, what stands there is masked. That there is
+    nothing may be seen.
+    """
     if value is None:
         return None
     if isinstance(value, list) and path:
         return [_masked(element, path) for element in value]
     if isinstance(value, dict) and path:
-        return {name: _masked(field, path[1:]) if name.lower() == path[0] else field for name, field in value.items()}
+        return {
+            name: _masked(field, path[1:]) if name.lower() == path[0] else field
+            for name, field in value.items()
+        }
     return MASK
 
 

@@ -1,7 +1,9 @@
-"""Finds the metrics that Great Expectations' expectations need: all that can be aggregates, of all frames, in one question to Spark.
+"""Finds the metrics that Great Expectations' expectations need: all that can be aggregates, of all frames, in
+one question to Spark.
 
-GX itself resolves metrics in rounds, with a query for each domain and for many of the metrics. Here those that need no rows are computed as
-soon as they can be, and aggregates wait until nothing else is left to do: then they are asked together. What cannot be asked so is GX's.
+GX itself resolves metrics in rounds, with a query for each domain and for many of the metrics. Here those
+that need no rows are computed as soon as they can be, and aggregates wait until nothing else is left to do:
+then they are asked together. What cannot be asked so is GX's.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +38,9 @@ UNANSWERABLE = (
     TypeError,
     ValueError,
 )
-"""What comes out of GX and Spark for a question that cannot be answered, such as one about a column that is not there."""
+"""What comes out of GX and Spark for a question that cannot be answered, such as one about a column that is
+not there.
+"""
 
 
 @dataclass
@@ -129,9 +133,16 @@ class FrameMetrics:
     def ask_gx(self, metric: MetricConfiguration) -> Any:
         """The value by GX's own function."""
         provider, function = get_metric_provider(metric.metric_name, self.engine)
-        given = {name: self.values[part.id] for name, part in metric.metric_dependencies.items() if part.id in self.values}
+        given = {
+            name: self.values[part.id]
+            for name, part in metric.metric_dependencies.items()
+            if part.id in self.values
+        }
         arguments = {"cls": provider, "execution_engine": self.engine, "metrics": given}
-        arguments |= {"metric_domain_kwargs": metric.metric_domain_kwargs, "metric_value_kwargs": metric.metric_value_kwargs}
+        arguments |= {
+            "metric_domain_kwargs": metric.metric_domain_kwargs,
+            "metric_value_kwargs": metric.metric_value_kwargs,
+        }
         if function is not None:
             return function(**arguments, runtime_configuration={"result_format": dict(COUNTS)})
         aggregate, domain, accessor = given["metric_partial_fn"]
@@ -139,14 +150,18 @@ class FrameMetrics:
         return self.engine.resolve_metric_bundle([bundle])[metric.id]
 
     def _given(self, metric: MetricConfiguration) -> dict[str, Any]:
-        """The metrics that a metric is made from; of a count of unexpected rows the condition too, which GX hides in the aggregate."""
+        """The metrics that a metric is made from; of a count of unexpected rows the condition too, which GX
+        hides in the aggregate.
+        """
         parts = dict(metric.metric_dependencies)
         if "metric_partial_fn" in parts:
             parts = dict(parts["metric_partial_fn"].metric_dependencies) | parts
         return {name: self.values[part.id] for name, part in parts.items() if part.id in self.values}
 
     def _is_partial(self, metric: MetricConfiguration) -> bool:
-        """Whether it is a condition or an aggregate for another metric. GX lets them wait for the number of rows, which none looks at."""
+        """Whether it is a condition or an aggregate for another metric. GX lets them wait for the number of
+        rows, which none looks at.
+        """
         kind = getattr(get_metric_provider(metric.metric_name, self.engine)[1], "metric_fn_type", None)
         return isinstance(kind, MetricPartialFunctionTypes)
 
@@ -159,7 +174,8 @@ class FrameMetrics:
 
 
 def resolve(frames: Sequence[FrameMetrics]) -> None:
-    """Find all metrics of all frames. Few depend on the value of an aggregate: for them there is a second question.
+    """Find all metrics of all frames. Few depend on the value of an aggregate: for them there is a second
+    question.
 
     Frames of different sessions are asked apart: each session has settings of its own, such as ANSI mode.
     """
@@ -173,7 +189,9 @@ Asked = tuple[FrameMetrics, MetricConfigurationID, Wanted]
 
 
 def _ask(wanted: Sequence[Asked]) -> None:
-    """Together; where that fails in halves, down to those that fail alone: they are left to GX, which says why."""
+    """Together; where that fails in halves, down to those that fail alone: they are left to GX, which says
+    why.
+    """
     try:
         values = list(_collect([want for _, _, want in wanted]))
     except UNANSWERABLE:
@@ -194,8 +212,12 @@ def _collect(wanted: Sequence[Wanted]) -> Iterator[Any]:
     by_frame: dict[int, list[int]] = {}
     for place, want in enumerate(wanted):
         by_frame.setdefault(id(want.rows), []).append(place)
-    answers = [_answer(wanted, places).select(F.struct("*").alias(str(key))) for key, places in by_frame.items()]
-    rows: list[Row] = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), answers).collect()
+    answers = [
+        _answer(wanted, places).select(F.struct("*").alias(str(key))) for key, places in by_frame.items()
+    ]
+    rows: list[Row] = reduce(
+        lambda one, other: one.unionByName(other, allowMissingColumns=True), answers
+    ).collect()
     given = {key: next(row[str(key)] for row in rows if row[str(key)] is not None) for key in by_frame}
     found = {place: given[key][str(place)] for key, places in by_frame.items() for place in places}
     return (want.read(found[place]) for place, want in enumerate(wanted))

@@ -1,7 +1,9 @@
-"""Whether a value matches the regular expression of a rule: RE2's answer, the same for Weir's own predicates and for Great Expectations.
+"""Whether a value matches the regular expression of a rule: RE2's answer, the same for Weir's own predicates
+and for Great Expectations.
 
-RE2, in Arrow, takes time in proportion to the value and never calls itself, whatever the pattern and the value. It runs in Python; patterns
-that Java's engine surely ends with in the same way (config/plain_patterns.py) are left to Spark's own function, which needs no process.
+RE2, in Arrow, takes time in proportion to the value and never calls itself, whatever the pattern and the
+value. It runs in Python; patterns that Java's engine surely ends with in the same way
+(config/plain_patterns.py) are left to Spark's own function, which needs no process.
 """
 
 import pyarrow as pa
@@ -26,7 +28,9 @@ def matches(value: Column, pattern: str) -> Column:
 
 
 def matches_any(value: Column, patterns: list[str]) -> Column:
-    """Whether one of them is found: one pattern, as GX makes it, so that a flag such as (?i) in the first reaches to the last."""
+    """Whether one of them is found: one pattern, as GX makes it, so that a flag such as (?i) in the first
+    reaches to the last.
+    """
     return matches(value, "|".join(patterns))
 
 

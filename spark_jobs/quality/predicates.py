@@ -1,8 +1,9 @@
-"""Row-level rules as predicates of one row: true exactly for the rows that Great Expectations counts as unexpected, never NULL.
+"""Row-level rules as predicates of one row: true exactly for the rows that Great Expectations counts as
+unexpected, never NULL.
 
-GX's answers on NULL are kept: most types skip a NULL, pairs and lists skip a row by `ignore_row_if`, and a comparison that gives NULL fails
-nobody. tests/quality holds both equal for each type. Sums are added with try_add: no row's value can end a batch, and one that is too
-large for a decimal fails its rule.
+GX's answers on NULL are kept: most types skip a NULL, pairs and lists skip a row by `ignore_row_if`, and a
+comparison that gives NULL fails nobody. tests/quality holds both equal for each type. Sums are added with
+try_add: no row's value can end a batch, and one that is too large for a decimal fails its rule.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,12 +30,16 @@ def fails(rule: Rule, is_concerned: Column | None = None) -> Column:
     """
     is_unexpected = COMPILED[rule.type](rule.kwargs)
     if rule.kwargs.get("row_condition"):
-        is_unexpected = (F.expr(rule.kwargs["row_condition"]) if is_concerned is None else is_concerned) & is_unexpected
+        is_unexpected = (
+            F.expr(rule.kwargs["row_condition"]) if is_concerned is None else is_concerned
+        ) & is_unexpected
     return F.coalesce(is_unexpected, F.lit(False))
 
 
 def shown_value(rule: Rule) -> Column:
-    """What the rule looked at in a row, as text: NULL where the one column is NULL, the word NULL where one of several is."""
+    """What the rule looked at in a row, as text: NULL where the one column is NULL, the word NULL where one
+    of several is.
+    """
     values = [F.col(column).cast("string") for column in rule.columns]
     if len(values) == 1:
         return values[0]
@@ -103,7 +108,10 @@ def _pair_is_not_greater(arguments: Arguments) -> Column:
 
 def _pair_is_not_in_set(arguments: Arguments) -> Column:
     a, b = _pair(arguments)
-    known = [a.eqNullSafe(F.lit(first)) & b.eqNullSafe(F.lit(second)) for first, second in arguments["value_pairs_set"]]
+    known = [
+        a.eqNullSafe(F.lit(first)) & b.eqNullSafe(F.lit(second))
+        for first, second in arguments["value_pairs_set"]
+    ]
     return _unless_skipped(arguments, "pair", [a, b], ~reduce(or_, known))
 
 
@@ -111,7 +119,9 @@ def _sum_differs(arguments: Arguments) -> Column:
     """Integers are added as decimals, as in GX: they cannot overflow. Floats stay what they are."""
     columns, total = _columns(arguments), F.lit(float(arguments["sum_total"]))
     has_integers = reduce(or_, [F.typeof(column).isin(*INTEGERS) for column in columns])
-    is_other = F.when(has_integers, _sum(columns, F.lit(0).cast("decimal(1,0)")) != total).otherwise(_sum(columns, F.lit(0)) != total)
+    is_other = F.when(has_integers, _sum(columns, F.lit(0).cast("decimal(1,0)")) != total).otherwise(
+        _sum(columns, F.lit(0)) != total
+    )
     # No part is NULL: a sum that is has more digits than a decimal can have, and so is another one.
     return _unless_skipped(arguments, "list", columns, F.coalesce(is_other, F.lit(True)))
 

@@ -1,4 +1,6 @@
-"""Quarantined rows as they may be shown: with their reasons and their record, both without sensitive values."""
+"""Quarantined rows as they may be shown: with their reasons and their record, both
+without sensitive values.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +18,9 @@ from spark_jobs.quality.masking import mask_reasons, mask_record
 
 @dataclass(frozen=True)
 class QuarantinedRow:
-    """`attempts`: how often it was replayed in vain. `rules`: the version of the rules that it was last judged by, if any."""
+    """`attempts`: how often it was replayed in vain. `rules`: the version of the rules that it was last
+    judged by, if any.
+    """
 
     table: str
     file: str
@@ -41,14 +45,19 @@ class QuarantinedRow:
         return "; ".join(map(describe_reason, self.reasons))
 
     def as_dict(self) -> dict[str, Any]:
-        times = {"first_seen_at": self.first_seen_at.isoformat(), "set_aside_at": self.set_aside_at.isoformat()}
+        times = {
+            "first_seen_at": self.first_seen_at.isoformat(),
+            "set_aside_at": self.set_aside_at.isoformat(),
+        }
         return {**vars(self), **times, "reasons": list(self.reasons)}
 
 
 def read_quarantined(
     pipeline: Pipeline, lake: Lake, table: str, selection: Selection, limit: int
 ) -> tuple[tuple[QuarantinedRow, ...], int]:
-    """The newest selected rows of the quarantine of a dimension or silver table, and how many are selected in all."""
+    """The newest selected rows of the quarantine of a dimension or silver table, and how many are selected in
+    all.
+    """
     rows, total = newest_rows(lake, table, selection, limit)
     return tuple(_masked(pipeline, table, row) for row in rows), total
 
@@ -61,7 +70,10 @@ def describe_reason(reason: Mapping[str, Any]) -> str:
 def _masked(pipeline: Pipeline, table: str, row: Row) -> QuarantinedRow:
     layer, name = TableName(table).parts
     source = (pipeline.dimensions if layer == "dimension" else pipeline.silver)[name].from_
-    known = {field: row[field] for field in ("file", "file_id", "line", "element", "state", "first_seen_at", "set_aside_at")}
+    known = {
+        field: row[field]
+        for field in ("file", "file_id", "line", "element", "state", "first_seen_at", "set_aside_at")
+    }
     return QuarantinedRow(
         table=table,
         attempts=row.get("attempts") or 0,

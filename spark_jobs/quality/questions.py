@@ -15,7 +15,13 @@ from spark_jobs.config.expectations import Rule
 from spark_jobs.config.names import check_column, parse_duration
 from spark_jobs.lake.queries import refuse_clocks
 from spark_jobs.quality.bounds import Bound, read_bound, read_bounds
-from spark_jobs.quality.sql_rules import SQL_TYPE, known_table, matching_rows, rows_of_query, rows_without_a_partner
+from spark_jobs.quality.sql_rules import (
+    SQL_TYPE,
+    known_table,
+    matching_rows,
+    rows_of_query,
+    rows_without_a_partner,
+)
 from spark_jobs.quality.texts import one_line
 from spark_jobs.quality.validation import Answer, Question
 
@@ -30,8 +36,8 @@ CONDITION = ("row_condition", "condition_parser")
 BOUND_IN_SPARK = ("expect_column_values_to_be_between",)
 BOUND_IN_PYTHON = ("expect_column_max_to_be_between", "expect_column_min_to_be_between")
 WITHOUT_CONDITIONS = ("expect_column_pair_values_to_be_in_set",)
-"""GX 1.24 passes over the row_condition of these: it lacks among the `condition_domain_keys` of their metric. They are asked of the rows
-that meet it; tests/quality/test_same_as_gx.py compares all types so.
+"""GX 1.24 passes over the row_condition of these: it lacks among the `condition_domain_keys` of their metric.
+They are asked of the rows that meet it; tests/quality/test_same_as_gx.py compares all types so.
 """
 NOTHING_TO_COMPARE = Answer(True, {})
 
@@ -40,8 +46,9 @@ NOTHING_TO_COMPARE = Answer(True, {})
 class Surroundings:
     """What rules may look at beside the rows.
 
-    `tables` are pinned frames of the rows' session by full name, as in dimension.customers. `clock` is the newest recorded arrival of the
-    pipeline. `history` are the rows that earlier batches of the table published, oldest first.
+    `tables` are pinned frames of the rows' session by full name, as in dimension.customers. `clock` is the
+    newest recorded arrival of the pipeline. `history` are the rows that earlier batches of the table
+    published, oldest first.
     """
 
     tables: Mapping[str, DataFrame] = field(default_factory=dict)
@@ -50,8 +57,8 @@ class Surroundings:
 
 
 def question_about(rows: DataFrame, rule: Rule, around: Surroundings) -> Question | Answer:
-    """The question of a rule, or the answer where none is needed. An argument or a table that is not there, or SQL that is none, is the
-    rule's problem alone.
+    """The question of a rule, or the answer where none is needed. An argument or a table that is not there,
+    or SQL that is none, is the rule's problem alone.
     """
     try:
         return _translated(rows, rule, around)
@@ -81,13 +88,17 @@ def _translated(rows: DataFrame, rule: Rule, around: Surroundings) -> Question |
 
 
 def _gx_arguments(rule: Rule) -> dict[str, Any]:
-    """The arguments in GX's current spelling: a condition as an object, because GX warns about text with a condition_parser.
+    """The arguments in GX's current spelling: a condition as an object, because GX warns about text with a
+    condition_parser.
 
     Bounds that are times say their zone: GX would take the machine's own.
     """
     arguments = {name: value for name, value in rule.kwargs.items() if name not in CONDITION}
     if rule.kwargs.get("row_condition"):
-        arguments["row_condition"] = {"type": "pass_through", "pass_through_filter": rule.kwargs["row_condition"]}
+        arguments["row_condition"] = {
+            "type": "pass_through",
+            "pass_through_filter": rule.kwargs["row_condition"],
+        }
     if rule.type in BOUND_IN_SPARK:
         arguments |= read_bounds(arguments)
     if rule.type in BOUND_IN_PYTHON:
@@ -124,11 +135,15 @@ def _sums_differ(rows: DataFrame, rule: Rule, tables: Mapping[str, DataFrame]) -
     """The difference of the two sums as a table of one row. The sum of no rows is 0."""
     tolerance = abs(float(rule.kwargs.get("tolerance", 0)))
     own = matching_rows(rows, rule).agg(_sum(rule.kwargs["column"]).alias("own"))
-    other = tables[known_table(rule.kwargs["other_table"], tables)].agg(_sum(rule.kwargs["other_column"]).alias("other"))
+    other = tables[known_table(rule.kwargs["other_table"], tables)].agg(
+        _sum(rule.kwargs["other_column"]).alias("other")
+    )
     both = own.unionByName(other, allowMissingColumns=True)  # two rows, each with its own sum: no join
     difference = both.agg((F.max("own") - F.max("other")).alias("difference"))
     return Question(
-        difference, "expect_column_max_to_be_between", {"column": "difference", "min_value": -tolerance, "max_value": tolerance}
+        difference,
+        "expect_column_max_to_be_between",
+        {"column": "difference", "min_value": -tolerance, "max_value": tolerance},
     )
 
 

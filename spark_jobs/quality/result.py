@@ -7,10 +7,12 @@ from spark_jobs.config.expectations import Rule
 
 @dataclass(frozen=True)
 class RuleResult:
-    """`rows` are those that the rule asked about and `failed` those that it holds nothing of; None where rows are not what it looks at.
+    """`rows` are those that the rule asked about and `failed` those that it holds nothing of; None where rows
+    are not what it looks at.
 
-    `observed` is what GX saw instead, as text. `problem` says why the rule could not be judged: then it is not met. `hidden` is what was
-    observed where that may not be shown: it is written nowhere, and only tells one finding from another.
+    `observed` is what GX saw instead, as text. `problem` says why the rule could not be judged: then it is
+    not met. `hidden` is what was observed where that may not be shown: it is written nowhere, and only tells
+    one finding from another.
     """
 
     rule: Rule

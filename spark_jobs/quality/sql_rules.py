@@ -1,4 +1,6 @@
-"""Rules that are a query for the rows that must not be there: Great Expectations gets those rows, and counts them."""
+"""Rules that are a query for the rows that must not be there: Great Expectations gets those rows, and counts
+them.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -38,11 +40,24 @@ def rows_of_query(rows: DataFrame, rule: Rule, tables: Tables) -> Question:
 def rows_without_a_partner(rows: DataFrame, rule: Rule, tables: Tables) -> Question:
     """The rows whose columns are all there and that no row of the other table equals in them."""
     other_table = known_table(rule.kwargs["other_table"], tables)
-    own = [F.col(name).alias(f"own_{place}") for place, name in enumerate(_names(rule.kwargs, "column", "column_list"))]
-    other = [F.col(name).alias(f"other_{place}") for place, name in enumerate(_names(rule.kwargs, "other_column", "other_column_list"))]
-    pairs = [(F.col(f"own_{place}"), F.col(f"other_{place}")) for place, _ in enumerate(zip(own, other, strict=True))]
+    own = [
+        F.col(name).alias(f"own_{place}")
+        for place, name in enumerate(_names(rule.kwargs, "column", "column_list"))
+    ]
+    other = [
+        F.col(name).alias(f"other_{place}")
+        for place, name in enumerate(_names(rule.kwargs, "other_column", "other_column_list"))
+    ]
+    pairs = [
+        (F.col(f"own_{place}"), F.col(f"other_{place}"))
+        for place, _ in enumerate(zip(own, other, strict=True))
+    ]
     present = matching_rows(rows, rule).select(*own).filter(reduce(and_, [a.isNotNull() for a, _ in pairs]))
-    return _none_of(present.join(tables[other_table].select(*other), on=reduce(and_, [a == b for a, b in pairs]), how="left_anti"))
+    return _none_of(
+        present.join(
+            tables[other_table].select(*other), on=reduce(and_, [a == b for a, b in pairs]), how="left_anti"
+        )
+    )
 
 
 def matching_rows(rows: DataFrame, rule: Rule) -> DataFrame:
@@ -60,7 +75,9 @@ def known_table(table: str, tables: Tables) -> str:
 
 def _none_of(unexpected: DataFrame) -> Question:
     """That there are no such rows. They carry nothing: they are only counted."""
-    return Question(unexpected.select(F.lit(1).alias("unexpected")), SQL_TYPE, {"unexpected_rows_query": EVERY_ROW})
+    return Question(
+        unexpected.select(F.lit(1).alias("unexpected")), SQL_TYPE, {"unexpected_rows_query": EVERY_ROW}
+    )
 
 
 def _with_batch(query: str, batch: str) -> str:
@@ -77,8 +94,8 @@ def _names(kwargs: Mapping[str, Any], one: str, several: str) -> list[str]:
 
 @contextmanager
 def _views(frames: Mapping[str, DataFrame]) -> Iterator[None]:
-    """Views of these names while a query is read. Each has a plan of its own: to drop a view is to unpersist its plan, and the rows must
-    stay persisted.
+    """Views of these names while a query is read. Each has a plan of its own: to drop a view is to unpersist
+    its plan, and the rows must stay persisted.
     """
     for name, frame in frames.items():
         frame.filter(F.lit(True)).createOrReplaceTempView(name)

@@ -1,4 +1,6 @@
-"""What Great Expectations says, as short text for the ledger: one line, no control characters, no row's value in a problem."""
+"""What Great Expectations says, as short text for the ledger: one line, no control characters, no row's value
+in a problem.
+"""
 
 import re
 from collections.abc import Mapping
@@ -15,21 +17,29 @@ ABOUT_THE_RULE = (
     "MISSING_",
     "INVALID_PARAMETER_VALUE",
 )
-"""Spark's errors that speak of names and types. All others may quote a value of the row that they failed on."""
+"""Spark's errors that speak of names and types. All others may quote a value of the row
+that they failed on.
+"""
 
 
 def observed_text(found: Mapping[str, Any]) -> str | None:
-    """What GX observed, as text, cut at 200 characters. Of the distinct values of a column it gives counts alone."""
+    """What GX observed, as text, cut at 200 characters. Of the distinct values of a column it gives counts
+    alone.
+    """
     if found.get("observed_value") is not None:
         return _short(str(found["observed_value"]))
     counts = [
-        f"{found[name]} {word}" for name, word in (("unexpected_count", "not expected"), ("missing_count", "missing")) if name in found
+        f"{found[name]} {word}"
+        for name, word in (("unexpected_count", "not expected"), ("missing_count", "missing"))
+        if name in found
     ]
     return ", ".join(counts) or None
 
 
 def one_line(message: str) -> str:
-    """The first line of an error that says something; of an error of Spark about a row only its name; quoted texts are left out."""
+    """The first line of an error that says something; of an error of Spark about a row only its name; quoted
+    texts are left out.
+    """
     condition = CONDITION.search(message)
     if condition and not condition[1].startswith(ABOUT_THE_RULE):
         return f"Spark: {condition[1]}"

@@ -1,7 +1,8 @@
 """Asks Great Expectations: frames and questions enter, its answers leave.
 
-GX runs without a project: no files, no context, no progress bar. Its expectations say which metrics they need and judge by them; the
-metrics are found by metrics.py, for all questions together. No values are asked for (`partial_unexpected_count` 0), so none is shown.
+GX runs without a project: no files, no context, no progress bar. Its expectations say which metrics they need
+and judge by them; the metrics are found by metrics.py, for all questions together. No values are asked for
+(`partial_unexpected_count` 0), so none is shown.
 """
 
 import logging
@@ -17,11 +18,21 @@ from great_expectations.core.expectation_validation_result import ExpectationVal
 from great_expectations.execution_engine.sparkdf_execution_engine import SparkDFExecutionEngine
 from great_expectations.expectations.expectation import ColumnAggregateExpectation, Expectation
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
-from great_expectations.expectations.metrics.column_map_metrics.column_values_match_regex import ColumnValuesMatchRegex
-from great_expectations.expectations.metrics.column_map_metrics.column_values_match_regex_list import ColumnValuesMatchRegexList
-from great_expectations.expectations.metrics.column_map_metrics.column_values_not_match_regex import ColumnValuesNotMatchRegex
-from great_expectations.expectations.metrics.column_map_metrics.column_values_not_match_regex_list import ColumnValuesNotMatchRegexList
-from great_expectations.expectations.metrics.map_metric_provider.column_condition_partial import column_condition_partial
+from great_expectations.expectations.metrics.column_map_metrics.column_values_match_regex import (
+    ColumnValuesMatchRegex,
+)
+from great_expectations.expectations.metrics.column_map_metrics.column_values_match_regex_list import (
+    ColumnValuesMatchRegexList,
+)
+from great_expectations.expectations.metrics.column_map_metrics.column_values_not_match_regex import (
+    ColumnValuesNotMatchRegex,
+)
+from great_expectations.expectations.metrics.column_map_metrics.column_values_not_match_regex_list import (
+    ColumnValuesNotMatchRegexList,
+)
+from great_expectations.expectations.metrics.map_metric_provider.column_condition_partial import (
+    column_condition_partial,
+)
 from great_expectations.validator.metric_configuration import MetricConfiguration
 from great_expectations.validator.validator import ValidationDependencies
 from pyspark.logger import PySparkLogger
@@ -32,10 +43,12 @@ from spark_jobs.quality.metrics import COUNTS, UNANSWERABLE, FrameMetrics, resol
 from spark_jobs.quality.patterns import matches, matches_any
 from spark_jobs.quality.texts import one_line
 
-# Lets Great Expectations judge patterns by the function of Weir's own predicates: its own is Java's engine, which a long value can end.
-# GX takes the metric that was registered last for a name and an engine; to declare one is to register it.
+# Lets Great Expectations judge patterns by the function of Weir's own predicates: its own is Java's engine,
+# which a long value can end. GX takes the metric that was registered last for a name and an engine; to
+# declare one is to register it.
 
-logging.getLogger("great_expectations.expectations.registry").setLevel(logging.ERROR)  # it warns of what is declared again
+# it warns of what is declared again
+logging.getLogger("great_expectations.expectations.registry").setLevel(logging.ERROR)
 
 
 class MatchesRegex(ColumnValuesMatchRegex):
@@ -53,7 +66,11 @@ class MatchesNoRegex(ColumnValuesNotMatchRegex):
 class MatchesRegexList(ColumnValuesMatchRegexList):
     @column_condition_partial(engine=SparkDFExecutionEngine)
     def _spark(cls, column: Column, regex_list: list[str], match_on: str, **_: Any) -> Column:  # noqa: N805 - GX makes a class method of it
-        return reduce(and_, [matches(column, regex) for regex in regex_list]) if match_on == "all" else matches_any(column, regex_list)
+        return (
+            reduce(and_, [matches(column, regex) for regex in regex_list])
+            if match_on == "all"
+            else matches_any(column, regex_list)
+        )
 
 
 class MatchesNoRegexOfList(ColumnValuesNotMatchRegexList):
@@ -108,9 +125,14 @@ class Asked:
             if problem := self.metrics.problem_with(metric):
                 return Answer(False, {}, one_line(problem))
         try:
-            given = {name: self.metrics.values[metric.id] for name, metric in self.needs.metric_configurations.items()}
+            given = {
+                name: self.metrics.values[metric.id]
+                for name, metric in self.needs.metric_configurations.items()
+            }
             said = self.expectation._validate(
-                metrics=given, runtime_configuration={"result_format": self.needs.result_format}, execution_engine=self.metrics.engine
+                metrics=given,
+                runtime_configuration={"result_format": self.needs.result_format},
+                execution_engine=self.metrics.engine,
             )
             result = ExpectationValidationResult(**said)  # GX refuses counts that cannot be
         except UNANSWERABLE as error:
@@ -120,7 +142,9 @@ class Asked:
 
 
 def ask(questions: Sequence[Question]) -> list[Answer]:
-    """An answer per question, in their order. All are asked together: what they need is one question to Spark."""
+    """An answer per question, in their order. All are asked together: what they need is one question to
+    Spark.
+    """
     frames = {id(question.rows): question.rows for question in questions}
     metrics = {key: FrameMetrics(Judged(rows)) for key, rows in frames.items()}
     asked = [_understand(question, metrics[id(question.rows)]) for question in questions]
@@ -131,7 +155,9 @@ def ask(questions: Sequence[Question]) -> list[Answer]:
 def _understand(question: Question, metrics: FrameMetrics) -> Asked | Answer:
     """What GX needs for a question. Its own check of the arguments may refuse it."""
     try:
-        expectation = ExpectationConfiguration(type=question.type, kwargs=dict(question.kwargs)).to_domain_obj()
+        expectation = ExpectationConfiguration(
+            type=question.type, kwargs=dict(question.kwargs)
+        ).to_domain_obj()
         needs = expectation.get_validation_dependencies(metrics.engine, {"result_format": dict(COUNTS)})
         for metric in needs.get_metric_configurations():
             metrics.need(metric)
@@ -140,12 +166,21 @@ def _understand(question: Question, metrics: FrameMetrics) -> Asked | Answer:
         return Answer(False, {}, one_line("; ".join(faults)))
     except UNANSWERABLE as error:
         return Answer(False, {}, one_line(str(error)))
-    return Asked(expectation, needs, metrics, _row_count(needs, metrics) if isinstance(expectation, ColumnAggregateExpectation) else None)
+    return Asked(
+        expectation,
+        needs,
+        metrics,
+        _row_count(needs, metrics) if isinstance(expectation, ColumnAggregateExpectation) else None,
+    )
 
 
 def _row_count(needs: ValidationDependencies, metrics: FrameMetrics) -> MetricConfiguration:
-    """The number of rows that a question is about. GX needs it for nearly all questions about a column, so it costs nothing."""
+    """The number of rows that a question is about. GX needs it for nearly all questions about a column, so it
+    costs nothing.
+    """
     domain = needs.get_metric_configurations()[0].metric_domain_kwargs
-    count = MetricConfiguration(ROW_COUNT, {name: value for name, value in domain.items() if name != "column"})
+    count = MetricConfiguration(
+        ROW_COUNT, {name: value for name, value in domain.items() if name != "column"}
+    )
     metrics.need(count)
     return count

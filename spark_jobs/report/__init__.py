@@ -1,1 +1,3 @@
-"""The data-quality report: what the ledger knows of a run, as one HTML file that a person understands in ten seconds. No JVM."""
+"""The data-quality report: what the ledger knows of a run, as one HTML file that a person understands in ten
+seconds. No JVM.
+"""

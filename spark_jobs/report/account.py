@@ -1,4 +1,6 @@
-"""Landed files whose records are not in bronze, as a person is told of them: refused, repeated, or unreadable."""
+"""Landed files whose records are not in bronze, as a person is told of them: refused, repeated, or
+unreadable.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +26,9 @@ from spark_jobs.quality.masking import mask_problem
 
 @dataclass(frozen=True)
 class FileNotRead:
-    """`verdict`: refused, repeated or unreadable. `reason` shows nothing of the file where its source has sensitive columns."""
+    """`verdict`: refused, repeated or unreadable. `reason` shows nothing of the file where its source has
+    sensitive columns.
+    """
 
     source: str
     path: str
@@ -33,8 +37,8 @@ class FileNotRead:
 
 
 def files_not_read(pipeline: Pipeline, lake: Lake) -> list[FileNotRead]:
-    """All of them but those that a person has discarded, by source and path. Bronze, which takes libraries to read, is read only where the
-    ledger counts a file that cannot be.
+    """All of them but those that a person has discarded, by source and path. Bronze, which takes libraries to
+    read, is read only where the ledger counts a file that cannot be.
     """
     found, ledger = [], Ledger(lake)
     live = ledger.live_definitions()
@@ -50,7 +54,8 @@ def files_not_read(pipeline: Pipeline, lake: Lake) -> list[FileNotRead]:
     return found
 
 
-# What became of every row that entered the tables of a pipeline, summed over all batches of the ledger, and whether the sums balance.
+# What became of every row that entered the tables of a pipeline, summed over all batches of the ledger, and
+# whether the sums balance.
 
 REENRICH = "reenrich"
 
@@ -64,8 +69,13 @@ def account_of(project: Project, name: str) -> dict[str, Any]:
         "lake": f"{project.lake}/{name}",
         "tables": sum_up(pipeline, lake),
         "files": count_files(pipeline, lake),
-        "files_empty": {source: number for source in pipeline.sources if (number := count_empty(lake, source))},
-        "files_not_taken": [{"path": file.path, "verdict": file.verdict, "reason": file.reason} for file in files_not_read(pipeline, lake)],
+        "files_empty": {
+            source: number for source in pipeline.sources if (number := count_empty(lake, source))
+        },
+        "files_not_taken": [
+            {"path": file.path, "verdict": file.verdict, "reason": file.reason}
+            for file in files_not_read(pipeline, lake)
+        ],
         "offsets": read_offsets(pipeline, lake),
         "drift": [
             f"{row['source']}: {row['field']!r} {row['kind']} in {row['file']!r}"
@@ -76,10 +86,11 @@ def account_of(project: Project, name: str) -> dict[str, Any]:
 
 
 def sum_up(pipeline: Pipeline, lake: Lake) -> list[dict[str, Any]]:
-    """One entry per table: its counts, the rows corrected by late dimension rows, and the rows not accounted for.
+    """One entry per table: its counts, the rows corrected by late dimension rows, and the rows not accounted
+    for.
 
-    Missing are rows that entered and are in no class, those that the ledger has but neither the table nor what was set aside from it,
-    and records of bronze that the table has never read.
+    Missing are rows that entered and are in no class, those that the ledger has but neither the table nor
+    what was set aside from it, and records of bronze that the table has never read.
     """
     ledger = Ledger(lake)
     definitions, consumed, accounts = ledger.live_definitions(), ledger.consumed_inputs(), []
@@ -88,10 +99,18 @@ def sum_up(pipeline: Pipeline, lake: Lake) -> list[dict[str, Any]]:
         counts = sum((Counts.of_row(row) for row in mine if not row["step"].startswith(REENRICH)), Counts())
         corrected = sum(row["updated"] for row in mine if row["step"].startswith(REENRICH))
         is_sink = TableName(table).is_sink
-        missing = _undelivered(pipeline, ledger, table, lake) if is_sink else _missing(pipeline, table, counts, lake) if mine else 0
+        missing = (
+            _undelivered(pipeline, ledger, table, lake)
+            if is_sink
+            else _missing(pipeline, table, counts, lake)
+            if mine
+            else 0
+        )
         missing = missing or _unread(pipeline, table, ledger, lake, consumed.get(table, {}))
         numbers = {**counts.as_dict(), "corrected": corrected, "missing": missing}
-        accounts.append({"table": table, "version": table_version(lake.table(table)), "batches": len(mine), **numbers})
+        accounts.append(
+            {"table": table, "version": table_version(lake.table(table)), "batches": len(mine), **numbers}
+        )
     return accounts
 
 
@@ -119,13 +138,17 @@ def _undelivered(pipeline: Pipeline, ledger: Ledger, sink: str, lake: Lake) -> i
 
 
 def read_offsets(pipeline: Pipeline, lake: Lake) -> dict[str, dict[str, list[int]]]:
-    """Per source that is no folder of files, and per partition of it: the first position that was read, and the one that comes next."""
+    """Per source that is no folder of files, and per partition of it: the first position that was read, and
+    the one that comes next.
+    """
     found: dict[str, dict[str, list[int]]] = {}
     for name, source in pipeline.sources.items():
         if isinstance(source, StreamSource):
             rows = [row for row in read_arrivals(lake.arrivals(name)) if row["verdict"] == TAKEN]
             until = read_until(rows)
-            first = {path: min(row["start_line"] - 1 for row in rows if row["path"] == path) for path in until}
+            first = {
+                path: min(row["start_line"] - 1 for row in rows if row["path"] == path) for path in until
+            }
             found[name] = {path: [first[path], end] for path, end in sorted(until.items())}
     return found
 

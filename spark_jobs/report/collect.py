@@ -33,29 +33,54 @@ from spark_jobs.report.facts import (
 )
 from spark_jobs.report.rules import collect_decisions, rules_of_tables
 from spark_jobs.report.runs import RUNNING, read_runs, run_ids
-from spark_jobs.report.sources import DRIFT_SHOWN, collect_drift, collect_files_not_taken, collect_sources, top_reasons
+from spark_jobs.report.sources import (
+    DRIFT_SHOWN,
+    collect_drift,
+    collect_files_not_taken,
+    collect_sources,
+    top_reasons,
+)
 from spark_jobs.report.text import cut
 from spark_jobs.report.verdict import judge_run
 from spark_jobs.report.work import Row, Work, sum_counts, totals_of
 
 # Each table of a pipeline: what a run did to it, what is in it now, and how its runs went.
 
-NEWEST = (("_event_at", "event"), ("_arrived_at", "arrival"), ("window_start", "window"), ("_processed_at", "write"))
+NEWEST = (
+    ("_event_at", "event"),
+    ("_arrived_at", "arrival"),
+    ("window_start", "window"),
+    ("_processed_at", "write"),
+)
 """Where a table's newest time is looked for, in this order: what happened says more than what came."""
 
 
 def collect_tables(
-    pipeline: Pipeline, conf: Path, lake: Lake, history: Sequence[Run], work: Work, rules: Mapping[str, tuple[RuleFact, ...]]
+    pipeline: Pipeline,
+    conf: Path,
+    lake: Lake,
+    history: Sequence[Run],
+    work: Work,
+    rules: Mapping[str, tuple[RuleFact, ...]],
 ) -> tuple[TableFact, ...]:
     """Every table in the order of the data, as the last run of the history left it."""
     known = work.tables_of(history[-1])
     without = TableState.NO_TRACE if history[-1].status == KILLED else TableState.NOT_IN_RUN
     still = {table: TableWork(table, without) for table in node_names(pipeline)}
-    return tuple(_table(pipeline, conf, lake, known.get(table, still[table]), history, work, rules.get(table, ())) for table in still)
+    return tuple(
+        _table(pipeline, conf, lake, known.get(table, still[table]), history, work, rules.get(table, ()))
+        for table in still
+    )
 
 
 def _table(
-    pipeline: Pipeline, conf: Path, lake: Lake, done: TableWork, history: Sequence[Run], work: Work, rules: tuple[RuleFact, ...]
+    pipeline: Pipeline,
+    conf: Path,
+    lake: Lake,
+    done: TableWork,
+    history: Sequence[Run],
+    work: Work,
+    rules: tuple[RuleFact, ...],
 ) -> TableFact:
     table, path = done.name, lake.table(done.name)
     batches = [row for run in history for row in work.batches[run.run_id] if row["table"] == table]
@@ -85,7 +110,9 @@ def _newest(path: str) -> tuple[datetime | None, str]:
 def _inputs(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
     try:
         return inputs_of(pipeline, table, conf)
-    except OSError:  # its SQL file is gone: the report is about what ran, and says nothing of where that came from
+    except (
+        OSError
+    ):  # its SQL file is gone: the report is about what ran, and says nothing of where that came from
         return []
 
 
@@ -94,26 +121,44 @@ def _trend(batches: Sequence[Row], history: Sequence[Run]) -> tuple[Point, ...]:
     for row in batches:
         by_run.setdefault(row["run_id"], []).append(row)
     sums = [(run, sum_counts(mine)) for run in history if (mine := by_run.get(run.run_id))]
-    return tuple(Point(run.run_id, run.started_at, counts.published, max(0, counts.quarantined)) for run, counts in sums)
+    return tuple(
+        Point(run.run_id, run.started_at, counts.published, max(0, counts.quarantined))
+        for run, counts in sums
+    )
 
 
-# What is so now, whichever run has made it so: the newest page and the overview speak of it, not of the last run alone.
+# What is so now, whichever run has made it so: the newest page and the overview speak of it, not of the last
+# run alone.
 
 LOOKED_BACK = 10
 """Runs before the newest one among which those are looked for that were cut."""
 
 
 def collect_current(
-    project: Project, name: str, lake: Lake, known: Sequence[str], balance: Sequence[Balance], history: Sequence[Run], work: Work
+    project: Project,
+    name: str,
+    lake: Lake,
+    known: Sequence[str],
+    balance: Sequence[Balance],
+    history: Sequence[Run],
+    work: Work,
 ) -> Current:
-    """`known` are the runs of the ledger, the newest last; what that one left open is on its own page. `work` is that of the `history`:
-    mostly nothing else has to be read.
+    """`known` are the runs of the ledger, the newest last; what that one left open is on its own page. `work`
+    is that of the `history`: mostly nothing else has to be read.
     """
     ledger = Ledger(lake)
     generations = {table: definition.generation for table, definition in ledger.live_definitions().items()}
-    ends = [end for table, end in newest_states(ledger).items() if TableState(end.state).is_open and end.run_id != known[-1]]
+    ends = [
+        end
+        for table, end in newest_states(ledger).items()
+        if TableState(end.state).is_open and end.run_id != known[-1]
+    ]
     ends = [end for end in ends if end.generation in (None, generations.get(end.table))]
-    found = [row for row in ledger.newest("expectations", ("table", "rule")) if row["generation"] == generations.get(row["table"])]
+    found = [
+        row
+        for row in ledger.newest("expectations", ("table", "rule"))
+        if row["generation"] == generations.get(row["table"])
+    ]
     rules = {(table, rule.name) for table, those in project.rules.get(name, {}).items() for rule in those}
     found = [row for row in found if row["run_id"] != known[-1] and (row["table"], row["rule"]) in rules]
     before = known[:-1][-LOOKED_BACK:]
@@ -126,21 +171,28 @@ def collect_current(
         work_of_more = Work.read(lake, more)
         tables |= {run.run_id: work_of_more.tables_of(run) for run in more}
     return Current(
-        tables=tuple(OpenTable(tables[end.run_id][end.table], by_id[end.run_id]) for end in ends if end.run_id in by_id),
+        tables=tuple(
+            OpenTable(tables[end.run_id][end.table], by_id[end.run_id]) for end in ends if end.run_id in by_id
+        ),
         rules=tuple(
             OpenRule(row["table"], rule, by_id[row["run_id"]])
             for row in found
             if row["run_id"] in by_id
             for rule in tables[row["run_id"]][row["table"]].rules
-            if rule.name == cut(row["rule"]) and rule.state in (RuleState.WARNING, RuleState.BLOCKING, RuleState.PROBLEM)
+            if rule.name == cut(row["rule"])
+            and rule.state in (RuleState.WARNING, RuleState.BLOCKING, RuleState.PROBLEM)
         ),
         cut=tuple(_cut([by_id[run_id] for run_id in before if run_id in by_id], tables)),
         missing=tuple(entry for entry in balance if entry.missing),
     )
 
 
-def _cut(before: Sequence[Run], tables: Mapping[str, Mapping[str, TableWork]]) -> Iterator[tuple[Run, Totals]]:
-    """The runs just before the newest one that did not come to their end: what they published is in no other run."""
+def _cut(
+    before: Sequence[Run], tables: Mapping[str, Mapping[str, TableWork]]
+) -> Iterator[tuple[Run, Totals]]:
+    """The runs just before the newest one that did not come to their end: what they published is in no other
+    run.
+    """
     for run in reversed(before):
         if run.status not in (KILLED, FAILED, STOPPED):
             return
@@ -193,7 +245,12 @@ def collect_report(project: Project, name: str, run_id: str, made_at: datetime) 
         verdict=verdict,
         tables=tables,
         sources=collect_sources(pipeline, lake, run_id),
-        reasons=top_reasons(pipeline, lake, [table.name for table in tables if not TableName(table.name).is_in("bronze", "sink")], run_id),
+        reasons=top_reasons(
+            pipeline,
+            lake,
+            [table.name for table in tables if not TableName(table.name).is_in("bronze", "sink")],
+            run_id,
+        ),
         gates=gates,
         decisions=decisions,
         drift=drift[:DRIFT_SHOWN],

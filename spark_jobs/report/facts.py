@@ -1,4 +1,6 @@
-"""What a report says, as plain data: the page and the JSON are made from it. Values of sensitive columns never enter it."""
+"""What a report says, as plain data: the page and the JSON are made from it. Values of sensitive columns
+never enter it.
+"""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,8 +25,9 @@ class Outcome(StrEnum):
 
 
 class TableState(StrEnum):
-    """As the ledger's states have it (lake/states.py); `RUNNING` while the run is at work, `NOT_IN_RUN` for tables without a row.
-    `NO_TRACE` for those in a killed run: it may have been at work on one, and had written nothing of it down.
+    """As the ledger's states have it (lake/states.py); `RUNNING` while the run is at work, `NOT_IN_RUN` for
+    tables without a row. `NO_TRACE` for those in a killed run: it may have been at work on one, and had
+    written nothing of it down.
     """
 
     DONE = states.DONE
@@ -41,7 +44,12 @@ class TableState(StrEnum):
     @property
     def is_still(self) -> bool:
         """Whether the run did nothing to the table."""
-        return self in (TableState.NOT_REACHED, TableState.NOT_IN_RUN, TableState.NO_TRACE, TableState.UP_TO_DATE)
+        return self in (
+            TableState.NOT_REACHED,
+            TableState.NOT_IN_RUN,
+            TableState.NO_TRACE,
+            TableState.UP_TO_DATE,
+        )
 
     @property
     def is_open(self) -> bool:
@@ -59,8 +67,9 @@ class RuleState(StrEnum):
 
 @dataclass(frozen=True)
 class Run:
-    """`status` is that of the ledger; `killed` for a run that ended without a word, `running` for one at work. `origin` is who started it,
-    if it says so. `took` are the seconds that the terminal said; earlier versions did not keep them.
+    """`status` is that of the ledger; `killed` for a run that ended without a word, `running` for one at
+    work. `origin` is who started it, if it says so. `took` are the seconds that the terminal said; earlier
+    versions did not keep them.
     """
 
     run_id: str
@@ -94,7 +103,9 @@ class Point:
 
 @dataclass(frozen=True)
 class RuleFound:
-    """What a rule found in a run: of the rows of its batches together, or of the whole table by the newest judgement."""
+    """What a rule found in a run: of the rows of its batches together, or of the whole table by the newest
+    judgement.
+    """
 
     name: str
     state: RuleState
@@ -135,12 +146,18 @@ class TableWork:
     @property
     def set_aside(self) -> int:
         """Rows that this run put beside the table."""
-        return 0 if TableName(self.name).is_in("bronze", "sink") else add_up([(self.name, self.counts, self.late_kept)]).set_aside
+        return (
+            0
+            if TableName(self.name).is_in("bronze", "sink")
+            else add_up([(self.name, self.counts, self.late_kept)]).set_aside
+        )
 
 
 @dataclass(frozen=True)
 class TableFact(TableWork):
-    """With what is in the table now. `newest` is the greatest event time, else arrival, else window; `newest_of` says which."""
+    """With what is in the table now. `newest` is the greatest event time, else arrival, else window;
+    `newest_of` says which.
+    """
 
     rules: tuple[RuleFact, ...] = ()
     inputs: tuple[str, ...] = ()
@@ -174,8 +191,8 @@ class OpenRule:
 
 @dataclass(frozen=True)
 class Current:
-    """What is so now, whichever run has made it so. `cut` are the runs just before the newest one that were killed or failed, with what
-    they published: their numbers are in no other run.
+    """What is so now, whichever run has made it so. `cut` are the runs just before the newest one that were
+    killed or failed, with what they published: their numbers are in no other run.
     """
 
     tables: tuple[OpenTable, ...] = ()
@@ -194,7 +211,9 @@ class Sample:
 
 @dataclass(frozen=True)
 class ReasonFact:
-    """Rows that stand in quarantine, or are parked, for one reason: all of them, and those that this run brought."""
+    """Rows that stand in quarantine, or are parked, for one reason: all of them, and those that this run
+    brought.
+    """
 
     table: str
     place: str
@@ -207,8 +226,8 @@ class ReasonFact:
 
 @dataclass(frozen=True)
 class SourceFact:
-    """The landed files of a source by verdict; `files` are those that this run took, None where that is not known. `empty`: taken ones
-    without a single byte.
+    """The landed files of a source by verdict; `files` are those that this run took, None where that is not
+    known. `empty`: taken ones without a single byte.
     """
 
     name: str
@@ -262,7 +281,8 @@ class DecisionFact:
 class Balance:
     """Since the lake began: what the ledger says of a table's rows, and how many it cannot account for.
 
-    `missing` is None while a run is at work, and after one that was killed: rows are there before their batches are noted.
+    `missing` is None while a run is at work, and after one that was killed: rows are there before their
+    batches are noted.
     """
 
     table: str

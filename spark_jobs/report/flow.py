@@ -1,6 +1,8 @@
-"""The flow of a run's rows as a picture: boxes for files and tables, lines between them, and below each box what branched off.
+"""The flow of a run's rows as a picture: boxes for files and tables, lines between them, and below each box
+what branched off.
 
-Only geometry is made here, twice: from left to right for wide pages, from top to bottom for narrow ones. The template draws it.
+Only geometry is made here, twice: from left to right for wide pages, from top to bottom for narrow ones. The
+template draws it.
 """
 
 import math
@@ -13,7 +15,14 @@ from spark_jobs.config.table_name import TableName
 from spark_jobs.report.facts import GateFact, SourceFact, TableFact, TableState
 from spark_jobs.report.text import count, number
 
-LAYERS = {"landed": "Landed", "bronze": "Bronze", "dimension": "Dimensions", "silver": "Silver", "other": "Other pipelines", "gold": "Gold"}
+LAYERS = {
+    "landed": "Landed",
+    "bronze": "Bronze",
+    "dimension": "Dimensions",
+    "silver": "Silver",
+    "other": "Other pipelines",
+    "gold": "Gold",
+}
 LAYERS |= {"sink": "Sinks"}
 WIDTH, GAP, HEAD = 176, 52, 30
 TITLE_HEIGHT, LINE_HEIGHT, SPACE = 32, 17, 26
@@ -101,36 +110,53 @@ class Flow:
     description: str
 
 
-def make_nodes(sources: Sequence[SourceFact], tables: Sequence[TableFact], gates: Sequence[GateFact]) -> list[Node]:
-    """One node per source and table, and per table of another pipeline that is read. Sources that silver tables read come first, so that
-    lines to them pass above the dimensions.
+def make_nodes(
+    sources: Sequence[SourceFact], tables: Sequence[TableFact], gates: Sequence[GateFact]
+) -> list[Node]:
+    """One node per source and table, and per table of another pipeline that is read. Sources that silver
+    tables read come first, so that lines to them pass above the dimensions.
     """
     read = {name for table in tables if TableName(table.name).is_in("silver") for name in table.inputs}
     ordered = sorted(sources, key=lambda source: f"bronze.{source.name}" not in read)
     order = [f"bronze.{source.name}" for source in ordered]
-    bronze = sorted((table for table in tables if table.name in order), key=lambda table: order.index(table.name))
+    bronze = sorted(
+        (table for table in tables if table.name in order), key=lambda table: order.index(table.name)
+    )
     others = [table for table in tables if table.name not in order]
-    known = [*(_source_node(source) for source in ordered), *(_table_node(table, gates) for table in (*bronze, *others))]
+    known = [
+        *(_source_node(source) for source in ordered),
+        *(_table_node(table, gates) for table in (*bronze, *others)),
+    ]
     return known + [
-        _other_node(name, tables) for name in dict.fromkeys(name for table in tables for name in table.inputs) if other_pipeline(name)
+        _other_node(name, tables)
+        for name in dict.fromkeys(name for table in tables for name in table.inputs)
+        if other_pipeline(name)
     ]
 
 
 def draw_wide(nodes: Sequence[Node]) -> Flow:
-    """A column per layer. A box stands no higher than the first box that it is made from, so that lines mostly go straight."""
+    """A column per layer. A box stands no higher than the first box that it is made from, so that lines
+    mostly go straight.
+    """
     layers = [layer for layer in LAYERS if any(node.layer == layer for node in nodes)]
     boxes: dict[str, Box] = {}
     for place, layer in enumerate(layers):
         free: float = HEAD
         for node in (node for node in nodes if node.layer == layer):
-            above = [boxes[name].y for name in node.inputs[:1] if name in boxes and layer in ("bronze", "dimension")]
+            above = [
+                boxes[name].y
+                for name in node.inputs[:1]
+                if name in boxes and layer in ("bronze", "dimension")
+            ]
             top = max([free, *above])
             boxes[node.name] = Box(node, place * (WIDTH + GAP), top, WIDTH)
             free = top + node.full_height + SPACE
     height = max((box.y + box.node.full_height for box in boxes.values()), default=0) + 8
     width = len(layers) * (WIDTH + GAP) - GAP + (GAP / 2 if _has_loops(boxes.values()) else 0)
     headings = tuple(Heading(LAYERS[layer], place * (WIDTH + GAP), 14) for place, layer in enumerate(layers))
-    edges = tuple(_edge(boxes[name], box) for box in boxes.values() for name in box.node.inputs if name in boxes)
+    edges = tuple(
+        _edge(boxes[name], box) for box in boxes.values() for name in box.node.inputs if name in boxes
+    )
     return Flow("wide", width, height, tuple(boxes.values()), edges, headings, describe(nodes))
 
 
@@ -154,7 +180,11 @@ def draw_tall(nodes: Sequence[Node]) -> Flow:
 
 def describe(nodes: Iterable[Node]) -> str:
     """The picture in words, for those who do not see it."""
-    said = [f"{node.name}: {', '.join([*node.lines, *(branch.text for branch in node.branches)])}" for node in nodes if not node.is_still]
+    said = [
+        f"{node.name}: {', '.join([*node.lines, *(branch.text for branch in node.branches)])}"
+        for node in nodes
+        if not node.is_still
+    ]
     return ". ".join(said) or "No table had anything to do."
 
 
@@ -162,12 +192,23 @@ def _source_node(source: SourceFact) -> Node:
     not_taken = source.verdicts.get("refused", 0) + source.verdicts.get("repeated", 0)
     branches = (_branch(not_taken, "not taken"),) if not_taken else ()
     lines = (count(source.files, "file") if source.files is not None else "no files in this run",)
-    return Node(f"landed.{source.name}", "landed", wrap(source.name), lines, branches, not source.files, (), source.files or 0)
+    return Node(
+        f"landed.{source.name}",
+        "landed",
+        wrap(source.name),
+        lines,
+        branches,
+        not source.files,
+        (),
+        source.files or 0,
+    )
 
 
 def _other_node(name: str, tables: Sequence[TableFact]) -> Node:
     is_still = all(table.state.is_still for table in tables if name in table.inputs)
-    return Node(name, "other", wrap(name_at_home(name)), wrap(f"of {other_pipeline(name)}"), (), is_still, (), 0)
+    return Node(
+        name, "other", wrap(name_at_home(name)), wrap(f"of {other_pipeline(name)}"), (), is_still, (), 0
+    )
 
 
 def _table_node(table: TableFact, gates: Sequence[GateFact]) -> Node:
@@ -175,12 +216,25 @@ def _table_node(table: TableFact, gates: Sequence[GateFact]) -> Node:
     inputs = (f"landed.{name}",) if layer == "bronze" else table.inputs
     is_still = table.state.is_still
     lines = (STILL[table.state],) if is_still else _lines(layer, table)
-    return Node(table.name, layer, wrap(name), lines, tuple(_branches(table, gates)), is_still, inputs, table.counts.rows_in)
+    return Node(
+        table.name,
+        layer,
+        wrap(name),
+        lines,
+        tuple(_branches(table, gates)),
+        is_still,
+        inputs,
+        table.counts.rows_in,
+    )
 
 
 def _lines(layer: str, table: TableFact) -> tuple[str, ...]:
     if table.state in (TableState.BLOCKED, TableState.FAILED) and not table.counts.rows_in:
-        return (table.state.value, "nothing published") if table.state is TableState.FAILED else ("nothing published",)
+        return (
+            (table.state.value, "nothing published")
+            if table.state is TableState.FAILED
+            else ("nothing published",)
+        )
     if layer == "bronze":
         return (count(table.counts.inserted, "record"),)
     if layer == "gold":
@@ -194,11 +248,16 @@ def _branches(table: TableFact, gates: Sequence[GateFact]) -> Iterable[Branch]:
     held = sum(gate.rows for gate in gates if gate.table == table.name and gate.verdict == "blocked")
     if held:
         yield _branch(held, "blocked")
-    for name in ASIDES if not TableName(table.name).is_sink else ():  # a sink delivers deletes, too, and sets nothing aside
+    # a sink delivers deletes, too, and sets nothing aside
+    for name in ASIDES if not TableName(table.name).is_sink else ():
         rows = getattr(table.counts, name)
         if rows:
             is_file = name == "quarantined" and TableName(table.name).is_bronze
-            yield Branch(count(rows, "file unreadable", "files unreadable"), True) if is_file else _branch(rows, name)
+            yield (
+                Branch(count(rows, "file unreadable", "files unreadable"), True)
+                if is_file
+                else _branch(rows, name)
+            )
     if table.late_kept:
         yield _branch(table.late_kept, "late, not counted")
     elif table.counts.late > 0:
@@ -209,7 +268,9 @@ def _branches(table: TableFact, gates: Sequence[GateFact]) -> Iterable[Branch]:
 
 def _branch(rows: int, what: str) -> Branch:
     """Fewer rows than before went on: they are no longer there."""
-    return Branch(f"{rows:,} {what}" if rows > 0 else f"{-rows:,} no longer {what}", what in ALARMING and rows > 0)
+    return Branch(
+        f"{rows:,} {what}" if rows > 0 else f"{-rows:,} no longer {what}", what in ALARMING and rows > 0
+    )
 
 
 def _edge(start: Box, end: Box) -> Edge:
@@ -232,7 +293,9 @@ def _has_loops(boxes: Iterable[Box]) -> bool:
 
 
 def wrap(name: str) -> tuple[str, ...]:
-    """A name on as many lines as it needs, broken after an underscore where there is one: never cut, so that no two read the same."""
+    """A name on as many lines as it needs, broken after an underscore where there is one: never cut, so that
+    no two read the same.
+    """
     lines = [""]
     for part in re.findall(r"[^_]*_|[^_]+", name):
         if lines[-1] and room_of(lines[-1] + part) > WIDTH - 2 * PADDING:

@@ -1,5 +1,5 @@
-"""The lists of reports: the runs of one pipeline, and the newest run of each. Made from the ledger, for the files that are there, and
-judged as the pages are.
+"""The lists of reports: the runs of one pipeline, and the newest run of each. Made from the ledger, for the
+files that are there, and judged as the pages are.
 """
 
 import json
@@ -20,7 +20,9 @@ WHY_LENGTH = 300
 
 @dataclass(frozen=True)
 class RunLine:
-    """One line of a list; `link` is relative, from an id that was checked. `why` is a sentence without a value of any row."""
+    """One line of a list; `link` is relative, from an id that was checked. `why` is a sentence without a
+    value of any row.
+    """
 
     run_id: str
     name: str
@@ -37,11 +39,15 @@ class RunLine:
     not_met: int
 
 
-def list_runs(lake: Lake, run_ids: Collection[str], newest: str | None = None, current: Current | None = None) -> list[RunLine]:
+def list_runs(
+    lake: Lake, run_ids: Collection[str], newest: str | None = None, current: Current | None = None
+) -> list[RunLine]:
     """These runs, the newest first; what is so now belongs to the newest one."""
     runs = read_runs(lake, run_ids)
     work = Work.read(lake, runs)
-    return [_line(lake.pipeline, run, work, current if run.run_id == newest else None) for run in reversed(runs)]
+    return [
+        _line(lake.pipeline, run, work, current if run.run_id == newest else None) for run in reversed(runs)
+    ]
 
 
 def _line(pipeline: str, run: Run, work: Work, current: Current | None) -> RunLine:
@@ -65,7 +71,8 @@ def _line(pipeline: str, run: Run, work: Work, current: Current | None) -> RunLi
     )
 
 
-# runs.json, beside a pipeline's list of reports: the same lines for machines, such as the Airflow UI. No value of any row is in it.
+# runs.json, beside a pipeline's list of reports: the same lines for machines, such as the Airflow UI. No
+# value of any row is in it.
 
 RUNS_FILE = "runs.json"
 
@@ -85,10 +92,25 @@ def render_runs(report: Report, lines: Sequence[RunLine]) -> str:
 
 
 def read_newest(text: str) -> RunLine:
-    """The first line of such a file. Raises ValueError, KeyError, TypeError or IndexError where it is of another version, or broken."""
+    """The first line of such a file. Raises ValueError, KeyError, TypeError or IndexError where it is of
+    another version, or broken.
+    """
     [first, *_] = json.loads(text)["runs"]
     started_at = datetime.fromisoformat(first["started_at"])
-    known = {name: first[name] for name in ("run_id", "why", "origin", "seconds", "records", "published", "set_aside", "late", "not_met")}
+    known = {
+        name: first[name]
+        for name in (
+            "run_id",
+            "why",
+            "origin",
+            "seconds",
+            "records",
+            "published",
+            "set_aside",
+            "late",
+            "not_met",
+        )
+    }
     return RunLine(**known, name="", link="", outcome=Outcome(first["outcome"]), started_at=started_at)
 
 
@@ -101,7 +123,12 @@ def _run(line: RunLine) -> dict[str, Any]:
 
 def _table(table: TableFact) -> dict[str, Any]:
     newest = table.newest if table.newest_of == "event" else None
-    return {"table": table.name, "newest_event_at": _text(newest), "updated_at": _text(table.updated_at), "rows": table.rows}
+    return {
+        "table": table.name,
+        "newest_event_at": _text(newest),
+        "updated_at": _text(table.updated_at),
+        "rows": table.rows,
+    }
 
 
 def _text(at: datetime | None) -> str | None:

@@ -1,4 +1,6 @@
-"""From a report to HTML. Everything is escaped, nothing is loaded, no script can run: the page's own policy forbids all but its style."""
+"""From a report to HTML. Everything is escaped, nothing is loaded, no script can run: the page's own policy
+forbids all but its style.
+"""
 
 import base64
 import hashlib
@@ -47,20 +49,48 @@ def render_run(report: Report) -> str:
         wide=draw_wide(nodes),
         tall=draw_tall(nodes),
         table_trends={table.name: draw_table_trend(table.trend) for table in report.tables},
-        rule_trends={(table.name, rule.name): draw_rule_trend(rule.trend) for table in report.tables for rule in table.rules},
+        rule_trends={
+            (table.name, rule.name): draw_rule_trend(rule.trend)
+            for table in report.tables
+            for rule in table.rules
+        },
         open_quarantine=sum(table.quarantine_open for table in report.tables),
         open_parked=sum(table.parked_open for table in report.tables),
         open_late=sum(table.late_open for table in report.tables),
         late_tables=[f"late.{table.name}" for table in report.tables if table.late_open],
         most_open=max((reason.open_rows for reason in report.reasons), default=1),
-        shown_classes=[name for name in (*CLASSES, "late", "ties") if any(getattr(entry.counts, name) for entry in report.balance)],
+        shown_classes=[
+            name
+            for name in (*CLASSES, "late", "ties")
+            if any(getattr(entry.counts, name) for entry in report.balance)
+        ],
     )
 
 
-def render_index(title: str, caption: str, lines: Sequence[RunLine], made_at: datetime, made_by: str, *, is_one_pipeline: bool) -> str:
-    points = [Point(line.link, line.started_at, line.published, max(0, line.set_aside)) for line in reversed(lines[:RUNS_DRAWN])]
+def render_index(
+    title: str,
+    caption: str,
+    lines: Sequence[RunLine],
+    made_at: datetime,
+    made_by: str,
+    *,
+    is_one_pipeline: bool,
+) -> str:
+    points = [
+        Point(line.link, line.started_at, line.published, max(0, line.set_aside))
+        for line in reversed(lines[:RUNS_DRAWN])
+    ]
     trend = draw_table_trend(points) if is_one_pipeline else None
-    return _render("index.html", made_at, made_by, title=title, caption=caption, lines=lines, is_one_pipeline=is_one_pipeline, trend=trend)
+    return _render(
+        "index.html",
+        made_at,
+        made_by,
+        title=title,
+        caption=caption,
+        lines=lines,
+        is_one_pipeline=is_one_pipeline,
+        trend=trend,
+    )
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -71,7 +101,11 @@ def as_json(report: Report) -> dict[str, Any]:
 
 def _render(template: str, made_at: datetime, made_by: str, **values: Any) -> str:
     style, style_hash = _style()
-    return _environment().get_template(template).render(style=style, style_hash=style_hash, made_at=made_at, made_by=made_by, **values)
+    return (
+        _environment()
+        .get_template(template)
+        .render(style=style, style_hash=style_hash, made_at=made_at, made_by=made_by, **values)
+    )
 
 
 @cache
@@ -85,7 +119,11 @@ def _style() -> tuple[Markup, str]:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {
         "apart": text.apart,
@@ -114,9 +152,15 @@ def _headline(report: Report) -> list[Headline]:
     totals, files = report.totals, sum(source.files or 0 for source in report.sources)
     return [
         Headline("Records read", text.number(totals.records), text.count(files, "file")),
-        Headline("Silver rows published", text.number(totals.published), f"{text.number(totals.members)} in dimensions"),
+        Headline(
+            "Silver rows published",
+            text.number(totals.published),
+            f"{text.number(totals.members)} in dimensions",
+        ),
         Headline("Rows set aside", text.number(totals.set_aside), _aside_note(report)),
-        Headline("Expectations", f"{met} of {len(rules)}" if rules else "–", "met" if rules else "none were judged"),
+        Headline(
+            "Expectations", f"{met} of {len(rules)}" if rules else "–", "met" if rules else "none were judged"
+        ),
         Headline("Took", text.duration(report.run.seconds), text.count(len(worked), "table")),
     ]
 

@@ -25,8 +25,12 @@ PASSED = "passed"
 REASON_LENGTH = 500
 
 
-def collect_decisions(lake: Lake, run_id: str, gates: Sequence[Mapping[str, Any]]) -> tuple[DecisionFact, ...]:
-    """Every decision about the batches of this run that did not simply pass, also one that was taken later."""
+def collect_decisions(
+    lake: Lake, run_id: str, gates: Sequence[Mapping[str, Any]]
+) -> tuple[DecisionFact, ...]:
+    """Every decision about the batches of this run that did not simply pass, also one
+    that was taken later.
+    """
     return _decisions(lake, run_id, {_batch_id(row) for row in gates if row["verdict"] != PASSED})
 
 
@@ -50,7 +54,9 @@ def gate_of(row: Mapping[str, Any]) -> GateFact:
     failed = tuple(cut(name) for name in json.loads(row["failed"] or "[]"))
     grounds = Grounds.of_json(row.get("grounds"))
     seen = grounds.id if grounds else None
-    return GateFact(row["table"], row["batch"], row["verdict"], row["rows"] or 0, failed, row["judged_at"], seen)
+    return GateFact(
+        row["table"], row["batch"], row["verdict"], row["rows"] or 0, failed, row["judged_at"], seen
+    )
 
 
 def _batch_id(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -60,8 +66,8 @@ def _batch_id(row: Mapping[str, Any]) -> tuple[Any, ...]:
 # What the rules of a run's tables found, with their words and their trend.
 
 COLUMNS = [
-    "run_id", "table", "judged_at", "rules", "rule", "type", "columns", "on_fail", "severity", "reason", "scope", "is_met", "rows",
-    "failed", "observed", "problem",
+    "run_id", "table", "judged_at", "rules", "rule", "type", "columns", "on_fail", "severity", "reason",
+    "scope", "is_met", "rows", "failed", "observed", "problem",
 ]  # fmt: skip
 FOUND = ["run_id", "table", "rule", "type", "on_fail", "scope", "is_met", "rows", "failed", "problem"]
 """What a judgement says without its words."""
@@ -72,13 +78,21 @@ ORDER = list(RuleState)[::-1]
 Row = Mapping[str, Any]
 
 
-def rules_of_tables(pipeline: Pipeline, lake: Lake, run: Run, history: Sequence[Run]) -> dict[str, tuple[RuleFact, ...]]:
+def rules_of_tables(
+    pipeline: Pipeline, lake: Lake, run: Run, history: Sequence[Run]
+) -> dict[str, tuple[RuleFact, ...]]:
     """Per table the rules that this run judged, those that were not met first."""
-    rows = once_each(read_ordered(lake, "expectations", [*COLUMNS, *MARKER], {"run_id": [known.run_id for known in history]}))
+    rows = once_each(
+        read_ordered(
+            lake, "expectations", [*COLUMNS, *MARKER], {"run_id": [known.run_id for known in history]}
+        )
+    )
     by_rule: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         by_rule[row["table"], row["rule"]].append(row)
-    arguments = _arguments(lake, {row["rules"] for row in rows if row["run_id"] == run.run_id and row["rules"]})
+    arguments = _arguments(
+        lake, {row["rules"] for row in rows if row["run_id"] == run.run_id and row["rules"]}
+    )
     found: dict[str, list[RuleFact]] = defaultdict(list)
     for (table, rule), judged in by_rule.items():
         mine = [row for row in judged if row["run_id"] == run.run_id]
@@ -87,11 +101,16 @@ def rules_of_tables(pipeline: Pipeline, lake: Lake, run: Run, history: Sequence[
             hidden = sensitive_columns(pipeline, table)
             is_hidden = any(name.strip() in hidden for name in (mine[-1]["columns"] or "").split(","))
             found[table].append(_rule(counting(mine), known, _trend(judged, history), is_hidden))
-    return {table: tuple(sorted(rules, key=lambda rule: (ORDER.index(rule.state), rule.name))) for table, rules in found.items()}
+    return {
+        table: tuple(sorted(rules, key=lambda rule: (ORDER.index(rule.state), rule.name)))
+        for table, rules in found.items()
+    }
 
 
 def once_each(rows: Iterable[Row]) -> list[Row]:
-    """What a rule found in a batch in a run, once, however often it was written down: the last says it. The newest is last."""
+    """What a rule found in a batch in a run, once, however often it was written down: the last says it. The
+    newest is last.
+    """
     found: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = (row["run_id"], row["rule"], *(row[name] for name in MARKER))
@@ -109,9 +128,10 @@ def found_rules(rows: Iterable[Row]) -> tuple[RuleFound, ...]:
 
 
 def counting(rows: Sequence[Row]) -> Sequence[Row]:
-    """The judgements of a rule in one run that count. A batch is judged by its own rows, so all batches do; a correction by a dimension
-    judges rows once more, and counts where nothing else was found. The whole table is judged again in each step of a run: the newest
-    judgement is about what is in the table now, and the ones before it are over.
+    """The judgements of a rule in one run that count. A batch is judged by its own rows, so all batches do; a
+    correction by a dimension judges rows once more, and counts where nothing else was found. The whole table
+    is judged again in each step of a run: the newest judgement is about what is in the table now, and the
+    ones before it are over.
     """
     if rows[-1]["scope"] == "table":
         return rows[-1:]
@@ -128,16 +148,22 @@ def _found(rows: Sequence[Row]) -> RuleFound:
     worst = max((state_of(row) for row in rows), key=list(RuleState).index)
     if _found_by_query(rows):
         return RuleFound(cut(rows[-1]["rule"]), worst, None, None)
-    return RuleFound(cut(rows[-1]["rule"]), worst, _add(row["rows"] for row in rows), _add(row["failed"] for row in rows))
+    return RuleFound(
+        cut(rows[-1]["rule"]), worst, _add(row["rows"] for row in rows), _add(row["failed"] for row in rows)
+    )
 
 
 def _found_by_query(rows: Sequence[Row]) -> int:
-    """The rows that the query of a custom rule gave. They need not be rows of the table: it may count or add up."""
+    """The rows that the query of a custom rule gave. They need not be rows of the table: it may count or add
+    up.
+    """
     return (_add(row["failed"] for row in rows) or 0) if rows[-1]["type"] == CUSTOM_SQL else 0
 
 
 def state_of(row: Row) -> RuleState:
-    """A quarantine rule that set rows aside did its work; any other rule that is not met says so by what it is for."""
+    """A quarantine rule that set rows aside did its work; any other rule that is not met says so by what it
+    is for.
+    """
     if row["problem"]:
         return RuleState.PROBLEM
     if row["on_fail"] == "quarantine":
@@ -147,7 +173,9 @@ def state_of(row: Row) -> RuleState:
     return RuleState.BLOCKING if row["on_fail"] == "block" else RuleState.WARNING
 
 
-def _rule(rows: Sequence[Row], arguments: Mapping[str, Any], trend: tuple[Point, ...], is_hidden: bool) -> RuleFact:
+def _rule(
+    rows: Sequence[Row], arguments: Mapping[str, Any], trend: tuple[Point, ...], is_hidden: bool
+) -> RuleFact:
     last, found = rows[-1], _found(rows)
     problem = next((row["problem"] for row in rows if row["problem"]), None)
     observed = next((row["observed"] for row in reversed(rows) if row["observed"]), None)
@@ -166,7 +194,10 @@ def _rule(rows: Sequence[Row], arguments: Mapping[str, Any], trend: tuple[Point,
         scope=last["scope"] or "batch",
         columns=cut(last["columns"] or "", TEXT_LENGTH),
         observed=shown,
-        problem=problem and ("it could not be judged; details are in the run's log" if is_hidden else cut(problem, TEXT_LENGTH)),
+        problem=problem
+        and (
+            "it could not be judged; details are in the run's log" if is_hidden else cut(problem, TEXT_LENGTH)
+        ),
         trend=trend,
     )
 
@@ -176,13 +207,20 @@ def _trend(rows: Iterable[Row], history: Sequence[Run]) -> tuple[Point, ...]:
     for row in rows:
         by_run[row["run_id"]].append(row)
     found = [(run, _found(counting(mine))) for run in history if (mine := by_run.get(run.run_id))]
-    return tuple(Point(run.run_id, run.started_at, known.rows, known.failed, known.state is RuleState.MET) for run, known in found)
+    return tuple(
+        Point(run.run_id, run.started_at, known.rows, known.failed, known.state is RuleState.MET)
+        for run, known in found
+    )
 
 
 def _arguments(lake: Lake, versions: set[str]) -> dict[tuple[str, str, str], dict[str, Any]]:
     """What the rules were given, by version, table and name."""
     found = {}
-    for row in read_where(lake.ledger("rules"), ["rules", "table", "definition"], {"rules": versions}) if versions else []:
+    for row in (
+        read_where(lake.ledger("rules"), ["rules", "table", "definition"], {"rules": versions})
+        if versions
+        else []
+    ):
         for rule in _definitions(row["definition"]):
             found[row["rules"], row["table"], str(rule.get("name"))] = dict(rule.get("kwargs") or {})
     return found

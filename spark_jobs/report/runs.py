@@ -52,5 +52,8 @@ def _run(lake: Lake, run_id: str, known: Sequence[Mapping[str, Any]]) -> Run:
 def _status_without_end(lake: Lake, started: Mapping[str, Any]) -> str:
     """A run is at work while its process has the lease."""
     holder = holder_of(lake.lease()) or {}
-    is_at_work = bool(holder) and (holder.get("host"), holder.get("pid")) == (started["host"], str(started["pid"]))
+    is_at_work = bool(holder) and (holder.get("host"), holder.get("pid")) == (
+        started["host"],
+        str(started["pid"]),
+    )
     return RUNNING if is_at_work else KILLED

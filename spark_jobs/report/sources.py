@@ -1,4 +1,6 @@
-"""What landed and what is not in the tables: files, fields that came or went, and the reasons of rows in quarantine."""
+"""What landed and what is not in the tables: files, fields that came or went, and the reasons of rows in
+quarantine.
+"""
 
 import json
 from collections.abc import Collection, Iterable
@@ -27,15 +29,26 @@ TEXT_LENGTH = 300
 def collect_sources(pipeline: Pipeline, lake: Lake, run_id: str) -> tuple[SourceFact, ...]:
     verdicts = count_files(pipeline, lake)
     return tuple(
-        SourceFact(name, cut(source.place("").lstrip("/")), verdicts[name], _files_of_run(lake, name, run_id), count_empty(lake, name))
+        SourceFact(
+            name,
+            cut(source.place("").lstrip("/")),
+            verdicts[name],
+            _files_of_run(lake, name, run_id),
+            count_empty(lake, name),
+        )
         for name, source in pipeline.sources.items()
     )
 
 
 def collect_files_not_taken(pipeline: Pipeline, lake: Lake) -> tuple[tuple[FileFact, ...], int]:
-    """The first of them, and how many there are; those that cannot be read come first, because nobody else has said so."""
+    """The first of them, and how many there are; those that cannot be read come first, because nobody else
+    has said so.
+    """
     found = sorted(files_not_read(pipeline, lake), key=lambda file: file.verdict != UNREADABLE)
-    shown = [FileFact(file.source, cut(file.path, TEXT_LENGTH), cut(_say_why(file), TEXT_LENGTH)) for file in found[:FILES_SHOWN]]
+    shown = [
+        FileFact(file.source, cut(file.path, TEXT_LENGTH), cut(_say_why(file), TEXT_LENGTH))
+        for file in found[:FILES_SHOWN]
+    ]
     return tuple(shown), len(found)
 
 
@@ -47,15 +60,26 @@ def collect_drift(lake: Lake, run_id: str) -> tuple[DriftFact, ...]:
     """All of it, the newest first, and of one time what is missing before what is new."""
     rows = read_ordered(lake, "drift", ["run_id", "source", "field", "kind", "file", "seen_at"])
     writes = groupby(reversed(rows), key=lambda row: (row.get(SEQUENCE), row["seen_at"]))
-    newest = [row for _, written in writes for row in sorted(written, key=lambda row: row["kind"] != "missing")]
+    newest = [
+        row for _, written in writes for row in sorted(written, key=lambda row: row["kind"] != "missing")
+    ]
     return tuple(
-        DriftFact(row["source"], cut(row["field"]), row["kind"], cut(row["file"], TEXT_LENGTH), row["seen_at"], row["run_id"] == run_id)
+        DriftFact(
+            row["source"],
+            cut(row["field"]),
+            row["kind"],
+            cut(row["file"], TEXT_LENGTH),
+            row["seen_at"],
+            row["run_id"] == run_id,
+        )
         for row in newest
     )
 
 
 def _files_of_run(lake: Lake, source: str, run_id: str) -> int | None:
-    """The taken files between the chunk that bronze had read before the run and the one that it read in it."""
+    """The taken files between the chunk that bronze had read before the run and the one
+    that it read in it.
+    """
     rows = read_ordered(lake, "tables", ["run_id", "inputs", "table"], {"table": [f"bronze.{source}"]})
     ends = [row["run_id"] for row in rows]
     if run_id not in ends:
@@ -64,7 +88,11 @@ def _files_of_run(lake: Lake, source: str, run_id: str) -> int | None:
     after = _chunk(rows[place - 1]) if place else None
     if until is None:
         return None
-    chunks = [row["chunk"] for row in read_arrivals(lake.arrivals(source), ["chunk", "verdict"]) if row["verdict"] == TAKEN]
+    chunks = [
+        row["chunk"]
+        for row in read_arrivals(lake.arrivals(source), ["chunk", "verdict"])
+        if row["verdict"] == TAKEN
+    ]
     return sum(1 for chunk in chunks if (after is None or chunk > after) and chunk <= until)
 
 
@@ -73,7 +101,8 @@ def _chunk(row: dict[str, Any]) -> int | None:
     return found if isinstance(found, int) else None
 
 
-# Why rows are not in the tables: the reasons that hold most rows back, with some rows of each. Sensitive values are masked here.
+# Why rows are not in the tables: the reasons that hold most rows back, with some rows of each. Sensitive
+# values are masked here.
 
 REASONS_SHOWN = 8
 SAMPLES_SHOWN = 3
@@ -83,7 +112,12 @@ FILE_LENGTH = 200
 
 def top_reasons(pipeline: Pipeline, lake: Lake, tables: Iterable[str], run_id: str) -> tuple[ReasonFact, ...]:
     """Per table and place the reasons that hold most rows back, those with rows of this run first."""
-    found = [fact for table in tables for place in PLACES for fact in _reasons(pipeline, lake, table, place, run_id)]
+    found = [
+        fact
+        for table in tables
+        for place in PLACES
+        for fact in _reasons(pipeline, lake, table, place, run_id)
+    ]
     return tuple(sorted(found, key=lambda fact: (-fact.new_rows, -fact.open_rows, fact.table, fact.rule)))
 
 

@@ -1,4 +1,6 @@
-"""Numbers, times, states and origins as people read them, in the report and in the Airflow UI. Imports nothing of the engine's."""
+"""Numbers, times, states and origins as people read them, in the report and in the Airflow UI. Imports
+nothing of the engine's.
+"""
 
 import json
 import unicodedata
@@ -120,8 +122,8 @@ def rate(rows: int, seconds: float | None) -> str:
 def cut(text: object, longest: int = LONGEST) -> str:
     """At most so many characters of a value from outside, on one line, with every character to be seen.
 
-    Control and direction marks are written out: left in, they could turn around or hide what stands beside them. So are accents that
-    are piled up: they would be painted over the lines around.
+    Control and direction marks are written out: left in, they could turn around or hide what stands beside
+    them. So are accents that are piled up: they would be painted over the lines around.
     """
     value = str(text)
     shown: list[str] = []

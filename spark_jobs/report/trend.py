@@ -30,14 +30,22 @@ class Trend:
 
 
 def draw_rule_trend(points: Sequence[Point]) -> Trend | None:
-    """The share of rows that failed; a rule about a whole table is met or not. None where there is only one run to show."""
+    """The share of rows that failed; a rule about a whole table is met or not. None where there is only one
+    run to show.
+    """
     if len(points) < 2:
         return None
     shares = [_share(point) for point in points]
     most = max(shares) or 1
-    bars = [_bar(place, part / most, part > 0, _say_rule(point)) for place, (point, part) in enumerate(zip(points, shares, strict=True))]
+    bars = [
+        _bar(place, part / most, part > 0, _say_rule(point))
+        for place, (point, part) in enumerate(zip(points, shares, strict=True))
+    ]
     failed = sum(part > 0 for part in shares)
-    words = f"{count(len(points), 'run')}, oldest first: {'all met' if not failed else f'{failed} of {len(points)} with failures'}"
+    words = (
+        f"{count(len(points), 'run')}, oldest first:"
+        f" {'all met' if not failed else f'{failed} of {len(points)} with failures'}"
+    )
     return Trend(_width(points), HEIGHT, tuple(bars), words)
 
 
@@ -52,9 +60,14 @@ def draw_table_trend(points: Sequence[Point]) -> Trend | None:
         bars.append(published)
         if point.bad:
             height = max(LEAST, HEIGHT * point.bad / most)
-            bars.append(Bar(published.x, max(0, published.y - height), round(height, 1), True, _say_table(point)))
+            bars.append(
+                Bar(published.x, max(0, published.y - height), round(height, 1), True, _say_table(point))
+            )
     published_rows = [point.rows or 0 for point in points]
-    words = f"Rows published in {count(len(points), 'run')}, oldest first: from {min(published_rows):,} to {max(published_rows):,}"
+    words = (
+        f"Rows published in {count(len(points), 'run')}, oldest first: from {min(published_rows):,} to"
+        f" {max(published_rows):,}"
+    )
     return Trend(_width(points), HEIGHT, tuple(bars), words)
 
 
@@ -74,7 +87,11 @@ def _all(point: Point) -> int:
 
 
 def _say_rule(point: Point) -> str:
-    what = f"{share(point.bad, point.rows)} of {count(point.rows, 'row')}" if point.rows and point.bad is not None else ""
+    what = (
+        f"{share(point.bad, point.rows)} of {count(point.rows, 'row')}"
+        if point.rows and point.bad is not None
+        else ""
+    )
     return f"{moment(point.at)}: {what or ('met' if point.is_met else 'not met')}"
 
 

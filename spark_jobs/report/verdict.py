@@ -1,6 +1,8 @@
-"""The verdict on a run: is the data good, why not, and what to do next. In words, because people read it first.
+"""The verdict on a run: is the data good, why not, and what to do next. In words, because people read it
+first.
 
-The one judge: the page of a run, the list of runs and the overview all ask it, with the same rows of the ledger.
+The one judge: the page of a run, the list of runs and the overview all ask it, with the same rows of the
+ledger.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -57,19 +59,32 @@ def judge_run(
     blocked = [gate for gate in gates if gate.verdict == "blocked" and _is_blocked(tables, gate.table)]
     run_again = Step("Run again to resume", f"weir run {pipeline}")
     if run.status == RUNNING:
-        return Verdict(Outcome.RUNNING, "The run is at work. This page is about what it has done so far.", notes)
+        return Verdict(
+            Outcome.RUNNING, "The run is at work. This page is about what it has done so far.", notes
+        )
     if run.status == FAILED:
         steps = (*_steps_failed(pipeline, run), *_steps_blocked(pipeline, tables, blocked, decisions))
         return Verdict(Outcome.FAILED, _why_failed(run, tables), notes, steps)
     if blocked or run.status == "blocked":
-        return Verdict(Outcome.BLOCKED, _why_blocked(blocked, run), notes, tuple(_steps_blocked(pipeline, tables, blocked, decisions)))
+        return Verdict(
+            Outcome.BLOCKED,
+            _why_blocked(blocked, run),
+            notes,
+            tuple(_steps_blocked(pipeline, tables, blocked, decisions)),
+        )
     if now.missing:
         return Verdict(Outcome.FAILED, _why_missing(now.missing), notes, _steps_missing(pipeline))
     if run.status == KILLED:
-        why = f"The run was killed: it ended without a word. {_say_published(totals_of(tables))} before that; what is published stays."
+        why = (
+            f"The run was killed: it ended without a word. {_say_published(totals_of(tables))} before that;"
+            " what is published stays."
+        )
         return Verdict(Outcome.KILLED, why, notes, (run_again,))
     if run.status == STOPPED:
-        why = cut(f"The run was {run.message}" if run.message.startswith("stopped") else "The run was stopped.", WHY_LENGTH)
+        why = cut(
+            f"The run was {run.message}" if run.message.startswith("stopped") else "The run was stopped.",
+            WHY_LENGTH,
+        )
         return Verdict(Outcome.STOPPED, why, notes, (run_again,))
     if now.tables:
         return _judge_open(pipeline, now, notes)
@@ -90,7 +105,11 @@ def judge_table(table: TableWork, gates: Sequence[GateFact], balance: Sequence[B
         return OUTCOMES[table.state]
     if is_all_set_aside(table.name, table.counts, table.late_kept):
         return Outcome.BAD
-    return Outcome.WARNINGS if any(_notes([table], [gate for gate in gates if gate.table == table.name], [])) else Outcome.GOOD
+    return (
+        Outcome.WARNINGS
+        if any(_notes([table], [gate for gate in gates if gate.table == table.name], []))
+        else Outcome.GOOD
+    )
 
 
 def rules_in(tables: Iterable[TableWork], state: RuleState) -> list[tuple[str, RuleFound]]:
@@ -102,14 +121,21 @@ def _is_blocked(tables: Sequence[TableWork], name: str) -> bool:
 
 
 def _judge_open(pipeline: str, now: Current, notes: tuple[str, ...]) -> Verdict:
-    """A run that came to its end, while tables that it had no part in are not up to date: how they are is how the data is."""
+    """A run that came to its end, while tables that it had no part in are not up to date: how they are is how
+    the data is.
+    """
     order = list(OUTCOMES)
     worst_first = sorted(now.tables, key=lambda entry: order.index(entry.table.state))
-    named = _list(f"{entry.table.name} ({_words(entry.table.state)} in the run of {moment(entry.run.started_at)})" for entry in worst_first)
+    named = _list(
+        f"{entry.table.name} ({_words(entry.table.state)} in the run of {moment(entry.run.started_at)})"
+        for entry in worst_first
+    )
     steps = [Step("Run again to bring them up to date", f"weir run {pipeline}")]
     for entry in (entry for entry in worst_first if entry.table.state is TableState.BLOCKED):
         steps += _steps_of(pipeline, entry.table)
-    return Verdict(OUTCOMES[worst_first[0].table.state], f"Not up to date: {named}.", notes, tuple(dict.fromkeys(steps)))
+    return Verdict(
+        OUTCOMES[worst_first[0].table.state], f"Not up to date: {named}.", notes, tuple(dict.fromkeys(steps))
+    )
 
 
 def _words(state: TableState) -> str:
@@ -117,7 +143,9 @@ def _words(state: TableState) -> str:
 
 
 def _say_published(totals: Totals) -> str:
-    """What readers have of a run, and what they have not: as in "980 silver rows published, 24 quarantined, 5 parked"."""
+    """What readers have of a run, and what they have not: as in "980 silver rows published, 24 quarantined, 5
+    parked".
+    """
     said = [f"{count(totals.published, 'silver row')} published"]
     said += [f"{totals.members:,} in dimensions"] * (totals.members > 0)
     said += [f"{totals.quarantined:,} quarantined"] * (totals.quarantined > 0)
@@ -129,7 +157,13 @@ def _say_published(totals: Totals) -> str:
 
 def _why_good(tables: Sequence[TableWork]) -> str:
     rules = sum(len(table.rules) for table in tables)
-    met = f"; all {count(rules, 'expectation')} are met" if rules > 1 else "; the expectation is met" if rules else ""
+    met = (
+        f"; all {count(rules, 'expectation')} are met"
+        if rules > 1
+        else "; the expectation is met"
+        if rules
+        else ""
+    )
     return f"{_say_published(totals_of(tables))}, none quarantined{met}."
 
 
@@ -145,7 +179,9 @@ def _why_failed(run: Run, tables: Sequence[TableWork]) -> str:
     failed = [table for table in tables if table.state is TableState.FAILED and table.error]
     if len(failed) < 2:
         return cut(run.message or "The run failed.", WHY_LENGTH)
-    named = ". ".join(f"{table.name} failed: {cut(table.error, WHY_LENGTH // NAMED)}" for table in failed[:NAMED])
+    named = ". ".join(
+        f"{table.name} failed: {cut(table.error, WHY_LENGTH // NAMED)}" for table in failed[:NAMED]
+    )
     more = f". {count(len(failed) - NAMED, 'more table')} failed." if len(failed) > NAMED else "."
     return f"{count(len(failed), 'table')} failed. {named}{more}"
 
@@ -156,9 +192,14 @@ def _why_missing(missing: Sequence[Balance]) -> str:
 
 def _why_bad(aside: Sequence[TableWork]) -> str:
     said = [
-        table.alarms[0]
-        if table.alarms
-        else f"{table.name}: all of {count(table.counts.rows_in, 'row that came is', 'rows that came are')} set aside"
+        (
+            table.alarms[0]
+            if table.alarms
+            else (
+                f"{table.name}: all of"
+                f" {count(table.counts.rows_in, 'row that came is', 'rows that came are')} set aside"
+            )
+        )
         for table in aside
     ]
     return f"{_list(said)}."
@@ -168,9 +209,19 @@ def _why_blocked(blocked: Sequence[GateFact], run: Run) -> str:
     if not blocked:
         return cut(run.message or "A batch was blocked.", WHY_LENGTH)
     first, others = blocked[0], len(blocked) - 1
-    rules = f"{'failed rule' if len(first.failed) == 1 else 'failed rules'}: {_list(first.failed) or 'not known'}"
-    more = f" {count(others, 'more batch', 'more batches')} {'is' if others == 1 else 'are'} blocked as well." if others else ""
-    what = f"batch blocked, {count(first.rows, 'row')} not published" if first.rows else "batch blocked, which only removes rows"
+    rules = (
+        f"{'failed rule' if len(first.failed) == 1 else 'failed rules'}: {_list(first.failed) or 'not known'}"
+    )
+    more = (
+        f" {count(others, 'more batch', 'more batches')} {'is' if others == 1 else 'are'} blocked as well."
+        if others
+        else ""
+    )
+    what = (
+        f"batch blocked, {count(first.rows, 'row')} not published"
+        if first.rows
+        else "batch blocked, which only removes rows"
+    )
     return f"{first.table}: {what}; {rules}. Readers keep what they had.{more}"
 
 
@@ -202,7 +253,12 @@ def _steps_blocked(
     for gate in blocked[:NAMED]:
         known = decided.get((gate.table, gate.batch))
         if known:
-            steps.append(Step(f"{gate.table} was {DECIDED.get(known.action, known.action)} since, by {known.decided_by}: {known.reason}"))
+            steps.append(
+                Step(
+                    f"{gate.table} was {DECIDED.get(known.action, known.action)} since, by"
+                    f" {known.decided_by}: {known.reason}"
+                )
+            )
             if known.action != "hold":
                 continue
         steps += [step for table in tables if table.name == gate.table for step in _steps_of(pipeline, table)]
@@ -210,10 +266,15 @@ def _steps_blocked(
 
 
 def _steps_of(pipeline: str, table: TableWork) -> list[Step]:
-    return [Step(f"{way.what[0].upper()}{way.what[1:]}", way.command) for way in ways_on(pipeline, table.name, table.seen, table.actions)]
+    return [
+        Step(f"{way.what[0].upper()}{way.what[1:]}", way.command)
+        for way in ways_on(pipeline, table.name, table.seen, table.actions)
+    ]
 
 
-def _notes(tables: Sequence[TableWork], gates: Sequence[GateFact], new_fields: Sequence[str]) -> Iterable[str]:
+def _notes(
+    tables: Sequence[TableWork], gates: Sequence[GateFact], new_fields: Sequence[str]
+) -> Iterable[str]:
     """What a person should look at, although it stopped nothing."""
     for table in tables:
         yield from (f"{alarm}." for alarm in table.alarms)
@@ -225,7 +286,9 @@ def _notes(tables: Sequence[TableWork], gates: Sequence[GateFact], new_fields: S
         yield from _row_notes(table)
     for gate in gates:
         if gate.verdict == "released":
-            yield f"{gate.table}: {count(gate.rows, 'row was', 'rows were')} published by a person's decision."
+            yield (
+                f"{gate.table}: {count(gate.rows, 'row was', 'rows were')} published by a person's decision."
+            )
         elif gate.verdict == "set_aside":  # their number is that of the rows in quarantine
             yield f"{gate.table}: a batch was put into quarantine by a person's decision."
     if new_fields:
@@ -238,17 +301,31 @@ def _row_notes(table: TableWork) -> Iterable[str]:
         rows = f"{table.counts.quarantined:,} of {count(table.counts.rows_in, 'row')} quarantined"
         yield f"{table.name}: {what if TableName(table.name).is_bronze else rows}."
     if table.late_kept:
-        yield f"{table.name}: {count(table.late_kept, 'row came too late and counts', 'rows came too late and count')} nowhere."
+        yield (
+            f"{table.name}:"
+            f" {count(table.late_kept, 'row came too late and counts', 'rows came too late and count')}"
+            " nowhere."
+        )
     if table.counts.ties:
-        yield f"{table.name}: {count(table.counts.ties, 'key has', 'keys have')} versions with the same sequence and different content."
+        yield (
+            f"{table.name}: {count(table.counts.ties, 'key has', 'keys have')} versions with the same"
+            " sequence and different content."
+        )
 
 
 def _current_notes(now: Current) -> Iterable[str]:
     for run, totals in now.cut:
         yield _say_cut(run, totals)
     for entry in now.rules:
-        said = "could not be judged" if entry.rule.state is RuleState.PROBLEM else f"is not met{_by_rows(entry.rule)}"
-        yield f"{entry.table}: {entry.rule.name} {said}, judged last in the run of {moment(entry.run.started_at)}."
+        said = (
+            "could not be judged"
+            if entry.rule.state is RuleState.PROBLEM
+            else f"is not met{_by_rows(entry.rule)}"
+        )
+        yield (
+            f"{entry.table}: {entry.rule.name} {said}, judged last in the run of"
+            f" {moment(entry.run.started_at)}."
+        )
 
 
 def _say_cut(run: Run, totals: Totals) -> str:
@@ -258,7 +335,11 @@ def _say_cut(run: Run, totals: Totals) -> str:
 def _by_rows(rule: RuleFound) -> str:
     if not rule.failed:
         return ""
-    return f" by {rule.failed:,} of {count(rule.rows, 'row')}" if rule.rows else f" by {count(rule.failed, 'row')}"
+    return (
+        f" by {rule.failed:,} of {count(rule.rows, 'row')}"
+        if rule.rows
+        else f" by {count(rule.failed, 'row')}"
+    )
 
 
 def _list(names: Iterable[str]) -> str:

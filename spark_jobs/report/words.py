@@ -1,4 +1,5 @@
-"""An expectation as a sentence. What enters: a Great Expectations type and its arguments. What leaves: plain words.
+"""An expectation as a sentence. What enters: a Great Expectations type and its arguments. What leaves: plain
+words.
 
 Arguments come from expectation files, so a sentence is text to be escaped like any other.
 """
@@ -37,7 +38,9 @@ SENTENCES = {
     "expect_column_values_to_not_be_outliers": "{column} has no values far off the others",
     "expect_column_value_lengths_to_be_between": "{column} is {range} characters long",
     "expect_column_value_lengths_to_equal": "{column} is exactly {value} characters long",
-    "expect_column_value_z_scores_to_be_less_than": "{column} stays within {threshold} standard deviations of its mean",
+    "expect_column_value_z_scores_to_be_less_than": (
+        "{column} stays within {threshold} standard deviations of its mean"
+    ),
     "expect_column_distinct_values_to_be_in_set": "{column} has no other values than: {value_set}",
     "expect_column_distinct_values_to_contain_set": "{column} has all of these values: {value_set}",
     "expect_column_distinct_values_to_equal_set": "{column} has exactly these values: {value_set}",
@@ -51,13 +54,19 @@ SENTENCES = {
     "expect_column_sum_to_be_between": "the sum of {column} is {range}",
     "expect_column_quantile_values_to_be_between": "the quantiles of {column} lie within their bounds",
     "expect_column_unique_value_count_to_be_between": "{column} has {range} different values",
-    "expect_column_proportion_of_unique_values_to_be_between": "the share of different values in {column} is {range}",
-    "expect_column_proportion_of_non_null_values_to_be_between": "the share of rows with a {column} is {range}",
+    "expect_column_proportion_of_unique_values_to_be_between": (
+        "the share of different values in {column} is {range}"
+    ),
+    "expect_column_proportion_of_non_null_values_to_be_between": (
+        "the share of rows with a {column} is {range}"
+    ),
     "expect_column_pair_values_a_to_be_greater_than_b": "{column_A} is greater than {column_B}",
     "expect_column_pair_values_to_be_equal": "{column_A} is equal to {column_B}",
     "expect_column_pair_values_to_be_in_set": "{column_A} and {column_B} are one of the agreed pairs",
     "expect_compound_columns_to_be_unique": "no two rows have the same {column_list}",
-    "expect_select_column_values_to_be_unique_within_record": "no row has the same value twice in {column_list}",
+    "expect_select_column_values_to_be_unique_within_record": (
+        "no row has the same value twice in {column_list}"
+    ),
     "expect_multicolumn_values_to_be_equal": "every row has the same value in {column_list}",
     "expect_multicolumn_sum_to_equal": "{column_list} add up to {sum_total}",
     "expect_column_to_exist": "there is a column {column}",
@@ -72,7 +81,9 @@ SENTENCES = {
 
 
 def say_expectation(kind: str, arguments: Mapping[str, Any]) -> str:
-    """The sentence of a type. One that is not known, or whose arguments are not, is spelled out from its name."""
+    """The sentence of a type. One that is not known, or whose arguments are not, is spelled out from its
+    name.
+    """
     known = {name: say_value(value) for name, value in arguments.items()} | {"range": say_range(arguments)}
     try:
         sentence = SENTENCES[kind].format_map(known)
@@ -96,7 +107,11 @@ def say_range(arguments: Mapping[str, Any]) -> str:
     least, most = arguments.get("min_value"), arguments.get("max_value")
     is_above, is_below = bool(arguments.get("strict_min")), bool(arguments.get("strict_max"))
     if least is not None and most is not None and not is_above and not is_below:
-        return f"exactly {say_value(least)}" if least == most else f"between {say_value(least)} and {say_value(most)}"
+        return (
+            f"exactly {say_value(least)}"
+            if least == most
+            else f"between {say_value(least)} and {say_value(most)}"
+        )
     parts = [f"{'more than' if is_above else 'at least'} {say_value(least)}"] if least is not None else []
     parts += [f"{'less than' if is_below else 'at most'} {say_value(most)}"] if most is not None else []
     return " and ".join(parts) or "anything"
@@ -104,7 +119,11 @@ def say_range(arguments: Mapping[str, Any]) -> str:
 
 def _spell_out(kind: str, arguments: Mapping[str, Any]) -> str:
     words = kind.removeprefix("expect_").replace("_", " ")
-    said = [f"{name.replace('_', ' ')} {say_value(value)}" for name, value in arguments.items() if name not in APART]
+    said = [
+        f"{name.replace('_', ' ')} {say_value(value)}"
+        for name, value in arguments.items()
+        if name not in APART
+    ]
     return words + (f" ({'; '.join(said)})" if said else "")
 
 

@@ -1,7 +1,8 @@
-"""What runs did to tables, from the ledger alone: the page of a run and the list of runs read it here, and nobody guesses a state again.
+"""What runs did to tables, from the ledger alone: the page of a run and the list of runs read it here, and
+nobody guesses a state again.
 
-States, errors and allowed actions are rows of the ledger's `states`; of runs of earlier versions, which wrote none, they are derived from
-their batches and verdicts.
+States, errors and allowed actions are rows of the ledger's `states`; of runs of earlier versions, which wrote
+none, they are derived from their batches and verdicts.
 """
 
 from collections import defaultdict
@@ -46,7 +47,9 @@ class Work:
         return cls(
             lake,
             _by_run(read_markers(lake, ["run_id", "started_at", "ended_at", *COUNTS], wanted)),
-            _by_run(read_ordered(lake, "tables", ["run_id", "table", "ended_at", "seconds", "version"], wanted)),
+            _by_run(
+                read_ordered(lake, "tables", ["run_id", "table", "ended_at", "seconds", "version"], wanted)
+            ),
             _by_run(once_each(read_ordered(lake, "expectations", [*FOUND, *MARKER], wanted))),
             _by_run(read_ordered(lake, "gates", GATE, wanted)),
             _by_run(read_where(lake.ledger("drift"), ["run_id", "source", "field"], wanted)),
@@ -61,7 +64,10 @@ class Work:
             run.run_id, run.status, self.batches[run.run_id], ended, self.gates[run.run_id]
         )
         names = dict.fromkeys([*known, *batches, *rules])
-        return {name: self._table(run, name, batches[name], ended.get(name), known.get(name), rules[name]) for name in names}
+        return {
+            name: self._table(run, name, batches[name], ended.get(name), known.get(name), rules[name])
+            for name in names
+        }
 
     def gates_of(self, run: Run) -> tuple[GateFact, ...]:
         """Its batches that did not simply pass."""
@@ -70,12 +76,26 @@ class Work:
     def drift_of(self, run: Run) -> list[str]:
         return [f"{row['source']}.{cut(row['field'])}" for row in self.drift[run.run_id]]
 
-    def _table(self, run: Run, name: str, batches: list[Row], ended: Row | None, end: TableEnd | None, judged: list[Row]) -> TableWork:
+    def _table(
+        self,
+        run: Run,
+        name: str,
+        batches: list[Row],
+        ended: Row | None,
+        end: TableEnd | None,
+        judged: list[Row],
+    ) -> TableWork:
         counts = sum_counts(batches)
         state = TableState(end.state) if end else TableState.NOT_IN_RUN
         if run.status == RUNNING and state.is_open:
             state = TableState.RUNNING
-        late_kept = end.late_kept if end and end.late_kept is not None else max(0, counts.late) if self._keeps_late(name) else 0
+        late_kept = (
+            end.late_kept
+            if end and end.late_kept is not None
+            else max(0, counts.late)
+            if self._keeps_late(name)
+            else 0
+        )
         done = (row["ended_at"] - row["started_at"] for row in batches)
         seconds = sum((span.total_seconds() for span in done), 0.0) or None
         return TableWork(
@@ -94,7 +114,9 @@ class Work:
         )
 
     def _keeps_late(self, table: str) -> bool:
-        """Of runs of earlier versions: only a table whose late rows count nowhere has a table beside it for them."""
+        """Of runs of earlier versions: only a table whose late rows count nowhere has a table beside it for
+        them.
+        """
         return TableName(table).is_gold and table_version(self.lake.table(f"late.{table}")) is not None
 
 

@@ -1,4 +1,6 @@
-"""The files of reports: one per run, a pipeline's runs (as a page and as JSON), and the list of pipelines. Each is replaced whole."""
+"""The files of reports: one per run, a pipeline's runs (as a page and as JSON), and the list of pipelines.
+Each is replaced whole.
+"""
 
 import os
 import tempfile
@@ -22,7 +24,9 @@ MADE_BY = f"weir {__version__}"
 
 
 def write_report(project: Project, pipeline_name: str, run_id: str) -> Path:
-    """Make the report of a run and the lists again, and say where it is. UnknownRun where the ledger does not have the run."""
+    """Make the report of a run and the lists again, and say where it is. UnknownRun where the ledger does not
+    have the run.
+    """
     return write_collected(project, collect_report(project, pipeline_name, run_id, datetime.now(UTC)))
 
 
@@ -33,21 +37,28 @@ def write_collected(project: Project, report: Report) -> Path:
     _replace(path, render_run(report))
     lake = Lake(project.lake, report.pipeline)
     remove_oldest(folder, lake, project.lakehouse.keep_reports, keep=path)
-    lines = list_runs(lake, [file.stem for file in report_files(folder, lake)], run_ids(lake)[-1], report.current)
+    lines = list_runs(
+        lake, [file.stem for file in report_files(folder, lake)], run_ids(lake)[-1], report.current
+    )
     caption = f"The newest {len(lines)} reports; the newest first" if len(lines) > 1 else "Its report"
-    _replace(folder / INDEX, render_index(report.pipeline, caption, lines, report.made_at, MADE_BY, is_one_pipeline=True))
+    _replace(
+        folder / INDEX,
+        render_index(report.pipeline, caption, lines, report.made_at, MADE_BY, is_one_pipeline=True),
+    )
     _replace(folder / RUNS_FILE, render_runs(report, lines))
     _write_front(project, report.made_at, {report.pipeline: lines})
     return path
 
 
 def report_files(folder: Path, lake: Lake) -> list[Path]:
-    """The reports of runs in a folder, the oldest first, in the order of the ledger: their names bear times of a clock. Those of runs that
-    it does not know come before all others. Files of other names are not ours.
+    """The reports of runs in a folder, the oldest first, in the order of the ledger: their names bear times
+    of a clock. Those of runs that it does not know come before all others. Files of other names are not ours.
     """
     place = {run_id: number for number, run_id in enumerate(run_ids(lake))}
     files = folder.glob("*.html") if folder.is_dir() else []
-    ours = (file for file in files if RUN_ID.fullmatch(file.stem) and file.is_file() and not file.is_symlink())
+    ours = (
+        file for file in files if RUN_ID.fullmatch(file.stem) and file.is_file() and not file.is_symlink()
+    )
     return sorted(ours, key=lambda file: (place.get(file.stem, -1), file.name))
 
 
@@ -59,18 +70,25 @@ def remove_oldest(folder: Path, lake: Lake, count: int, keep: Path) -> None:
 
 
 def _write_front(project: Project, made_at: datetime, known: Mapping[str, Sequence[RunLine]]) -> None:
-    """The list of pipelines: every folder that holds reports, whichever pipelines are loaded now. Of those that are not `known`, what
-    their own list says, which was written with all that the ledger has.
+    """The list of pipelines: every folder that holds reports, whichever pipelines are loaded now. Of those
+    that are not `known`, what their own list says, which was written with all that the ledger has.
     """
-    folders = [path for path in sorted(project.reports.iterdir()) if NAME.fullmatch(path.name) and path.is_dir()]
+    folders = [
+        path for path in sorted(project.reports.iterdir()) if NAME.fullmatch(path.name) and path.is_dir()
+    ]
     found = [(folder.name, known.get(folder.name) or _listed(project, folder)) for folder in folders]
     lines = [replace(lines[0], name=name, link=f"{name}/{INDEX}") for name, lines in found if lines]
     title = "Data quality"
-    _replace(project.reports / INDEX, render_index(title, "The newest run of each", lines, made_at, MADE_BY, is_one_pipeline=False))
+    _replace(
+        project.reports / INDEX,
+        render_index(title, "The newest run of each", lines, made_at, MADE_BY, is_one_pipeline=False),
+    )
 
 
 def _listed(project: Project, folder: Path) -> Sequence[RunLine]:
-    """The newest line of a pipeline's own list; from its ledger where that list is missing, or of another version."""
+    """The newest line of a pipeline's own list; from its ledger where that list is missing, or of another
+    version.
+    """
     lake = Lake(project.lake, folder.name)
     try:
         return [read_newest((folder / RUNS_FILE).read_text(encoding="utf-8"))]

@@ -1,4 +1,6 @@
-"""The step of a bronze table: its query, and what each of its batches does. The same for a scheduled run and for one that is always on."""
+"""The step of a bronze table: its query, and what each of its batches does. The same for a scheduled run and
+for one that is always on.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +20,15 @@ from spark_jobs.bronze.rows import added_rows, changed_rows, rate_rows, socket_r
 from spark_jobs.config.files import read_text
 from spark_jobs.config.loading import Project
 from spark_jobs.config.sensitive import sensitive_paths
-from spark_jobs.config.sources import AnySource, DeltaSource, FileSource, KafkaSource, RateSource, SocketSource, StreamSource
+from spark_jobs.config.sources import (
+    AnySource,
+    DeltaSource,
+    FileSource,
+    KafkaSource,
+    RateSource,
+    SocketSource,
+    StreamSource,
+)
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.checkpoints import Checkpoint, read_first_offset, read_offset
 from spark_jobs.lake.counts import Counts
@@ -33,11 +43,17 @@ from spark_jobs.quality.masking import mask_problem
 from spark_jobs.run.context import Done, RunContext
 from spark_jobs.session.jvm_end import note_work
 
-# The bronze step of sources that are no files: Spark's own source gives the batches, and each is registered when it begins.
-# What a batch reads stands in Spark's log of offsets before it begins: done again after a crash it reads the same, is registered as the
-# same chunk, and its write is skipped if it was there.
+# The bronze step of sources that are no files: Spark's own source gives the batches, and each is registered
+# when it begins. What a batch reads stands in Spark's log of offsets before it begins: done again after a
+# crash it reads the same, is registered as the same chunk, and its write is skipped if it was there.
 
-LOST = ("KAFKA_DATA_LOSS", "OffsetOutOfRangeException", "failOnDataLoss", "DELTA_SOURCE_TABLE_IGNORE_CHANGES", "DELTA_SOURCE_IGNORE_DELETE")
+LOST = (
+    "KAFKA_DATA_LOSS",
+    "OffsetOutOfRangeException",
+    "failOnDataLoss",
+    "DELTA_SOURCE_TABLE_IGNORE_CHANGES",
+    "DELTA_SOURCE_IGNORE_DELETE",
+)
 
 
 class MessagesLost(Exception):
@@ -46,24 +62,29 @@ class MessagesLost(Exception):
     def __init__(self, table: str, place: str, said: str) -> None:
         self.table, self.place = table, place
         super().__init__(
-            f"{table}: {place} no longer has all that was to be read ({said}): its retention is shorter than the time between runs, "
-            "or it was made anew or changed. What is in bronze stays. Lengthen the retention; to go on from what is there now, "
-            "declare a source of another name"
+            f"{table}: {place} no longer has all that was to be read ({said}): its retention is shorter than"
+            " the time between runs, or it was made anew or changed. What is in bronze stays. Lengthen the"
+            " retention; to go on from what is there now, declare a source of another name"
         )
 
 
 class RecordsMissing(Exception):
-    """A batch of bronze was written, and not all that was read is in it: found by an earlier run, and nothing has changed since."""
+    """A batch of bronze was written, and not all that was read is in it: found by an earlier run, and nothing
+    has changed since.
+    """
 
     def __init__(self, table: str, number: int, found: str) -> None:
         self.table, self.number, self.found = table, number, found
         super().__init__(
-            f"{table}: batch {number} is in the table, but an earlier run found that it lacks records ({found}). Keep the log and the "
-            "lake as they are and report both; a source of another name reads the files again"
+            f"{table}: batch {number} is in the table, but an earlier run found that it lacks records"
+            f" ({found}). Keep the log and the lake as they are and report both; a source of another name"
+            " reads the files again"
         )
 
 
-def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mapping[str, Any]) -> streams.Running:
+def start_messages(
+    run: RunContext, name: str, source: AnySource, trigger: Mapping[str, Any]
+) -> streams.Running:
     table = f"bronze.{name}"
     feed = make_feed(run.lake, run.order.project.landing, name, source, run.order.lease.check)
     first = _begin_anew(run, table, feed) if isinstance(source, StreamSource) and source.is_live else None
@@ -73,10 +94,14 @@ def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mappi
 
     def ingest(messages: DataFrame, batch: Batch) -> Done:
         ranges = _ranges(source, checkpoint, batch.number - (first or 0))
-        arrivals, arrived_at = register_batch(feed, f"{batch.generation}.{batch.number}", ranges, datetime.now(UTC), tag)
+        arrivals, arrived_at = register_batch(
+            feed, f"{batch.generation}.{batch.number}", ranges, datetime.now(UTC), tag
+        )
         path, chunks = run.lake.table(table), {arrivals[0]["chunk"]}
         if not delta_log.has_transaction(path, batch.app_id, batch.number):
-            append_records(_arrived(to_records(messages, batch.number), arrived_at, arrivals[0]["chunk"]), batch, chunks)
+            append_records(
+                _arrived(to_records(messages, batch.number), arrived_at, arrivals[0]["chunk"]), batch, chunks
+            )
         else:
             check_appended(run, batch, chunks)
         if isinstance(source, KafkaSource):
@@ -90,17 +115,21 @@ def start_messages(run: RunContext, name: str, source: AnySource, trigger: Mappi
 
 
 def _check_topic(run: RunContext, table: str, feed: Feed, source: KafkaSource) -> str | None:
-    """The id of the topic. MessagesLost where it is another one than before: its offsets count other messages, and Spark would go on from
-    the last one, past all that are before it.
+    """The id of the topic. MessagesLost where it is another one than before: its offsets count other
+    messages, and Spark would go on from the last one, past all that are before it.
     """
     found, known = read_topic_id(source, broker_settings(run.order.project, source)), last_tag(feed)
     if found and known and found != known:
-        raise MessagesLost(table, source.place(run.order.project.landing), f"the topic had the id {known}, and has {found}")
+        raise MessagesLost(
+            table, source.place(run.order.project.landing), f"the topic had the id {known}, and has {found}"
+        )
     return found
 
 
 def _begin_anew(run: RunContext, table: str, feed: Feed) -> int:
-    """The number of the next batch of a source that keeps nothing. One that a crash has cut cannot be done again: it ends as it stands."""
+    """The number of the next batch of a source that keeps nothing. One that a crash has cut cannot be done
+    again: it ends as it stands.
+    """
     number, path = run.next_number(table, STREAM), run.lake.table(table)
     begun = f"{run.plan.generation(table)}.{number}"
     chunks = {row["chunk"] for row in read_arrivals(feed.arrivals) if row["content_hash"] == begun}
@@ -124,8 +153,8 @@ def append_held_records(records: pa.Table, spark: SparkSession, batch: Batch, ch
 
 
 def check_appended(run: RunContext, batch: Batch, chunks: set[int]) -> None:
-    """The same of a batch that an earlier process has written and not ended: it died before it had looked, or it has found rows missing.
-    By then it is only known how many rows the commit wrote.
+    """The same of a batch that an earlier process has written and not ended: it died before it had looked, or
+    it has found rows missing. By then it is only known how many rows the commit wrote.
     """
     for row in run.order.ledger.ordered("evidence"):
         if batch_id_of(row) == batch.batch_id:
@@ -148,7 +177,10 @@ def _check_offsets(batch: Batch, arrivals: list[dict[str, Any]], path: str) -> N
         count = sum(rows for rows, *_ in found.values())
         counts = Counts(rows_in=count, inserted=count - sum(wrong.values()))
         raise RowsMissing(
-            batch, counts, f"messages are there twice or outside of the offsets that were read, in {', '.join(sorted(wrong))}"
+            batch,
+            counts,
+            "messages are there twice or outside of the offsets that were read, in"
+            f" {', '.join(sorted(wrong))}",
         )
 
 
@@ -162,12 +194,26 @@ def read_stream(spark: SparkSession, project: Project, source: AnySource) -> Dat
     match source:
         case KafkaSource():
             options = {f"kafka.{name}": value for name, value in broker_settings(project, source).items()}
-            options |= {"kafka.bootstrap.servers": source.servers, "subscribe": source.topic, "startingOffsets": "earliest"}
-            options |= {"failOnDataLoss": "true", "includeHeaders": "true", "kafka.isolation.level": "read_committed"}
-            return spark.readStream.format("kafka").options(**options, maxOffsetsPerTrigger=source.offsets_per_batch).load()
+            options |= {
+                "kafka.bootstrap.servers": source.servers,
+                "subscribe": source.topic,
+                "startingOffsets": "earliest",
+            }
+            options |= {
+                "failOnDataLoss": "true",
+                "includeHeaders": "true",
+                "kafka.isolation.level": "read_committed",
+            }
+            return (
+                spark.readStream.format("kafka")
+                .options(**options, maxOffsetsPerTrigger=source.offsets_per_batch)
+                .load()
+            )
         case DeltaSource():
             read = streams.read_changes_of_others if source.changes else streams.read_table_of_others
-            return read(spark, f"{project.landing}/{source.path}", source.files_per_batch, source.bytes_per_batch)
+            return read(
+                spark, f"{project.landing}/{source.path}", source.files_per_batch, source.bytes_per_batch
+            )
         case RateSource():
             return spark.readStream.format("rate").option("rowsPerSecond", source.rows_per_second).load()
         case SocketSource():
@@ -198,7 +244,8 @@ def _ranges(source: AnySource, checkpoint: Checkpoint, number: int) -> list[Rang
         case KafkaSource():
             before = (start or read_first_offset(checkpoint) or {}).get(source.topic, {})
             places = [
-                (f"kafka/{source.topic}/{partition}", before.get(partition, 0), until) for partition, until in end[source.topic].items()
+                (f"kafka/{source.topic}/{partition}", before.get(partition, 0), until)
+                for partition, until in end[source.topic].items()
             ]
             ranges = [Range(path, first, until) for path, first, until in places if until > first]
             return ranges or [Range(path, first, until) for path, first, until in places[:1]]
@@ -222,14 +269,24 @@ def _explain(table: str, place: str, error: BaseException) -> BaseException:
     return MessagesLost(table, place, line.strip()[:300])
 
 
-def start_bronze(run: RunContext, name: str, trigger: Mapping[str, Any] = streams.AVAILABLE_NOW) -> streams.Running:
-    """Start the query of a source by a trigger of Spark's, as in {"processingTime": "10 seconds"}; `wait` on what it gives."""
+def start_bronze(
+    run: RunContext, name: str, trigger: Mapping[str, Any] = streams.AVAILABLE_NOW
+) -> streams.Running:
+    """Start the query of a source by a trigger of Spark's, as in {"processingTime": "10 seconds"}; `wait` on
+    what it gives.
+    """
     tables.create(run.lake.table(f"bronze.{name}"), BRONZE_DDL, tables.RECORDS)
     source = run.pipeline.sources[name]
-    return _start_files(run, name, source, trigger) if isinstance(source, FileSource) else start_messages(run, name, source, trigger)
+    return (
+        _start_files(run, name, source, trigger)
+        if isinstance(source, FileSource)
+        else start_messages(run, name, source, trigger)
+    )
 
 
-def _start_files(run: RunContext, name: str, source: FileSource, trigger: Mapping[str, Any]) -> streams.Running:
+def _start_files(
+    run: RunContext, name: str, source: FileSource, trigger: Mapping[str, Any]
+) -> streams.Running:
     """Files are read by what the arrivals say of them: a chunk of these is a batch."""
     table = f"bronze.{name}"
 
@@ -252,11 +309,15 @@ def _start_files(run: RunContext, name: str, source: FileSource, trigger: Mappin
         _note_barren(run, name, files, rows, counts)
         return counts, Seen()
 
-    arrivals = streams.read_rows(run.new_session(), run.lake.arrivals(name), files_per_batch=1, checkpoint=run.checkpoint(table))
+    arrivals = streams.read_rows(
+        run.new_session(), run.lake.arrivals(name), files_per_batch=1, checkpoint=run.checkpoint(table)
+    )
     return run.start(arrivals, table, {}, ingest, trigger=trigger)
 
 
-def _note_barren(run: RunContext, name: str, files: Sequence[Mapping[str, Any]], rows: pa.Table | None, counts: Counts) -> None:
+def _note_barren(
+    run: RunContext, name: str, files: Sequence[Mapping[str, Any]], rows: pa.Table | None, counts: Counts
+) -> None:
     """Files of the batch that brought no record; `rows` are its rows where the driver has them."""
     if not files:
         return
@@ -264,12 +325,20 @@ def _note_barren(run: RunContext, name: str, files: Sequence[Mapping[str, Any]],
     if rows is not None:
         unreadable, empty = barren_in(files, [rows])
     else:
-        unreadable, empty = find_barren(run.lake.table(table), files, chunks, has_unreadable=counts.quarantined > 0)
+        unreadable, empty = find_barren(
+            run.lake.table(table), files, chunks, has_unreadable=counts.quarantined > 0
+        )
     hidden = {()} if sensitive_paths(run.pipeline, name) else ()
-    run.notices.add_files(table, [(path, mask_problem(problem, hidden)) for path, problem in unreadable], empty)
+    run.notices.add_files(
+        table, [(path, mask_problem(problem, hidden)) for path, problem in unreadable], empty
+    )
 
 
 def _named(files: Sequence[Mapping[str, Any]]) -> str:
     """The files of a chunk in a few words: the largest is the one to look at first."""
     largest = max(files, key=lambda file: file["size"] or 0, default=None)
-    return f"{largest['path']!r}{f' and {len(files) - 1} more' if len(files) > 1 else ''}" if largest else "no file"
+    return (
+        f"{largest['path']!r}{f' and {len(files) - 1} more' if len(files) > 1 else ''}"
+        if largest
+        else "no file"
+    )

@@ -1,4 +1,6 @@
-"""What every step of a run shares, and the frame of a batch: skip it if done, write down what it reads, do it, write its marker."""
+"""What every step of a run shares, and the frame of a batch: skip it if done, write down what it reads, do
+it, write its marker.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,7 +37,9 @@ RULES = "rules"
 """Among a batch's inputs the version of the rules that it is judged by."""
 
 COMPACT_EVERY = 10
-"""Of a table's batches, one in so many puts small files together: to look for them costs a tenth of a small batch."""
+"""Of a table's batches, one in so many puts small files together: to look for them costs a tenth of a small
+batch.
+"""
 
 Done = tuple[Counts, Seen]
 Work = Callable[[DataFrame, Batch], Done]
@@ -43,7 +47,9 @@ Work = Callable[[DataFrame, Batch], Done]
 
 @dataclass(frozen=True)
 class RunContext:
-    """The run's order, its session, and whom to tell of finished batches, how they went, and what a person should know."""
+    """The run's order, its session, and whom to tell of finished batches, how they went, and what a person
+    should know.
+    """
 
     order: RunOrder
     spark: SparkSession
@@ -69,7 +75,9 @@ class RunContext:
 
     @property
     def lake_id(self) -> str:
-        """What tells this lake from one that was loaded anew in its place: the id of its ledger, shortened."""
+        """What tells this lake from one that was loaded anew in its place: the id of its
+        ledger, shortened.
+        """
         return (delta_log.table_id(self.lake.ledger("definitions")) or "")[:8]
 
     def checkpoint(self, table: str, anew_from: int | None = None) -> Checkpoint:
@@ -96,7 +104,9 @@ class RunContext:
         reads: Iterable[str] | None = None,
         extra: dict[str, Any] | None = None,
     ) -> None:
-        """Take the table's input, batch by batch, to its end. A batch may be empty: an OPTIMIZE of the input gives one."""
+        """Take the table's input, batch by batch, to its end. A batch may be empty: an OPTIMIZE of the input
+        gives one.
+        """
         self.start(rows, table, settings, work, reads, extra).wait()
 
     def start(
@@ -110,8 +120,8 @@ class RunContext:
         trigger: Mapping[str, Any] = streams.AVAILABLE_NOW,
         anew_from: int | None = None,
     ) -> streams.Running:
-        """The same without waiting, by any of Spark's triggers. A source that keeps nothing begins `anew_from` a batch: its query has a
-        checkpoint of its own, which counts from there.
+        """The same without waiting, by any of Spark's triggers. A source that keeps nothing begins
+        `anew_from` a batch: its query has a checkpoint of its own, which counts from there.
         """
 
         def handle(frame: DataFrame, count: int) -> None:
@@ -130,10 +140,14 @@ class RunContext:
         trigger: Mapping[str, Any] = streams.AVAILABLE_NOW,
         anew_from: int | None = None,
     ) -> streams.Running:
-        """Start the table's query, which hands its batches to `handle`, and tells of its progress when it ends."""
+        """Start the table's query, which hands its batches to `handle`, and tells of its progress when it
+        ends.
+        """
         last_done = self.next_number(table, STREAM) - 1 if anew_from is None else -1
         checkpoint = self.checkpoint(table, anew_from)
-        running = streams.start_stream(rows, checkpoint, last_done if last_done >= 0 else None, handle, trigger)
+        running = streams.start_stream(
+            rows, checkpoint, last_done if last_done >= 0 else None, handle, trigger
+        )
         return replace(running, on_end=partial(self._tell_progress, table))
 
     def _tell_progress(self, table: str, done: list[dict[str, Any]]) -> None:
@@ -160,8 +174,9 @@ class RunContext:
         reads: Iterable[str] | None = None,
         extra: dict[str, Any] | None = None,
     ) -> None:
-        """Do a batch once. With `reads` it is a function of versions that are written down first: whatever a crash left undone of it is
-        done again from the same, and what was written is skipped. Without them it is one write, which may be done again from newer ones.
+        """Do a batch once. With `reads` it is a function of versions that are written down first: whatever a
+        crash left undone of it is done again from the same, and what was written is skipped. Without them it
+        is one write, which may be done again from newer ones.
         """
         started_at, ledger = datetime.now(UTC), self.order.ledger
         batch_id = (table, step, self.plan.generation(table), number)
@@ -170,10 +185,20 @@ class RunContext:
         stopping.check()
         if self.verdicts.was_held(batch_id):
             ledger.forget_intent(batch_id)
-        inputs = {name: delta_log.table_version(self.lake.table(name)) for name in reads or ()} | (extra or {}) | self._rules_of(table)
-        intent = Intent(started_at, inputs) if reads is None else ledger.begin_batch(self.order.run_id, batch_id, inputs)
+        inputs = (
+            {name: delta_log.table_version(self.lake.table(name)) for name in reads or ()}
+            | (extra or {})
+            | self._rules_of(table)
+        )
+        intent = (
+            Intent(started_at, inputs)
+            if reads is None
+            else ledger.begin_batch(self.order.run_id, batch_id, inputs)
+        )
         gate = self._gate(batch_id, intent)
-        batch = Batch(self.lake, self.order.lease, *batch_id, self.order.run_id, intent.begun_at, intent.inputs, gate)
+        batch = Batch(
+            self.lake, self.order.lease, *batch_id, self.order.run_id, intent.begun_at, intent.inputs, gate
+        )
         note_work(table, f"batch {number}" if step == STREAM else f"{step} batch {number}")
         try:
             counts, seen = self._do(work, batch)
@@ -186,7 +211,9 @@ class RunContext:
         self.on_batch(batch, counts)
 
     def _do(self, work: Callable[[Batch], Done], batch: Batch) -> Done:
-        """The gate stands before the first write: a batch that a person has set aside is done once more, with its rows in quarantine."""
+        """The gate stands before the first write: a batch that a person has set aside is done once more, with
+        its rows in quarantine.
+        """
         try:
             return work(batch)
         except SetAside as decided:
@@ -206,7 +233,9 @@ class RunContext:
         return {RULES: rules_version(rules)} if rules else {}
 
     def _gate(self, batch_id: BatchId, intent: Intent) -> Gate:
-        """Rules are those that the batch began with. What a person has decided about its content holds, whatever the rules are by now."""
+        """Rules are those that the batch began with. What a person has decided about its content holds,
+        whatever the rules are by now.
+        """
         version, decision = intent.inputs.get(RULES), self.verdicts.decision(batch_id)
         rules = self.verdicts.rules(batch_id[0], version) if version else ()
         if not rules and decision is None:
@@ -217,9 +246,21 @@ class RunContext:
         held_for = decision.failed if decision and is_aside else ()
         note = partial(self.notices.add_finding, batch_id[0], batch_id[1])
         return BatchGate(
-            self.order.run_id, batch_id, intent.begun_at, intent.inputs, rules, self.verdicts, decision, judge, self.warn, note, held_for
+            self.order.run_id,
+            batch_id,
+            intent.begun_at,
+            intent.inputs,
+            rules,
+            self.verdicts,
+            decision,
+            judge,
+            self.warn,
+            note,
+            held_for,
         )
 
-    def _judge(self, batch_id: BatchId, inputs: Mapping[str, Any], rows: DataFrame, rules: Sequence[Rule], *rest: Any) -> list[RuleResult]:
+    def _judge(
+        self, batch_id: BatchId, inputs: Mapping[str, Any], rows: DataFrame, rules: Sequence[Rule], *rest: Any
+    ) -> list[RuleResult]:
         note_work(batch_id[0], f"batch {batch_id[3]}, judging {', '.join(rule.name for rule in rules)}")
         return judge_rows(self.plan, batch_id, inputs, rows, rules, *rest)

@@ -27,24 +27,37 @@ from spark_jobs.run.pipeline import RunRequest, run_pipeline
 from spark_jobs.run.plan import Plan, make_plan, with_below
 from spark_jobs.run.result import RunResult, Start, Status
 
-# `weir quarantine replay` and `discard`: what is to be done with rows in quarantine, as a part of a run, or only tried.
+# `weir quarantine replay` and `discard`: what is to be done with rows in quarantine, as a part of a run, or
+# only tried.
 
 LEFT_AS = ("deleted", "superseded", "duplicate", "parked", "filtered")
 """What a row may become that leaves quarantine, beside being published."""
 UNREAD = "a record that could not be read cannot be replayed: let its file be sent again, and discard the row"
 
 
-def do_errand(project: Project, name: str, profile: Profile, errand: Errand, start: Start | None = None) -> RunResult:
+def do_errand(
+    project: Project, name: str, profile: Profile, errand: Errand, start: Start | None = None
+) -> RunResult:
     """Do it, and bring the table and those below it up to date."""
     lake = Lake(project.lake, name)
     plan = make_plan(project.pipelines[name], project.conf, lake)
-    result = run_pipeline(project, name, profile, RunRequest(with_below(plan, [errand.table]), errand=errand), start)
-    said = say_replayed(lake, errand.table, result.run_id) if errand.action == "replay" and result.run_id else None
+    result = run_pipeline(
+        project, name, profile, RunRequest(with_below(plan, [errand.table]), errand=errand), start
+    )
+    said = (
+        say_replayed(lake, errand.table, result.run_id)
+        if errand.action == "replay" and result.run_id
+        else None
+    )
     return replace(result, message=f"{said}; {result.message}") if said else result
 
 
-def try_replay(project: Project, name: str, profile: Profile, errand: Errand, start: Start | None = None) -> RunResult:
-    """Say what a replay would do; nothing is written. The lease keeps others from changing the tables meanwhile."""
+def try_replay(
+    project: Project, name: str, profile: Profile, errand: Errand, start: Start | None = None
+) -> RunResult:
+    """Say what a replay would do; nothing is written. The lease keeps others from changing the tables
+    meanwhile.
+    """
     started, lake = time.monotonic(), Lake(project.lake, name)
     try:
         with hold_lease(lake.lease(), name, "weir quarantine replay --dry-run") as lease:
@@ -54,22 +67,35 @@ def try_replay(project: Project, name: str, profile: Profile, errand: Errand, st
         return RunResult(name, Status.LEASED, str(held))
     said = ", ".join(f"{count:,} {what}" for what, count in found.items() if count) or "no row is selected"
     said += f" ({say_rules(by_rule)})" if by_rule else ""
-    return RunResult(name, Status.OK, f"{errand.table}: {said}; this was a dry run", seconds=time.monotonic() - started)
+    return RunResult(
+        name, Status.OK, f"{errand.table}: {said}; this was a dry run", seconds=time.monotonic() - started
+    )
 
 
 def say_replayed(lake: Lake, table: str, run_id: str) -> str | None:
-    """What became of the rows that a run has replayed: how many left the quarantine, how many stay, and why. None where it came to none."""
+    """What became of the rows that a run has replayed: how many left the quarantine, how many stay, and why.
+    None where it came to none.
+    """
     from spark_jobs.lake.reasons import count_replayed_in_vain  # with Arrow: not for a decision about a batch
 
-    done = [row for row in Ledger(lake).rows("batches") if (row["run_id"], row["table"], row["step"]) == (run_id, table, "replay")]
+    done = [
+        row
+        for row in Ledger(lake).rows("batches")
+        if (row["run_id"], row["table"], row["step"]) == (run_id, table, "replay")
+    ]
     if not done:
         return None
     counts = sum((Counts.of_row(row) for row in done), Counts())
     stayed, by_rule = count_replayed_in_vain(lake.table(f"quarantine.{table}"), run_id)
     went = {"published": counts.published, **{name: getattr(counts, name) for name in LEFT_AS}}
     left = ", ".join(f"{count:,} {name}" for name, count in went.items() if count > 0)
-    said = f"{table}: {-counts.quarantined:,} of {stayed - counts.quarantined:,} replayed rows left the quarantine"
-    return said + (f" ({left})" if left else "") + (f"; {stayed:,} stay: {say_rules(by_rule)}" if stayed else "")
+    said = (
+        f"{table}: {-counts.quarantined:,} of {stayed - counts.quarantined:,} replayed rows left the"
+        " quarantine"
+    )
+    return (
+        said + (f" ({left})" if left else "") + (f"; {stayed:,} stay: {say_rules(by_rule)}" if stayed else "")
+    )
 
 
 def say_rules(by_rule: Mapping[str, int]) -> str:
@@ -78,7 +104,9 @@ def say_rules(by_rule: Mapping[str, int]) -> str:
     return said + (f"; {UNREAD}" if by_rule.get(READABLE) else "")
 
 
-def _try(order: RunOrder, plan: Plan, errand: Errand, start: Start | None) -> tuple[dict[str, int], Counter[str]]:
+def _try(
+    order: RunOrder, plan: Plan, errand: Errand, start: Start | None
+) -> tuple[dict[str, int], Counter[str]]:
     from spark_jobs.lake.delta_log import table_version  # the JVM's side
     from spark_jobs.lake.gate import OpenGate
     from spark_jobs.lake.tables import Batch
@@ -103,8 +131,8 @@ def _try(order: RunOrder, plan: Plan, errand: Errand, start: Start | None) -> tu
         return try_replay(session, table, batch)
 
 
-# What a person decides about a batch that is held: its rows are published all the same, or go into quarantine, and the run goes on. Or
-# it stays held.
+# What a person decides about a batch that is held: its rows are published all the same, or go into
+# quarantine, and the run goes on. Or it stays held.
 
 Action = Literal["release", "set_aside", "hold"]
 
@@ -120,21 +148,26 @@ def decide(
     start: Start | None = None,
     seen: str | None = None,
 ) -> RunResult:
-    """Record the decision about the batch of this table that is held; unless it stays so, bring the table and those below it up to date.
+    """Record the decision about the batch of this table that is held; unless it stays so, bring the table and
+    those below it up to date.
 
-    The decision is about what the ledger says of the batch now. Where that is not what was `seen`, nothing is decided.
+    The decision is about what the ledger says of the batch now. Where that is not what was `seen`, nothing is
+    decided.
     """
     lake, pipeline = Lake(project.lake, name), project.pipelines[name]
     if table not in (tables := order_tables(pipeline, project.conf)):
         raise UsageError("TABLE", table, f"there is no table {table!r}", did_you_mean(table, tables))
     try:
         with hold_lease(lake.lease(), name, f"weir {action.replace('_', '-')}") as lease:
-            plan = make_plan(pipeline, project.conf, lake)  # only now: another process may have rebuilt the table, or judged the batch
+            # only now: another process may have rebuilt the table, or judged the batch
+            plan = make_plan(pipeline, project.conf, lake)
             plan.ledger.guard = lease.check
             verdicts = Verdicts(plan.ledger)
             held = verdicts.held(table, plan.generation(table))
             if held is None:
-                return RunResult(name, Status.NOTHING_TO_DO, f"nothing of {table} is held{_others(plan, verdicts)}")
+                return RunResult(
+                    name, Status.NOTHING_TO_DO, f"nothing of {table} is held{_others(plan, verdicts)}"
+                )
             _check_action(name, held, action)
             if other := _is_other(name, held, seen, verdicts):
                 return RunResult(name, Status.BLOCKED, other)
@@ -146,17 +179,27 @@ def decide(
         raise
     except Exception as error:  # noqa: BLE001 - as on a full disk: nothing was decided, and the cause is said
         log_file = keep_trace_outside(project.root, name, "the decision", error)
-        return RunResult(name, Status.FAILED, f"{first_line(error)}; log: {log_file}; fix the cause and decide again")
+        return RunResult(
+            name, Status.FAILED, f"{first_line(error)}; log: {log_file}; fix the cause and decide again"
+        )
     if action == HOLD:
-        return RunResult(name, Status.OK, f"{table} stays blocked, and who decided so and why is recorded; the next run judges it again")
+        return RunResult(
+            name,
+            Status.OK,
+            f"{table} stays blocked, and who decided so and why is recorded; the next run judges it again",
+        )
     return run_pipeline(project, name, profile, RunRequest(_waiting_for(project, plan, table)), start)
 
 
 def _waiting_for(project: Project, plan: Plan, table: str) -> list[str]:
-    """The table, those below it, and those that were not reached because a blocking rule of theirs reads one of them."""
+    """The table, those below it, and those that were not reached because a blocking rule of theirs reads one
+    of them.
+    """
     edges = rule_edges(project.rules.get(plan.pipeline.name, {}), is_blocking)
     found = with_below(plan, [table])
-    while more := [judged for judged, others in edges.items() if judged not in found and {*others} & {*found}]:
+    while more := [
+        judged for judged, others in edges.items() if judged not in found and {*others} & {*found}
+    ]:
         found = with_below(plan, [*found, *more])
     return found
 
@@ -164,7 +207,10 @@ def _waiting_for(project: Project, plan: Plan, table: str) -> list[str]:
 def _check_action(name: str, held: Verdict, action: str) -> None:
     table, step = held.batch_id[:2]
     if action not in allowed_actions(table, step):
-        message = f"what is held of {table} is made of rows that stand in other tables: there are none of its own to set aside"
+        message = (
+            f"what is held of {table} is made of rows that stand in other tables: there are none of its own"
+            " to set aside"
+        )
         hint = f"publish it with `weir release {name} {table} --reason ...`, or mend the rule and run again"
         raise UsageError("TABLE", table, message, hint)
 
@@ -173,7 +219,10 @@ def _is_other(name: str, held: Verdict, seen: str | None, verdicts: Verdicts) ->
     """Why what is blocked now is not what the decision is about; None where it is."""
     table = held.batch_id[0]
     if held.grounds is None:
-        said = f"{table} was blocked by an earlier version of Weir, which did not keep what was seen: nothing can be decided about it"
+        said = (
+            f"{table} was blocked by an earlier version of Weir, which did not keep what was seen: nothing"
+            " can be decided about it"
+        )
         return f"{said}; run `weir run {name}`, which judges it again, then decide"
     if seen is None or seen == held.grounds.id:
         return None

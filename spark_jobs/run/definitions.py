@@ -1,4 +1,6 @@
-"""Definitions of tables against the rows that are there: what changed since they were made, and whether the rows would still follow."""
+"""Definitions of tables against the rows that are there: what changed since they were made, and whether the
+rows would still follow.
+"""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -11,30 +13,51 @@ from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.ledger import Definition
 from spark_jobs.run.plan import Plan
 
-SAME_CLUSTER = "; brokers of the same cluster: name an old and a new one together for one run, as its offsets belong to the cluster"
+SAME_CLUSTER = (
+    "; brokers of the same cluster: name an old and a new one together for one run, as its offsets belong to"
+    " the cluster"
+)
 FOLLOWS = {"gold": "it is made anew", "sink": "what was delivered stays as it is"}
 
 
 def redefined_tables(plan: Plan, named: Collection[str] | None = None) -> dict[str, list[str]]:
-    """The tables of the plan, or these, whose rows follow another definition than the pipeline file gives now, with what has changed."""
+    """The tables of the plan, or these, whose rows follow another definition than the pipeline file gives
+    now, with what has changed.
+    """
     found = {}
     for table, known in plan.definitions.items():
         if table in (plan.tables if named is None else named):
-            found[table] = harmful_changes(table, known.parts, definition_parts(plan.pipeline, table, plan.conf))
+            found[table] = harmful_changes(
+                table, known.parts, definition_parts(plan.pipeline, table, plan.conf)
+            )
     return {table: changes for table, changes in found.items() if changes}
 
 
 def check_definitions(plan: Plan) -> None:
-    """ConfigError where rows that are published would not follow the definition: the table would be a function of nothing."""
+    """ConfigError where rows that are published would not follow the definition: the table would be a
+    function of nothing.
+    """
     where, name = f"conf/pipelines/{plan.pipeline.name}.yml", plan.pipeline.name
     if not plan.definitions and plan.ledger.rows("runs", ["run_id"]):
         message = f"{plan.lake.root}/{name} was made by an earlier version of Weir, which kept no definitions"
         raise ConfigError(
-            [Problem("conf/lakehouse.yml", 1, "lake", plan.lake.root, message, "load into a new lake, or move this one away")]
+            [
+                Problem(
+                    "conf/lakehouse.yml",
+                    1,
+                    "lake",
+                    plan.lake.root,
+                    message,
+                    "load into a new lake, or move this one away",
+                )
+            ]
         )
     problems = []
     for table, changes in redefined_tables(plan).items():
-        message = f"the definition of {table} has changed since its rows were made, and they would not follow: {', '.join(changes)}"
+        message = (
+            f"the definition of {table} has changed since its rows were made, and they would not follow:"
+            f" {', '.join(changes)}"
+        )
         is_bronze = TableName(table).is_bronze
         way = "declare a new source under another name" if is_bronze else f"run `weir rebuild {name} {table}`"
         same = SAME_CLUSTER if is_bronze and changes == ["servers"] else ""
@@ -45,28 +68,41 @@ def check_definitions(plan: Plan) -> None:
 
 
 def check_definitions_above(plan: Plan, rebuilt: Collection[str]) -> None:
-    """ConfigError where a table would be rebuilt from one whose rows do not follow the pipeline file, and which is not rebuilt with it."""
+    """ConfigError where a table would be rebuilt from one whose rows do not follow the pipeline file, and
+    which is not rebuilt with it.
+    """
     if problems := _redefined_above(plan, rebuilt):
         raise ConfigError(problems)
 
 
 def _redefined_above(plan: Plan, made: Collection[str]) -> list[Problem]:
-    """A problem for each input of these tables whose rows do not follow the pipeline file, and which is not among them."""
+    """A problem for each input of these tables whose rows do not follow the pipeline file, and which is not
+    among them.
+    """
     where, problems = f"conf/pipelines/{plan.pipeline.name}.yml", []
-    redefined = redefined_tables(plan, {source for table in made for source in plan.tables[table] if source not in made})
+    redefined = redefined_tables(
+        plan, {source for table in made for source in plan.tables[table] if source not in made}
+    )
     for table in made:
         for source in (source for source in plan.tables[table] if source in redefined):
             message = (
-                f"{table} is made from {source}, whose definition has changed since its rows were made: {', '.join(redefined[source])}"
+                f"{table} is made from {source}, whose definition has changed since its rows were made:"
+                f" {', '.join(redefined[source])}"
             )
-            together = "" if TableName(source).is_bronze else f", or run `weir rebuild {plan.pipeline.name} {source}`, which rebuilds both"
+            together = (
+                ""
+                if TableName(source).is_bronze
+                else f", or run `weir rebuild {plan.pipeline.name} {source}`, which rebuilds both"
+            )
             line = _line_of(plan, source, redefined[source][0])
             problems.append(Problem(where, line, source, source, message, f"take the change back{together}"))
     return problems
 
 
 def _line_of(plan: Plan, table: str, change: str) -> int:
-    """Where the pipeline file has what changed, as in columns.amount; where it no longer has it, the line of the table."""
+    """Where the pipeline file has what changed, as in columns.amount; where it no longer has it, the line of
+    the table.
+    """
     layer, name = TableName(table).parts
     section = {"bronze": "sources", "dimension": "dimensions", "sink": "sinks"}.get(layer, layer)
     path = pipeline_file(plan.conf.parent, plan.pipeline.name)
@@ -76,13 +112,18 @@ def _line_of(plan: Plan, table: str, change: str) -> int:
 def dimensions_beside(plan: Plan) -> list[str]:
     """The dimensions of the plan's facts that are not in the plan and have no definition yet."""
     facts = (inputs for table, inputs in plan.tables.items() if TableName(table).is_in("silver"))
-    named = dict.fromkeys(source for inputs in facts for source in inputs if TableName(source).is_in("dimension"))
-    return [dimension for dimension in named if dimension not in plan.tables and dimension not in plan.definitions]
+    named = dict.fromkeys(
+        source for inputs in facts for source in inputs if TableName(source).is_in("dimension")
+    )
+    return [
+        dimension for dimension in named if dimension not in plan.tables and dimension not in plan.definitions
+    ]
 
 
 def note_definitions(plan: Plan, run_id: str) -> tuple[Plan, list[str]]:
-    """Write down the definitions of new tables, and harmless changes of others; these are named. A new dimension of facts is among them
-    where it was not selected: the facts need it, so it is created, without rows.
+    """Write down the definitions of new tables, and harmless changes of others; these are named. A new
+    dimension of facts is among them where it was not selected: the facts need it, so it is created, without
+    rows.
     """
     fresh: dict[str, Definition] = {}
     notes = []

@@ -1,5 +1,5 @@
-"""Runs the tables of a plan in one Spark session: each as soon as its inputs and the tables that its rules read are done, some at the same
-time.
+"""Runs the tables of a plan in one Spark session: each as soon as its inputs and the tables that its rules
+read are done, some at the same time.
 """
 
 import threading
@@ -38,8 +38,12 @@ from spark_jobs.session.jvm_end import note_done, note_work
 from spark_jobs.session.settings import PER_BATCH, WORKLOAD, Workload
 
 SAID = {
-    Workload.SMALL.value: "settings for small runs: about {:,.1f} MB to read, and big loads begin at {} MB (big_load_from_mb)",
-    Workload.BIG.value: "settings for big loads: about {:,.1f} MB to read, which is more than {} MB (big_load_from_mb)",
+    Workload.SMALL.value: (
+        "settings for small runs: about {:,.1f} MB to read, and big loads begin at {} MB (big_load_from_mb)"
+    ),
+    Workload.BIG.value: (
+        "settings for big loads: about {:,.1f} MB to read, which is more than {} MB (big_load_from_mb)"
+    ),
 }
 """What a run says of its settings; a stream says nothing with every increment."""
 
@@ -65,7 +69,13 @@ class Execution:
         added = Counts() if is_correction else counts
         corrected = run.corrected + (counts.updated if is_correction else 0)
         late_kept = run.late_kept + (max(0, added.late) if keeps_late(self.plan.pipeline, batch.table) else 0)
-        self._change(batch.table, batches=run.batches + 1, counts=run.counts + added, corrected=corrected, late_kept=late_kept)
+        self._change(
+            batch.table,
+            batches=run.batches + 1,
+            counts=run.counts + added,
+            corrected=corrected,
+            late_kept=late_kept,
+        )
 
     def on_progress(self, rows: list[dict[str, Any]]) -> None:
         with self.lock:
@@ -78,8 +88,8 @@ class Execution:
             self.progress.say(f"warning: {line}")
 
     def end(self, order: RunOrder) -> None:
-        """Warn of shares of rows that nobody should miss, and write to the ledger how each table ended: also those that failed, were
-        blocked or stopped, or were not reached.
+        """Warn of shares of rows that nobody should miss, and write to the ledger how each table ended: also
+        those that failed, were blocked or stopped, or were not reached.
         """
         ends = [self._end(order, run) for run in self.runs.values()]
         for line in (alarm for end in ends for alarm in end.alarms):
@@ -96,13 +106,28 @@ class Execution:
         is_cut = run.state in (State.WAITING, State.RUNNING)  # Spark did not start, or ended under them
         state = NOT_REACHED if run.state is State.WAITING else FAILED if is_cut else run.state.value
         actions, seen = (run.held.actions, run.held.seen) if run.held else ((), None)
-        return TableEnd(order.run_id, run.table, generation, state, run.error, run.seconds, actions, seen, run.late_kept, alarms)
+        return TableEnd(
+            order.run_id,
+            run.table,
+            generation,
+            state,
+            run.error,
+            run.seconds,
+            actions,
+            seen,
+            run.late_kept,
+            alarms,
+        )
 
     def run(self, order: RunOrder, spark: SparkSession) -> list[TableRun]:
         """Bring every table of the plan up to date; a table whose input failed is not reached."""
         self.settings = spark.conf.get(WORKLOAD, None)
         if self.settings in SAID:
-            self.progress.say(SAID[self.settings].format(order.plan.due_bytes(self.consumed) / 1e6, order.profile.big_load_from_mb))
+            self.progress.say(
+                SAID[self.settings].format(
+                    order.plan.due_bytes(self.consumed) / 1e6, order.profile.big_load_from_mb
+                )
+            )
         batch_settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
         context = RunContext(
             order,
@@ -118,14 +143,23 @@ class Execution:
         create_dimensions(context, self.plan.tables)
         rules = order.project.rules.get(self.plan.pipeline.name, {})
         judged_after, blocked_by = rule_edges(rules), rule_edges(rules, is_blocking)
-        waiting = {table: (*inputs, *judged_after.get(table, ())) for table, inputs in self.plan.tables.items()}
+        waiting = {
+            table: (*inputs, *judged_after.get(table, ())) for table, inputs in self.plan.tables.items()
+        }
         running: dict[Future[None], str] = {}
-        with tell_of_waiting(spark.sparkContext, self.warn), ThreadPoolExecutor(order.profile.parallel_tables) as pool:
+        with (
+            tell_of_waiting(spark.sparkContext, self.warn),
+            ThreadPoolExecutor(order.profile.parallel_tables) as pool,
+        ):
             while waiting or running:
                 for table in [t for t, inputs in waiting.items() if not self._is_open(inputs)]:
                     del waiting[table]
-                    # A blocking rule gives no verdict by a table that this run could not bring up to date; a warning may.
-                    if any(self._failed(source) for source in (*self.plan.tables[table], *blocked_by.get(table, ()))):
+                    # A blocking rule gives no verdict by a table that this run could not bring up to date; a
+                    # warning may.
+                    if any(
+                        self._failed(source)
+                        for source in (*self.plan.tables[table], *blocked_by.get(table, ()))
+                    ):
                         self._change(table, state=State.NOT_REACHED)
                     else:
                         running[pool.submit(self._run_one, context, table)] = table
@@ -142,10 +176,19 @@ class Execution:
             self._change(table, state=State.NOT_REACHED)
 
     def _is_open(self, inputs: tuple[str, ...]) -> bool:
-        return any(self.runs[source].state in (State.WAITING, State.RUNNING) for source in inputs if source in self.runs)
+        return any(
+            self.runs[source].state in (State.WAITING, State.RUNNING)
+            for source in inputs
+            if source in self.runs
+        )
 
     def _failed(self, table: str) -> bool:
-        return table in self.runs and self.runs[table].state in (State.FAILED, State.BLOCKED, State.STOPPED, State.NOT_REACHED)
+        return table in self.runs and self.runs[table].state in (
+            State.FAILED,
+            State.BLOCKED,
+            State.STOPPED,
+            State.NOT_REACHED,
+        )
 
     def _run_one(self, context: RunContext, table: str) -> None:
         consumed = self.consumed.get(table)
@@ -187,7 +230,13 @@ class Execution:
         seconds = time.monotonic() - self.started[table]  # the ledger and the terminal say the same
         if not self.plan.lake.staged:  # what a generation consumed is noted when it goes live
             context.order.ledger.write_table(
-                context.order.run_id, table, seconds, self.plan.reached(table, inputs), version, run.batches, run.counts
+                context.order.run_id,
+                table,
+                seconds,
+                self.plan.reached(table, inputs),
+                version,
+                run.batches,
+                run.counts,
             )
         self._change(table, state=State.DONE, version=version, seconds=seconds)
 
@@ -200,10 +249,17 @@ class Execution:
 
 def _held(table: str, blocked: Blocked) -> Held:
     findings = tuple(
-        {"rule": result.rule.name, "found": say_finding(result), "severity": result.rule.severity, "reason": result.rule.reason}
+        {
+            "rule": result.rule.name,
+            "found": say_finding(result),
+            "severity": result.rule.severity,
+            "reason": result.rule.reason,
+        }
         for result in blocked.failed
     )
-    stopped = {"by": blocked.stopped.decided_by, "reason": blocked.stopped.reason} if blocked.stopped else None
+    stopped = (
+        {"by": blocked.stopped.decided_by, "reason": blocked.stopped.reason} if blocked.stopped else None
+    )
     rules = tuple(finding["rule"] for finding in findings)
     actions = allowed_actions(table, blocked.step)
     return Held(table, rules, blocked.rows, str(blocked), blocked.grounds.id, actions, findings, stopped)

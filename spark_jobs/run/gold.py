@@ -1,4 +1,6 @@
-"""The steps of gold tables: windows that follow the changes of a silver table, and tables that are computed as a whole."""
+"""The steps of gold tables: windows that follow the changes of a silver table, and tables that are computed
+as a whole.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,10 +29,11 @@ from spark_jobs.lake.tables import Batch, RowsMissing, kept
 from spark_jobs.run.context import Done, RunContext
 from spark_jobs.run.plan import IDENTITIES
 
-# Windows over a silver table: what is to be known of them, the step that closes them, and windows over a table of another pipeline.
-# Such a table moves without our lease, so that no stream follows it: each run takes the changes between two versions that are written
-# down first. All windows are made from the whole of it at the beginning, when it is another table than before (rebuilt, or loaded
-# anew), and when its changes are no longer kept.
+# Windows over a silver table: what is to be known of them, the step that closes them, and windows over a
+# table of another pipeline. Such a table moves without our lease, so that no stream follows it: each run
+# takes the changes between two versions that are written down first. All windows are made from the whole of
+# it at the beginning, when it is another table than before (rebuilt, or loaded anew), and when its changes
+# are no longer kept.
 
 CLOSE, CHANGES = "close", "changes"
 
@@ -46,7 +49,9 @@ def window_table(pipeline: Pipeline, name: str, gold: Gold) -> WindowTable:
 
 @dataclass(frozen=True)
 class WindowSteps:
-    """What can be done to the windows of one kind: each judges its rows, writes them, and gives the counts."""
+    """What can be done to the windows of one kind: each judges its rows, writes them, and
+    gives the counts.
+    """
 
     process_changes: Callable[[DataFrame, Batch, WindowTable], Counts]
     close_windows: Callable[[SparkSession, Batch, WindowTable], Counts]
@@ -63,12 +68,17 @@ def steps_of(table: WindowTable) -> WindowSteps:
 
 def close(run: RunContext, table: WindowTable, extra: dict[str, Any]) -> None:
     """Add the windows that have closed since the table was last brought up to date."""
-    work, number = partial(steps_of(table).close_windows, run.new_session()), run.next_number(table.name, CLOSE)
+    work, number = (
+        partial(steps_of(table).close_windows, run.new_session()),
+        run.next_number(table.name, CLOSE),
+    )
     reads = [*table.reads, table.source]
     run.batch(table.name, CLOSE, number, lambda batch: (work(batch, table), Seen()), reads, extra)
 
 
-def run_windows_of_other(run: RunContext, table: WindowTable, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
+def run_windows_of_other(
+    run: RunContext, table: WindowTable, inputs: dict[str, Any], consumed: dict[str, Any]
+) -> None:
     """Bring windows over a table of another pipeline to the version that this run reads."""
     if table.keeps_late:
         tables.create(run.lake.table(table.late), LATE_DDL, tables.CHANGEABLE)
@@ -82,17 +92,25 @@ def run_windows_of_other(run: RunContext, table: WindowTable, inputs: dict[str, 
         extra = {**pinned, AFTER: done[table.source] if done and is_same else None, **closing}
         work = partial(_take_in, run, table)
         run.batch(table.name, CHANGES, run.next_number(table.name, CHANGES), work, table.reads, extra)
-    if table.gold.mode == "append" and inputs[WATERMARK] != consumed.get(WATERMARK) and not _shows_all(done, inputs):
+    if (
+        table.gold.mode == "append"
+        and inputs[WATERMARK] != consumed.get(WATERMARK)
+        and not _shows_all(done, inputs)
+    ):
         close(run, table, {**pinned, **closing})
 
 
 def _shows_all(done: dict[str, Any], inputs: dict[str, Any]) -> bool:
-    """Whether the last batch made all windows that are closed now: one that a crash left open may know of fewer."""
+    """Whether the last batch made all windows that are closed now: one that a crash left open may know of
+    fewer.
+    """
     return done.get(AFTER, -1) is None and done.get(WATERMARK) == inputs[WATERMARK]
 
 
 def _pass_over(run: RunContext, table: WindowTable, identities: dict[str, Any]) -> None:
-    """A batch that a crash left open, of a table that is another one by now, reads what may be gone: all is made anew after it."""
+    """A batch that a crash left open, of a table that is another one by now, reads what may be gone: all is
+    made anew after it.
+    """
     ledger, generation = run.order.ledger, run.plan.generation(table.name)
     for step in (CHANGES, CLOSE):
         number = ledger.open_batch(table.name, step, generation)
@@ -107,13 +125,18 @@ def _take_in(run: RunContext, table: WindowTable, batch: Batch) -> tuple[Counts,
     after, until = batch.inputs[AFTER], batch.inputs[table.source]
     if after is None or not delta_log.keeps_changes(path, after, datetime.now(UTC)):
         return steps_of(table).rebuild_windows(spark, batch, table), Seen()
-    return steps_of(table).process_changes(tables.read_changes(spark, path, after, until), batch, table), Seen()
+    return (
+        steps_of(table).process_changes(tables.read_changes(spark, path, after, until), batch, table),
+        Seen(),
+    )
 
 
 def _taken_in(run: RunContext, table: WindowTable) -> dict[str, Any] | None:
     """What the last batch of changes has read; without one what the table was rebuilt from."""
     ledger, generation = run.order.ledger, run.plan.generation(table.name)
-    intent = ledger.intent((table.name, CHANGES, generation, ledger.last_number(table.name, CHANGES, generation)))
+    intent = ledger.intent(
+        (table.name, CHANGES, generation, ledger.last_number(table.name, CHANGES, generation))
+    )
     if intent is not None:
         return intent.inputs
     known = run.plan.definitions.get(table.name)
@@ -133,7 +156,9 @@ def run_gold(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[
         _run_windows(run, name, gold, inputs, consumed)
 
 
-def _run_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
+def _run_windows(
+    run: RunContext, name: str, gold: Gold, inputs: dict[str, Any], consumed: dict[str, Any]
+) -> None:
     """The windows that changed; then, where closed windows alone are shown, those that have closed since."""
     target = window_table(run.pipeline, name, gold)
     source = run.lake.table(target.source)
@@ -142,19 +167,31 @@ def _run_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any],
     extra = {WATERMARK: inputs.get(WATERMARK), WAS: consumed.get(WATERMARK)} if gold.watermark else {}
     if run.order.ledger.open_batch(target.name, CLOSE, run.plan.generation(target.name)) is not None:
         close(run, target, extra)
-    changes = streams.read_changes(run.new_session(), source, run.plan.starts_after(target.name, target.source) + 1)
+    changes = streams.read_changes(
+        run.new_session(), source, run.plan.starts_after(target.name, target.source) + 1
+    )
     work = steps_of(target).process_changes
-    run.stream(changes, target.name, {}, lambda rows, batch: (work(rows, batch, target), Seen()), target.reads, extra)
+    run.stream(
+        changes, target.name, {}, lambda rows, batch: (work(rows, batch, target), Seen()), target.reads, extra
+    )
     if gold.mode == "append" and inputs[WATERMARK] != consumed.get(WATERMARK):
         close(run, target, extra)
 
 
 def _rebuild_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]) -> None:
-    """All windows at once, from the silver table that was built; the stream of the new generation goes on from there."""
+    """All windows at once, from the silver table that was built; the stream of the new generation goes on
+    from there.
+    """
     target = window_table(run.pipeline, name, gold)
     extra = {WATERMARK: inputs.get(WATERMARK), target.source: inputs[target.source]}
     spark = run.new_session()
-    run.batch(target.name, "rebuild", 0, lambda batch: (steps_of(target).rebuild_windows(spark, batch, target), Seen()), extra=extra)
+    run.batch(
+        target.name,
+        "rebuild",
+        0,
+        lambda batch: (steps_of(target).rebuild_windows(spark, batch, target), Seen()),
+        extra=extra,
+    )
 
 
 def _run_complete(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]) -> None:
@@ -179,17 +216,36 @@ def _run_complete(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]
 
 
 def _compute_whole(
-    run: RunContext, spark: SparkSession, gold: Gold, inputs: dict[str, Any], processed_at: datetime, entered: Observation
+    run: RunContext,
+    spark: SparkSession,
+    gold: Gold,
+    inputs: dict[str, Any],
+    processed_at: datetime,
+    entered: Observation,
 ) -> DataFrame:
-    frames = {name: tables.read(spark, run.lake.table(name), version) for name, version in inputs.items() if "." in name}
+    frames = {
+        name: tables.read(spark, run.lake.table(name), version)
+        for name, version in inputs.items()
+        if "." in name
+    }
     if gold.sql:
         return compute_sql(spark, read_text(run.order.project.conf / gold.sql), frames, processed_at)
     if gold.python:
-        return compute_python(gold.python, run.order.project.conf, [frames[name] for name in gold.inputs], processed_at)
+        return compute_python(
+            gold.python, run.order.project.conf, [frames[name] for name in gold.inputs], processed_at
+        )
     silver = frames[str(gold.from_)]
     event_time = window_table(run.pipeline, "", gold).event_time
     if gold.kind == "sessions":
         counted = silver.where(gold.where or "true").where(F.col(event_time).isNotNull())
-        return make_sessions(counted.observe(entered, F.count(F.lit(1)).alias("rows")), gold, event_time, processed_at)
-    rows = select_rows(silver, gold, event_time, None) if gold.window else silver.where(gold.where) if gold.where else silver
+        return make_sessions(
+            counted.observe(entered, F.count(F.lit(1)).alias("rows")), gold, event_time, processed_at
+        )
+    rows = (
+        select_rows(silver, gold, event_time, None)
+        if gold.window
+        else silver.where(gold.where)
+        if gold.where
+        else silver
+    )
     return aggregate(rows.observe(entered, F.count(F.lit(1)).alias("rows")), gold, processed_at)

@@ -1,4 +1,6 @@
-"""Runs that were killed: they could not say so themselves, and have no page. The next start writes both, from what the ledger has."""
+"""Runs that were killed: they could not say so themselves, and have no page. The next start writes both, from
+what the ledger has.
+"""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,11 +19,15 @@ from spark_jobs.run.order import BEGUN
 
 PAGES = 3
 """Pages of so many killed runs are made at once; `weir report PIPELINE --run ID` makes those of others."""
-MESSAGE = "killed: it ended without a word, as after kill -9, a crash of the JVM or a loss of power; what is published stays"
+MESSAGE = (
+    "killed: it ended without a word, as after kill -9, a crash of the JVM or a loss of power; what is"
+    " published stays"
+)
 
 
 def close_killed_runs(project: Project, name: str, lease: Lease) -> None:
-    """Write the end of every run that is not at work any more and has not said so, how its tables ended, and its page.
+    """Write the end of every run that is not at work any more and has not said so, how its tables ended, and
+    its page.
 
     The lease is held, so no other run is at work; one of this process may be: the open queries of a stream.
     """
@@ -56,7 +62,11 @@ def _ends(project: Project, lake: Lake, run_id: str) -> list[TableEnd]:
     gates = read_ordered(lake, "gates", ["run_id", *MARKER, "verdict", "grounds"], wanted)
     found = derive_states(run_id, KILLED, [*begun, *batches], ended, gates)
     late = {
-        table: sum(max(0, Counts.of_row(row).late) for row in batches if row["table"] == table) if keeps_late(pipeline, table) else 0
+        table: (
+            sum(max(0, Counts.of_row(row).late) for row in batches if row["table"] == table)
+            if keeps_late(pipeline, table)
+            else 0
+        )
         for table in found
     }
     known = node_names(pipeline)

@@ -1,7 +1,9 @@
-"""`weir maintain`: the upkeep of a pipeline's tables and of what stands beside them, under its lease and without a JVM.
+"""`weir maintain`: the upkeep of a pipeline's tables and of what stands beside them, under its lease and
+without a JVM.
 
-Rows stay as they are. A version that moves by upkeep alone counts as consumed for those who had consumed the one before, so that the next
-run has nothing to do. Killed anywhere it leaves work for the next time, and nothing else.
+Rows stay as they are. A version that moves by upkeep alone counts as consumed for those who had consumed the
+one before, so that the next run has nothing to do. Killed anywhere it leaves work for the next time, and
+nothing else.
 """
 
 import time
@@ -42,15 +44,20 @@ from spark_jobs.lake.upkeep import (
 from spark_jobs.run.plan import Plan, make_plan
 from spark_jobs.run.result import EXIT_CODES, Status
 
-# What runs and rebuilds leave behind beside the tables, and that nobody needs any more: found here, and removed by `weir maintain`.
+# What runs and rebuilds leave behind beside the tables, and that nobody needs any more: found here, and
+# removed by `weir maintain`.
 
 
 def old_checkpoints(plan: Plan) -> list[str]:
-    """The checkpoints of generations that a rebuild has replaced, or that a rebuild which was cut has begun."""
+    """The checkpoints of generations that a rebuild has replaced, or that a rebuild which
+    was cut has begun.
+    """
     found = []
     for table in plan.definitions:
         folder, live = f"{plan.lake.checkpoints}/{table}", plan.lake.checkpoint(table, plan.generation(table))
-        generations = [name for name in storage.names_in(folder) if name.startswith("g") and name[1:].isdecimal()]
+        generations = [
+            name for name in storage.names_in(folder) if name.startswith("g") and name[1:].isdecimal()
+        ]
         found += [f"{folder}/{name}" for name in generations if f"{folder}/{name}" != live]
     return sorted(place for place in found if storage.is_folder(place))
 
@@ -65,7 +72,11 @@ def old_logs(project: Project, pipeline: str, now: datetime) -> list[str]:
     folder = project.root / "logs" / pipeline
     before = (now - parse_duration(project.lakehouse.keep_logs)).timestamp()
     files = folder.glob("*.log") if folder.is_dir() else []
-    return sorted(str(file) for file in files if file.is_file() and not file.is_symlink() and file.stat().st_mtime < before)
+    return sorted(
+        str(file)
+        for file in files
+        if file.is_file() and not file.is_symlink() and file.stat().st_mtime < before
+    )
 
 
 def old_reports(project: Project, pipeline: str) -> list[str]:
@@ -80,12 +91,16 @@ def list_reports_again(project: Project, pipeline: str) -> None:
     """The newest report is made again, and with it the lists, which name the reports that are there."""
     from spark_jobs.report.write import report_files, write_report
 
-    write_report(project, pipeline, report_files(project.reports / pipeline, Lake(project.lake, pipeline))[-1].stem)
+    write_report(
+        project, pipeline, report_files(project.reports / pipeline, Lake(project.lake, pipeline))[-1].stem
+    )
 
 
 @dataclass(frozen=True)
 class TableUpkeep:
-    """What was done to one table, or is to be done. `kept_for` says why files that are due to be deleted were not."""
+    """What was done to one table, or is to be done. `kept_for` says why files that are due to be deleted were
+    not.
+    """
 
     table: str
     before: Files
@@ -100,7 +115,12 @@ class TableUpkeep:
         return self.is_compacted or self.deleted > 0
 
     def as_dict(self) -> dict[str, Any]:
-        said = {"is_compacted": self.is_compacted, "deleted": self.deleted, "kept_for": self.kept_for, "refused": self.refused}
+        said = {
+            "is_compacted": self.is_compacted,
+            "deleted": self.deleted,
+            "kept_for": self.kept_for,
+            "refused": self.refused,
+        }
         return {"table": self.table, "before": self.before.as_dict(), "after": self.after.as_dict(), **said}
 
 
@@ -118,8 +138,18 @@ class Maintenance:
         return EXIT_CODES[self.status]
 
     def as_dict(self) -> dict[str, Any]:
-        said = {"pipeline": self.pipeline, "status": self.status.value, "exit_code": self.exit_code, "message": self.message}
-        return {**said, "seconds": round(self.seconds, 2), "tables": [table.as_dict() for table in self.tables], "removed": self.removed}
+        said = {
+            "pipeline": self.pipeline,
+            "status": self.status.value,
+            "exit_code": self.exit_code,
+            "message": self.message,
+        }
+        return {
+            **said,
+            "seconds": round(self.seconds, 2),
+            "tables": [table.as_dict() for table in self.tables],
+            "removed": self.removed,
+        }
 
 
 def maintain_pipeline(project: Project, name: str, is_dry: bool = False) -> Maintenance:
@@ -136,13 +166,22 @@ def maintain_pipeline(project: Project, name: str, is_dry: bool = False) -> Main
         return Maintenance(name, Status.LEASED, str(held))
     except Exception as error:  # noqa: BLE001 - a full disk, a damaged table: the upkeep fails with the cause, and may be done again
         log_file = keep_trace_outside(project.root, name, "the upkeep", error)
-        return Maintenance(name, Status.FAILED, f"{first_line(error)}; log: {log_file}; mend the cause and run it again")
+        return Maintenance(
+            name, Status.FAILED, f"{first_line(error)}; log: {log_file}; mend the cause and run it again"
+        )
     return _sum_up(name, tables, removed, is_dry, time.monotonic() - started)
 
 
-def _sum_up(name: str, tables: tuple[TableUpkeep, ...], removed: dict[str, int], is_dry: bool, seconds: float) -> Maintenance:
-    compacted, deleted = [table for table in tables if table.is_compacted], sum(table.deleted for table in tables)
-    files = f"files put together: {sum(table.before.count for table in compacted):,}, tables: {len(compacted)}"
+def _sum_up(
+    name: str, tables: tuple[TableUpkeep, ...], removed: dict[str, int], is_dry: bool, seconds: float
+) -> Maintenance:
+    compacted, deleted = (
+        [table for table in tables if table.is_compacted],
+        sum(table.deleted for table in tables),
+    )
+    files = (
+        f"files put together: {sum(table.before.count for table in compacted):,}, tables: {len(compacted)}"
+    )
     parts = [*([files] if compacted else []), *([f"old files deleted: {deleted:,}"] if deleted else [])]
     parts += [f"{what} removed: {number:,}" for what, number in removed.items() if number]
     refused = [table.refused for table in tables if table.refused]
@@ -157,7 +196,9 @@ def _sum_up(name: str, tables: tuple[TableUpkeep, ...], removed: dict[str, int],
 
 
 class _Upkeep:
-    """One maintenance at work. `consumed` is what each table has consumed, and follows the versions that move here."""
+    """One maintenance at work. `consumed` is what each table has consumed, and follows the versions that move
+    here.
+    """
 
     def __init__(self, project: Project, plan: Plan, lease: Lease, is_dry: bool) -> None:
         plan.ledger.guard = lease.check
@@ -213,7 +254,11 @@ class _Upkeep:
             delete_expired(path, table)
             reach("upkeep.after", table, "delete")
             self._follow(table, was, path)
-        kept_for = f"{count(len(expired), 'old file stays', 'old files stay')}, because {need.who} still needs them" if need else None
+        kept_for = (
+            f"{count(len(expired), 'old file stays', 'old files stay')}, because {need.who} still needs them"
+            if need
+            else None
+        )
         return TableUpkeep(table, before, measure_files(path), is_compacted, deleted, kept_for)
 
     def _compact(self, table: str, path: str, before: Files) -> bool:
@@ -241,20 +286,38 @@ class _Upkeep:
             if table in inputs and known.get(table) == was:
                 self.consumed[reader] = {**known, table: now}
                 version = table_version(self.plan.lake.table(reader))
-                self.plan.ledger.write_table(self.run_id, reader, 0.0, self.consumed[reader], version, 0, Counts())
+                self.plan.ledger.write_table(
+                    self.run_id, reader, 0.0, self.consumed[reader], version, 0, Counts()
+                )
 
     def _needs(self, table: str) -> list[Need]:
-        """Those who have not read all of the table yet, and batches that were cut and are done again from the versions they began with."""
+        """Those who have not read all of the table yet, and batches that were cut and are done again from the
+        versions they began with.
+        """
         layer, name = TableName(table).parts
         if layer == "arrivals":
-            return [Need(f"bronze.{name}", self.consumed.get(f"bronze.{name}", {}).get("arrivals") or -1, is_whole=False)]
+            return [
+                Need(
+                    f"bronze.{name}",
+                    self.consumed.get(f"bronze.{name}", {}).get("arrivals") or -1,
+                    is_whole=False,
+                )
+            ]
         readers = [reader for reader, inputs in self.plan.tables.items() if table in inputs]
-        needs = [Need(reader, -1 if (since := self.consumed.get(reader, {}).get(table)) is None else since) for reader in readers]
-        return [*needs, *_cut_batches(self.plan.ledger, table), *self._needs_of_others(f"{self.plan.pipeline.name}.{table}")]
+        needs = [
+            Need(reader, -1 if (since := self.consumed.get(reader, {}).get(table)) is None else since)
+            for reader in readers
+        ]
+        return [
+            *needs,
+            *_cut_batches(self.plan.ledger, table),
+            *self._needs_of_others(f"{self.plan.pipeline.name}.{table}"),
+        ]
 
     def _needs_of_others(self, table: str) -> Iterator[Need]:
-        """Batches of other pipelines that read the table, cut ones and those at work now. A reader that is merely behind needs none of the
-        old files: where changes are no longer kept, it takes the table as it stands.
+        """Batches of other pipelines that read the table, cut ones and those at work now. A reader that is
+        merely behind needs none of the old files: where changes are no longer kept, it takes the table as it
+        stands.
         """
         for name, pipeline in self.project.pipelines.items():
             if any(table in inputs for inputs in order_tables(pipeline, self.project.conf).values()):
@@ -262,10 +325,15 @@ class _Upkeep:
 
 
 def _cut_batches(ledger: Ledger, table: str, prefix: str = "") -> Iterator[Need]:
-    """Batches that were begun and not ended, of tables as they stand: they need the version that they read, and the changes up to it."""
+    """Batches that were begun and not ended, of tables as they stand: they need the version that they read,
+    and the changes up to it.
+    """
     live = ledger.live_definitions()
     for (owner, step, generation, number), intent in ledger.open_intents().items():
         read, after = intent.inputs.get(table), intent.inputs.get(AFTER)
         if isinstance(read, int) and generation == (live[owner].generation if owner in live else 1):
-            who = f"batch {number} of {prefix}{owner} ({step}), begun {intent.begun_at:%Y-%m-%d %H:%M} and not ended,"
+            who = (
+                f"batch {number} of {prefix}{owner} ({step}), begun {intent.begun_at:%Y-%m-%d %H:%M} and not"
+                " ended,"
+            )
             yield Need(who, min(read, after) if isinstance(after, int) else read)

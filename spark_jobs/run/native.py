@@ -1,8 +1,9 @@
-"""Native stateful tables: a real Structured Streaming query over append-only silver tables, whose state lives in its checkpoint.
+"""Native stateful tables: a real Structured Streaming query over append-only silver tables, whose state lives
+in its checkpoint.
 
-A batch is done as any other: its rows are judged, late ones and the table are written under its transaction id, then its marker. Only what
-it emits cannot be computed from tables again: a batch that has its marker, but whose checkpoint a crash has cut, runs once more through
-the state and writes nothing.
+A batch is done as any other: its rows are judged, late ones and the table are written under its transaction
+id, then its marker. Only what it emits cannot be computed from tables again: a batch that has its marker, but
+whose checkpoint a crash has cut, runs once more through the state and writes nothing.
 """
 
 from datetime import datetime
@@ -16,7 +17,18 @@ from spark_jobs.config.gold import Gold
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.text import count
 from spark_jobs.gold.functions import load_hook
-from spark_jobs.gold.native import EMITTED, FILTERED, LATE, NATIVE_LATE_DDL, ON_TIME, POLICY, Course, NativeInput, NativeTable, build_query
+from spark_jobs.gold.native import (
+    EMITTED,
+    FILTERED,
+    LATE,
+    NATIVE_LATE_DDL,
+    ON_TIME,
+    POLICY,
+    Course,
+    NativeInput,
+    NativeTable,
+    build_query,
+)
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.checkpoints import Checkpoint, begun_versions, next_watermark
 from spark_jobs.lake.counts import Counts
@@ -30,7 +42,9 @@ NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
 
 
 class RowsDropped(Exception):
-    """Spark has dropped rows by its watermark that were not late by what their tables had seen: they are in no table."""
+    """Spark has dropped rows by its watermark that were not late by what their tables had seen: they are in
+    no table.
+    """
 
     def __init__(self, table: str, rows: int) -> None:
         self.table, self.rows = table, rows
@@ -45,7 +59,9 @@ def native_table(run: RunContext, name: str, gold: Gold) -> NativeTable:
 
 
 def run_native(run: RunContext, name: str, gold: Gold) -> None:
-    """Take in what is new in the silver tables: all of it is one batch, and a second one where the watermark has moved."""
+    """Take in what is new in the silver tables: all of it is one batch, and a second one where the watermark
+    has moved.
+    """
     table = native_table(run, name, gold)
     generation = run.plan.generation(table.name)
     checkpoint = run.checkpoint(table.name)
@@ -57,7 +73,8 @@ def run_native(run: RunContext, name: str, gold: Gold) -> None:
     def handle(frame: DataFrame, number: int) -> None:
         run.tune(frame.sparkSession, {})
         if run.order.ledger.has_batch((table.name, STREAM, generation, number)):
-            frame.write.format("noop").mode("overwrite").save()  # the state must move on, or the next batch would find none
+            # the state must move on, or the next batch would find none
+            frame.write.format("noop").mode("overwrite").save()
             return
         run.batch(table.name, STREAM, number, partial(_work, frame, table), table.reads)
 
@@ -65,8 +82,8 @@ def run_native(run: RunContext, name: str, gold: Gold) -> None:
 
 
 def _plot(run: RunContext, table: NativeTable, checkpoint: Checkpoint) -> Course | None:
-    """How far the inputs of a join have come. A batch that a crash has cut comes as far as the versions that it reads: by more, rows that
-    the next batch reads would be late.
+    """How far the inputs of a join have come. A batch that a crash has cut comes as far as the versions that
+    it reads: by more, rows that the next batch reads would be late.
     """
     if table.gold.join is None:  # with one input its watermark is that of the query, which Spark writes down
         return None
@@ -95,7 +112,9 @@ def publish_emitted(frame: DataFrame, batch: Batch, table: NativeTable) -> Count
     with kept(frame) as frame:
         found = {row["what"]: row["count"] for row in frame.groupBy("what").count().collect()}
         counts = _count(found, batch, table)
-        rows = frame.where(F.col("what") == EMITTED).select("out.*", F.lit(batch.processed_at).alias("_processed_at"))
+        rows = frame.where(F.col("what") == EMITTED).select(
+            "out.*", F.lit(batch.processed_at).alias("_processed_at")
+        )
         whole, removes = partial(_whole, rows, batch, table), partial(_removes, batch, table)
         batch.gate.judge(Candidate(rows, counts.inserted, whole, counts.inserted, removes=removes))
         write = tables.overwrite if _begins_anew(batch) else tables.append
@@ -110,15 +129,24 @@ def publish_emitted(frame: DataFrame, batch: Batch, table: NativeTable) -> Count
 
 
 def _count(found: dict[str, int], batch: Batch, table: NativeTable) -> Counts:
-    """Of a dedup every row that was read is in one class; of the others what becomes of rows in the state is the query's to say."""
+    """Of a dedup every row that was read is in one class; of the others what becomes of rows in the state is
+    the query's to say.
+    """
     emitted, on_time = found.get(EMITTED, 0), found.get(ON_TIME, 0)
     read = on_time + found.get(LATE, 0) + found.get(FILTERED, 0)
     duplicate = on_time - emitted if table.gold.dedup else 0
     counts = Counts(
-        rows_in=read, inserted=emitted, duplicate=duplicate, filtered=found.get(FILTERED, 0), late=found.get(LATE, 0), grown=emitted
+        rows_in=read,
+        inserted=emitted,
+        duplicate=duplicate,
+        filtered=found.get(FILTERED, 0),
+        late=found.get(LATE, 0),
+        grown=emitted,
     )
     if duplicate < 0:
-        raise RowsMissing(batch, Counts(rows_in=on_time, inserted=emitted), "rows came out of dedup that did not go in")
+        raise RowsMissing(
+            batch, Counts(rows_in=on_time, inserted=emitted), "rows came out of dedup that did not go in"
+        )
     return counts
 
 
@@ -141,7 +169,9 @@ def _create(run: RunContext, table: NativeTable, query: DataFrame) -> None:
     """Tables below wait for no first row: an empty table stands from the beginning."""
     path = run.lake.table(table.name)
     if delta_log.table_version(path) is None:
-        columns = [f"`{field.name}` {field.dataType.simpleString()}" for field in query.schema["out"].dataType]  # type: ignore[attr-defined]
+        columns = [
+            f"`{field.name}` {field.dataType.simpleString()}" for field in query.schema["out"].dataType
+        ]  # type: ignore[attr-defined]
         tables.create(path, ", ".join([*columns, "_processed_at timestamp"]), tables.CHANGEABLE)
     tables.create(run.lake.table(table.late), NATIVE_LATE_DDL, tables.CHANGEABLE)
 

@@ -1,7 +1,8 @@
-"""What a person should know of a table's batches, gathered while they run and said once when the table is done.
+"""What a person should know of a table's batches, gathered while they run and said once when the table is
+done.
 
-Of one rule there is one line however many batches it judged, and of many files or fields the first, how many there are more, and where all
-of them are listed. Nothing here grows with the number of batches.
+Of one rule there is one line however many batches it judged, and of many files or fields the first, how many
+there are more, and where all of them are listed. Nothing here grows with the number of batches.
 """
 
 import threading
@@ -16,11 +17,14 @@ from spark_jobs.landing.skipped import LISTED, say_more
 from spark_jobs.quality.result import RuleResult
 from spark_jobs.run.quality_gate import say_finding
 
-# Ties in words: keys of which several versions have the same sequence and say different things. Somebody must hear of them.
+# Ties in words: keys of which several versions have the same sequence and say different things. Somebody must
+# hear of them.
 
 WINS = {
-    "hash": "a hash of their content decided (a delete wins over others); `ties: newest_arrival` lets the one that arrived last win, "
-    "and a column in sequence_by that differs ends the tie",
+    "hash": (
+        "a hash of their content decided (a delete wins over others); `ties: newest_arrival` lets the one"
+        " that arrived last win, and a column in sequence_by that differs ends the tie"
+    ),
     "newest_arrival": "the one that arrived last won",
 }
 
@@ -45,7 +49,9 @@ Named = Sequence[tuple[str, str]]
 
 @dataclass
 class _Finding:
-    """What one rule has found so far. Rows that are judged once more, because a dimension moved, are no further rows."""
+    """What one rule has found so far. Rows that are judged once more, because a dimension moved, are no
+    further rows.
+    """
 
     newest: RuleResult
     missed: RuleResult | None = None
@@ -98,7 +104,9 @@ class Notices:
             self._table(table).drift += found
 
     def add_files(self, table: str, unreadable: Named, empty: Sequence[str]) -> None:
-        """Files that were taken and brought no record: those that cannot be read, and those that have none."""
+        """Files that were taken and brought no record: those that cannot be read, and
+        those that have none.
+        """
         with self._lock:
             known = self._table(table)
             known.unreadable += unreadable[: LISTED - len(known.unreadable)]
@@ -124,7 +132,10 @@ class Notices:
         for found in known.findings.values():
             if unmet := found.unmet():
                 said = say_finding(unmet)
-                yield f"{table}: {unmet.rule.name} is not met{f' ({said})' if said else ''}: {unmet.rule.reason}"
+                yield (
+                    f"{table}: {unmet.rule.name} is not met{f' ({said})' if said else ''}:"
+                    f" {unmet.rule.reason}"
+                )
 
     def _table(self, table: str) -> _Table:
         return self._tables.setdefault(table, _Table())

@@ -20,36 +20,44 @@ from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.result import Status, read_origin
 
-# The rules of a pipeline before a run: Great Expectations can judge by them, and the ledger keeps what they say.
+# The rules of a pipeline before a run: Great Expectations can judge by them, and the ledger keeps what they
+# say.
 
 
 def check_rules(project: Project, name: str) -> None:
-    """ConfigError where the installed Great Expectations cannot judge by a rule, or where tables would wait for one another: asked before
-    Spark starts.
+    """ConfigError where the installed Great Expectations cannot judge by a rule, or where tables would wait
+    for one another: asked before Spark starts.
     """
     if project.rules.get(name):
         check_order(project.pipelines[name], project.rules[name], project.conf)
-        from spark_jobs.quality.check import check_pipeline_rules  # takes seconds to import: not for a run with nothing to do
+        # takes seconds to import: not for a run with nothing to do
+        from spark_jobs.quality.check import check_pipeline_rules
 
         if problems := check_pipeline_rules(project, name):
             raise ConfigError(problems)
 
 
 def note_rules(project: Project, plan: Plan) -> list[str]:
-    """Keep the rules that batches are judged by from now on; names the tables whose rows were judged by others."""
+    """Keep the rules that batches are judged by from now on; names the tables whose rows were judged by
+    others.
+    """
     verdicts, rules = Verdicts(plan.ledger), project.rules.get(plan.pipeline.name, {})
     return [table for table in plan.tables if verdicts.note_rules(table, rules.get(table, ()))]
 
 
 def keep_rules(project: Project, plan: Plan) -> None:
-    """Keep the rules that tables are judged by while they are built beside, until their rows are replaced: then `note_rules`."""
+    """Keep the rules that tables are judged by while they are built beside, until their rows are replaced:
+    then `note_rules`.
+    """
     verdicts, rules = Verdicts(plan.ledger), project.rules.get(plan.pipeline.name, {})
     for table in plan.tables:
         verdicts.keep_rules(table, rules.get(table, ()))
 
 
 BEGUN = set[str]()
-"""The runs of this process. Host, number and start of a process do not tell: another one may have had the same, and a clock steps back."""
+"""The runs of this process. Host, number and start of a process do not tell: another one may have had the
+same, and a clock steps back.
+"""
 
 
 @dataclass(frozen=True)
@@ -75,16 +83,35 @@ class RunOrder:
     errand: Errand | None = None
 
 
-def new_order(project: Project, profile: Profile, plan: Plan, lease: Lease, errand: Errand | None = None) -> RunOrder:
+def new_order(
+    project: Project, profile: Profile, plan: Plan, lease: Lease, errand: Errand | None = None
+) -> RunOrder:
     """The order of one run, whose ledger is written to only while the lease is held."""
     plan.ledger.guard = lease.check
     run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:8]}"
     log_file = project.root / "logs" / plan.pipeline.name / f"{run_id}.log"
-    return RunOrder(project, without_hidden_plans(profile, plan.pipeline, project.conf), plan, plan.ledger, run_id, lease, log_file, errand)
+    return RunOrder(
+        project,
+        without_hidden_plans(profile, plan.pipeline, project.conf),
+        plan,
+        plan.ledger,
+        run_id,
+        lease,
+        log_file,
+        errand,
+    )
 
 
-def note_run(order: RunOrder, event: str, status: Status | None = None, message: str | None = None, seconds: float | None = None) -> None:
-    """A row in the ledger's runs: a start without an end is a run that was killed, which the next start writes down (killed.py)."""
+def note_run(
+    order: RunOrder,
+    event: str,
+    status: Status | None = None,
+    message: str | None = None,
+    seconds: float | None = None,
+) -> None:
+    """A row in the ledger's runs: a start without an end is a run that was killed, which the next start
+    writes down (killed.py).
+    """
     BEGUN.add(order.run_id)
     order.ledger.write_run(
         run_id=order.run_id,

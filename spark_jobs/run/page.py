@@ -9,7 +9,8 @@ from spark_jobs.run.result import TableRun
 
 
 def write_page(order: RunOrder, runs: Mapping[str, TableRun]) -> tuple[str | None, str | None, list[str]]:
-    """Write the page about this run: gives its place below the reports, its verdict, and what was in the way, which fails no run.
+    """Write the page about this run: gives its place below the reports, its verdict, and what was in the way,
+    which fails no run.
 
     The verdict on each table alone is noted with what it did.
     """
@@ -24,7 +25,10 @@ def write_page(order: RunOrder, runs: Mapping[str, TableRun]) -> tuple[str | Non
         page = write_collected(order.project, report)
     except Exception as error:  # noqa: BLE001 - the tables are what counts; `weir report` makes the page again
         keep_trace(order.log_file, "the report", error)
-        said = f"the report could not be written: {first_line(error)}; `weir report {order.plan.pipeline.name}` tries again"
+        said = (
+            f"the report could not be written: {first_line(error)}; `weir report {order.plan.pipeline.name}`"
+            " tries again"
+        )
         return None, None, [said]
     for table in report.tables:
         if table.name in runs:

@@ -1,4 +1,6 @@
-"""`weir run`: registers what landed, finds what is due, and only then starts Spark. What leaves: a RunResult, never a traceback."""
+"""`weir run`: registers what landed, finds what is due, and only then starts Spark. What leaves: a RunResult,
+never a traceback.
+"""
 
 import time
 from collections.abc import Collection, Iterable
@@ -46,8 +48,8 @@ REBUILT = "a rebuild that was cut is finished; nothing else is new"
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What is asked of a run: these tables, or those of a layer, or all; what else to do with rows in quarantine; and how many files a new
-    chunk has, instead of what the sources say.
+    """What is asked of a run: these tables, or those of a layer, or all; what else to do with rows in
+    quarantine; and how many files a new chunk has, instead of what the sources say.
     """
 
     select: Collection[str] = ()
@@ -59,8 +61,16 @@ class RunRequest:
 ALL_TABLES = RunRequest()
 
 
-def run_pipeline(project: Project, name: str, profile: Profile, request: RunRequest = ALL_TABLES, start: Start | None = None) -> RunResult:
-    """Run one increment of the pipeline, alone: a second run at the same time ends at once. `start` gives another session than its own."""
+def run_pipeline(
+    project: Project,
+    name: str,
+    profile: Profile,
+    request: RunRequest = ALL_TABLES,
+    start: Start | None = None,
+) -> RunResult:
+    """Run one increment of the pipeline, alone: a second run at the same time ends at once. `start` gives
+    another session than its own.
+    """
     lake = Lake(project.lake, name)
     try:
         make_plan(
@@ -76,7 +86,12 @@ def run_pipeline(project: Project, name: str, profile: Profile, request: RunRequ
 
 
 def run_increment(
-    project: Project, name: str, profile: Profile, lease: Lease, request: RunRequest = ALL_TABLES, start: Start | None = None
+    project: Project,
+    name: str,
+    profile: Profile,
+    lease: Lease,
+    request: RunRequest = ALL_TABLES,
+    start: Start | None = None,
 ) -> RunResult:
     """The steps of a run, one after the other, by a holder of the lease."""
     pipeline, lake = project.pipelines[name], Lake(project.lake, name)
@@ -108,40 +123,76 @@ def run_increment(
 
 
 def _nothing_to_do(project: Project, plan: Plan, warnings: tuple[str, ...], started: float) -> RunResult:
-    tables = with_last(project, plan, (TableRun(table, State.UP_TO_DATE, version=plan.version(table)) for table in plan.tables))
+    tables = with_last(
+        project,
+        plan,
+        (TableRun(table, State.UP_TO_DATE, version=plan.version(table)) for table in plan.tables),
+    )
     seconds, message = time.monotonic() - started, say_nothing(project, plan)
-    return RunResult(plan.pipeline.name, Status.NOTHING_TO_DO, message, seconds=seconds, tables=tables, warnings=warnings)
+    return RunResult(
+        plan.pipeline.name, Status.NOTHING_TO_DO, message, seconds=seconds, tables=tables, warnings=warnings
+    )
 
 
-def _begin(project: Project, profile: Profile, plan: Plan, lease: Lease, errand: Errand | None) -> tuple[RunOrder, tuple[str, ...]]:
-    """Write down that the run has started, with the definitions and rules that it works by. Gives its order, and what to warn of."""
+def _begin(
+    project: Project, profile: Profile, plan: Plan, lease: Lease, errand: Errand | None
+) -> tuple[RunOrder, tuple[str, ...]]:
+    """Write down that the run has started, with the definitions and rules that it works by. Gives its order,
+    and what to warn of.
+    """
     order = new_order(project, profile, plan, lease, errand)
     plan, notes = note_definitions(plan, order.run_id)
     notes += _note_rules(project, plan)
     if profile.event_log and not order.profile.event_log:
         hidden = ", ".join(hidden_windows(plan.pipeline, project.conf))
-        notes.append(f"no event log is kept of this run: the bounds of windows over a sensitive column would stand in it ({hidden})")
+        notes.append(
+            "no event log is kept of this run: the bounds of windows over a sensitive column would stand in"
+            f" it ({hidden})"
+        )
     order = replace(order, plan=plan)
     stopping.begin_work()
     note_run(order, "started")
     return order, tuple(notes)
 
 
-def _end(order: RunOrder, status: Status, message: str, execution: "Execution", warnings: tuple[str, ...], started: float) -> RunResult:
+def _end(
+    order: RunOrder,
+    status: Status,
+    message: str,
+    execution: "Execution",
+    warnings: tuple[str, ...],
+    started: float,
+) -> RunResult:
     """Write down how the run ended, and its page."""
     if execution.batch_progress:
         order.ledger.append("progress", execution.batch_progress)
-    seconds = time.monotonic() - started  # said once, here: the ledger, the page and the terminal have the same
+    # said once, here: the ledger, the page and the terminal have the same
+    seconds = time.monotonic() - started
     note_run(order, "ended", status, message, seconds)
     report, verdict, problems = write_page(order, execution.runs)
     warnings = (*warnings, *problems, *execution.notes)
     tables = with_last(order.project, order.plan, execution.runs.values())
     name = order.plan.pipeline.name
-    return RunResult(name, status, message, order.run_id, seconds, tables, warnings, report, verdict, settings=execution.settings)
+    return RunResult(
+        name,
+        status,
+        message,
+        order.run_id,
+        seconds,
+        tables,
+        warnings,
+        report,
+        verdict,
+        settings=execution.settings,
+    )
 
 
-def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> RunResult | None:
-    """Roll a rebuild forward that was killed while it replaced tables; gives a result only where there was one."""
+def _finish_rebuild(
+    project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None
+) -> RunResult | None:
+    """Roll a rebuild forward that was killed while it replaced tables; gives a result only where there was
+    one.
+    """
     try:
         started, finished = time.monotonic(), finish_swap(project, profile, plan, lease, start)
         if finished:
@@ -149,32 +200,56 @@ def _finish_rebuild(project: Project, profile: Profile, plan: Plan, lease: Lease
             report, verdict, problems = write_page(finished.order, runs)
             seconds, run_id = time.monotonic() - started, finished.order.run_id
             return RunResult(
-                plan.pipeline.name, Status.OK, REBUILT, run_id, seconds, finished.tables, tuple(problems), report=report, verdict=verdict
+                plan.pipeline.name,
+                Status.OK,
+                REBUILT,
+                run_id,
+                seconds,
+                finished.tables,
+                tuple(problems),
+                report=report,
+                verdict=verdict,
             )
     except StageLost as lost:
-        return RunResult(plan.pipeline.name, Status.FAILED, f"a rebuild that was cut cannot be finished: {lost}")
+        return RunResult(
+            plan.pipeline.name, Status.FAILED, f"a rebuild that was cut cannot be finished: {lost}"
+        )
     except Exception as error:  # noqa: BLE001 - the run fails with the cause, and the next one tries again
-        return RunResult(plan.pipeline.name, Status.FAILED, _go_on(f"a rebuild that was cut could not be ended: {first_line(error)}"))
+        return RunResult(
+            plan.pipeline.name,
+            Status.FAILED,
+            _go_on(f"a rebuild that was cut could not be ended: {first_line(error)}"),
+        )
     return None
 
 
 def with_last(project: Project, plan: Plan, runs: Iterable[TableRun]) -> tuple[TableRun, ...]:
-    """Of tables that are up to date the run that has published them: those who follow them may not have heard of it."""
+    """Of tables that are up to date the run that has published them: those who follow them may not have heard
+    of it.
+    """
     known, name = {row["table"]: row for row in plan.ledger.newest("tables")}, plan.pipeline.name
     found = []
     for run in runs:
         row = known.get(run.table)
-        if run.state is State.UP_TO_DATE and row and run.version is not None and row["version"] == run.version:
+        if (
+            run.state is State.UP_TO_DATE
+            and row
+            and run.version is not None
+            and row["version"] == run.version
+        ):
             page = f"{name}/{row['run_id']}.html"
             report = page if (project.reports / page).is_file() else None
-            run = replace(run, last={"run_id": row["run_id"], "report": report, **Counts.of_row(row).as_dict()})
+            run = replace(
+                run, last={"run_id": row["run_id"], "report": report, **Counts.of_row(row).as_dict()}
+            )
         found.append(run)
     return tuple(found)
 
 
 def _with_rebuilt(result: RunResult, cut: RunResult) -> RunResult:
-    """What a run ends with that has finished a rebuild first: where nothing else was to do, that alone. A table that the run left as it
-    was comes with the figures of the rebuild, and its new version is new to those who follow it.
+    """What a run ends with that has finished a rebuild first: where nothing else was to do, that alone. A
+    table that the run left as it was comes with the figures of the rebuild, and its new version is new to
+    those who follow it.
     """
     rebuilt = {run.table: run for run in cut.tables}
     tables = [rebuilt.get(run.table, run) if run.state is State.UP_TO_DATE else run for run in result.tables]
@@ -190,18 +265,29 @@ def _note_rules(project: Project, plan: Plan) -> list[str]:
     return [f"{table}: {said} (`{rebuild} {table}` judges them anew)" for table in note_rules(project, plan)]
 
 
-def _register(project: Project, plan: Plan, lease: Lease, files_per_batch: int | None) -> tuple[Plan, tuple[str, ...]]:
-    """Register what landed for the sources in this plan; what was not taken becomes a warning. Of streams the plan knows what is new."""
+def _register(
+    project: Project, plan: Plan, lease: Lease, files_per_batch: int | None
+) -> tuple[Plan, tuple[str, ...]]:
+    """Register what landed for the sources in this plan; what was not taken becomes a warning. Of streams the
+    plan knows what is new.
+    """
     warnings, consumed, ahead = list[str](), plan.ledger.consumed_inputs(), dict[str, list[Row]]()
     for name, source in plan.pipeline.sources.items():
         table = f"bronze.{name}"
         if table in plan.tables and not isinstance(source, FileSource):
             feed = make_feed(plan.lake, project.landing, name, source, lease.check)
             ahead[name] = register_stream(
-                feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"), broker_settings(project, source)
+                feed,
+                datetime.now(UTC),
+                consumed.get(table, {}).get("arrivals"),
+                broker_settings(project, source),
             )
         elif table in plan.tables:
-            chosen = source if files_per_batch is None else source.model_copy(update={"files_per_batch": files_per_batch})
+            chosen = (
+                source
+                if files_per_batch is None
+                else source.model_copy(update={"files_per_batch": files_per_batch})
+            )
             feed = make_feed(plan.lake, project.landing, name, chosen, lease.check)
             found = register_arrivals(feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"))
             warnings += _not_taken(plan.pipeline.name, name, found)
@@ -209,9 +295,20 @@ def _register(project: Project, plan: Plan, lease: Lease, files_per_batch: int |
 
 
 def _not_taken(pipeline: str, source: str, found: Arrivals) -> list[str]:
-    """A few lines for each kind of file that brings no rows, the number of the others, and where they are listed."""
-    kinds = {"refused": found.refused, "repeated": found.repeated, "waiting": found.waiting, "unread": found.unread}
-    lines = [f"{source}: {path!r} {kind}: {reason}" for kind, named in kinds.items() for path, reason in named[:LISTED]]
+    """A few lines for each kind of file that brings no rows, the number of the others, and where they are
+    listed.
+    """
+    kinds = {
+        "refused": found.refused,
+        "repeated": found.repeated,
+        "waiting": found.waiting,
+        "unread": found.unread,
+    }
+    lines = [
+        f"{source}: {path!r} {kind}: {reason}"
+        for kind, named in kinds.items()
+        for path, reason in named[:LISTED]
+    ]
     for kind, total in ((kind, len(named)) for kind, named in kinds.items() if len(named) > LISTED):
         is_listed = kind in ("refused", "repeated")
         more = f"{source}: {count(total - LISTED, 'more file')} {kind} ({total:,} in all)"
@@ -222,7 +319,8 @@ def _not_taken(pipeline: str, source: str, found: Arrivals) -> list[str]:
 def _execute(
     order: RunOrder, consumed: dict[str, dict[str, Any]], warnings: tuple[str, ...], start: Start | None
 ) -> tuple[Status, str, "Execution"]:
-    from spark_jobs.run.spark import start_session  # the JVM's side: a run with nothing to do never comes here
+    # the JVM's side: a run with nothing to do never comes here
+    from spark_jobs.run.spark import start_session
 
     execution: Execution | None = None
     with make_progress(order.plan.tables) as progress:
@@ -260,7 +358,9 @@ def _verdict(name: str, tables: list[TableRun], log_file: Path, is_cut: bool) ->
         return Status.FAILED, _go_on(f"{failed[0].table} failed{more}: {failed[0].error}; log: {log_file}")
     done = [run for run in tables if run.state is State.DONE]
     if is_cut:
-        return Status.STOPPED, say_stopped(str(stopping.asked_by()), f"{count(len(done), 'table')} brought up to date, others wait")
+        return Status.STOPPED, say_stopped(
+            str(stopping.asked_by()), f"{count(len(done), 'table')} brought up to date, others wait"
+        )
     if held := [run for run in tables if run.state is State.BLOCKED]:
         return Status.BLOCKED, "\n".join([*(str(run.error) for run in held), *_ways_on(name, held)])
     return Status.OK, f"{count(len(done), 'table')} brought up to date"

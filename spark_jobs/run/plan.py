@@ -1,4 +1,6 @@
-"""What a run has to do, found without a JVM: a table is due when an input has a version that it has not consumed."""
+"""What a run has to do, found without a JVM: a table is due when an input has a version that it has not
+consumed.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +23,21 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Definition, Ledger
 from spark_jobs.lake.seen import Watermark
 from spark_jobs.lake.upstream import OtherTable, identities, look_at
-from spark_jobs.landing.arrivals import TAKEN, Row, bytes_after, bytes_to_read, close_marks, last_taken_chunk, newest_arrival
+from spark_jobs.landing.arrivals import (
+    TAKEN,
+    Row,
+    bytes_after,
+    bytes_to_read,
+    close_marks,
+    last_taken_chunk,
+    newest_arrival,
+)
 from spark_jobs.landing.packing import TIMES_COLUMNAR
 
 ARRIVALS, DEFINITION, WATERMARK, IDENTITIES = "arrivals", "definition", "watermark", "identities"
-"""Inputs of a table that are no tables: files, what the pipeline file says of it, how far the event time of its rows has come, and which
-tables of other pipelines these are."""
+"""Inputs of a table that are no tables: files, what the pipeline file says of it, how far the event time of
+its rows has come, and which tables of other pipelines these are.
+"""
 BYTES_PER_MESSAGE = 300
 """About, to tell a small run from a big load."""
 ERRANDS = ("replay", "discard")
@@ -46,7 +57,9 @@ class Plan:
     tables: dict[str, tuple[str, ...]]
     definitions: dict[str, Definition]
     others: dict[str, OtherTable] = field(default_factory=dict)
-    """The tables of other pipelines that these read, as they were when the plan was made: all of a run reads the same versions."""
+    """The tables of other pipelines that these read, as they were when the plan was made: all of a run reads
+    the same versions.
+    """
     ahead: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
     @property
@@ -54,7 +67,9 @@ class Plan:
         return [f"bronze.{name}" for name in self.pipeline.live_sources]
 
     def current_inputs(self, table: str) -> dict[str, Any]:
-        """The versions that the table's inputs have now. A gold table depends on its definition and on the watermark as much."""
+        """The versions that the table's inputs have now. A gold table depends on its definition and on the
+        watermark as much.
+        """
         layer, name = TableName(table).parts
         if layer == "bronze":
             return {ARRIVALS: last_taken_chunk(self.lake.arrivals(name), self.ahead.get(name, ()))}
@@ -69,33 +84,53 @@ class Plan:
         return inputs
 
     def version(self, table: str) -> int | None:
-        """The newest version of a table; of one of another pipeline the version that this run reads. A sink has none."""
+        """The newest version of a table; of one of another pipeline the version that this run reads. A sink
+        has none.
+        """
         return self.others[table].version if table in self.others else table_version(self.lake.table(table))
 
     def inputs_of_others(self, table: str) -> dict[str, Any]:
         """Of a table's inputs those that move without this pipeline's lease."""
         if not any(source in self.others for source in self.tables[table]):
             return {}
-        return {name: value for name, value in self.current_inputs(table).items() if name in (*self.others, IDENTITIES, WATERMARK)}
+        return {
+            name: value
+            for name, value in self.current_inputs(table).items()
+            if name in (*self.others, IDENTITIES, WATERMARK)
+        }
 
     def is_due(self, table: str, consumed: dict[str, Any] | None) -> bool:
         """Something new to read, and every input there to be read; facts do not wait for their dimensions."""
         if table in self.live_tables:
             return False  # a query that never ends reads it, or nothing does
         current = self.current_inputs(table)
-        waits_for = [name for name in current if not (TableName(table).is_in("silver") and TableName(name).is_in("dimension"))]
+        waits_for = [
+            name
+            for name in current
+            if not (TableName(table).is_in("silver") and TableName(name).is_in("dimension"))
+        ]
         if any(current[name] is None for name in waits_for):
             return False
-        return bool(self.moved_inputs(table, current, consumed)) or self.has_waited_enough(table) or bool(self.cut_errands(table))
+        return (
+            bool(self.moved_inputs(table, current, consumed))
+            or self.has_waited_enough(table)
+            or bool(self.cut_errands(table))
+        )
 
     def cut_errands(self, table: str) -> list[str]:
         """What a person had asked for and a crash left undone."""
         if table_version(self.lake.table(f"quarantine.{table}")) is None:
             return []
-        return [step for step in ERRANDS if self.ledger.open_batch(table, step, self.generation(table)) is not None]
+        return [
+            step
+            for step in ERRANDS
+            if self.ledger.open_batch(table, step, self.generation(table)) is not None
+        ]
 
     def has_waited_enough(self, table: str) -> bool:
-        """Whether parked rows are to be given up: files went on arriving for as long as their lookups are ready to wait."""
+        """Whether parked rows are to be given up: files went on arriving for as long as their lookups are
+        ready to wait.
+        """
         layer, name = TableName(table).parts
         lookups = self.pipeline.silver[name].lookup.values() if layer == "silver" else ()
         waits = [parse_duration(lookup.give_up_after) for lookup in lookups if lookup.give_up_after]
@@ -104,18 +139,23 @@ class Plan:
         return clock is not None and parked_at is not None and parked_at + min(waits) <= clock
 
     def reached(self, table: str, inputs: dict[str, Any]) -> dict[str, Any]:
-        """What a table has consumed when it is done. A stream may have gone further than its source did when the run began."""
+        """What a table has consumed when it is done. A stream may have gone further than its source did when
+        the run began.
+        """
         layer, name = TableName(table).parts
         if layer != "bronze" or isinstance(self.pipeline.sources[name], FileSource):
             return inputs
         return {ARRIVALS: last_taken_chunk(self.lake.arrivals(name))}
 
     def clock(self) -> datetime | None:
-        """The newest recorded arrival of the pipeline: by it waiting is measured, never by the time of the run. What a stream is about to
-        bring has not arrived before its batch begins.
+        """The newest recorded arrival of the pipeline: by it waiting is measured, never by the time of the
+        run. What a stream is about to bring has not arrived before its batch begins.
         """
         sources = self.pipeline.sources.items()
-        ahead = {name: self.ahead.get(name, ()) if isinstance(source, FileSource) else () for name, source in sources}
+        ahead = {
+            name: self.ahead.get(name, ()) if isinstance(source, FileSource) else ()
+            for name, source in sources
+        }
         found = [newest_arrival(self.lake.arrivals(name), rows) for name, rows in ahead.items()]
         return max((at for at in found if at), default=None)
 
@@ -130,18 +170,26 @@ class Plan:
         if source in self.others:
             seen = self.others[source].seen.closed(self._close_marks_of_other(source))
         else:
-            seen = self.ledger.seen(source, self.generation(source)).closed(self.close_marks(TableName(source).name))
+            seen = self.ledger.seen(source, self.generation(source)).closed(
+                self.close_marks(TableName(source).name)
+            )
         return Watermark.of(seen, parse_duration(str(gold.watermark)))
 
     def _close_marks_of_other(self, source: str) -> list[int]:
         silver = self.pipeline.silver_named(source)
-        return close_marks(Lake(self.lake.root, str(other_pipeline(source))).arrivals(silver.from_)) if silver else []
+        return (
+            close_marks(Lake(self.lake.root, str(other_pipeline(source))).arrivals(silver.from_))
+            if silver
+            else []
+        )
 
     def generation(self, table: str) -> int:
         return self.definitions[table].generation if table in self.definitions else 1
 
     def starts_after(self, table: str, source: str) -> int:
-        """The version of an input after which the table's stream begins: a rebuilt table has the rows up to it already."""
+        """The version of an input after which the table's stream begins: a rebuilt table has the rows up to
+        it already.
+        """
         return self.definitions[table].starts_after.get(source, -1) if table in self.definitions else -1
 
     def due_bytes(self, consumed: dict[str, dict[str, Any]]) -> int:
@@ -160,7 +208,9 @@ class Plan:
         source, arrivals = self.pipeline.sources[name], self.lake.arrivals(name)
         ahead = [row for row in self.ahead.get(name, ()) if row["verdict"] == TAKEN]
         if isinstance(source, FileSource):
-            return sum(bytes_to_read(row, source.format) for row in ahead) + bytes_after(arrivals, chunk, source.format)
+            return sum(bytes_to_read(row, source.format) for row in ahead) + bytes_after(
+                arrivals, chunk, source.format
+            )
         return BYTES_PER_MESSAGE * int(sum(row["size"] for row in ahead) + bytes_after(arrivals, chunk))
 
     def unreadable(self) -> list[str]:
@@ -168,22 +218,34 @@ class Plan:
         return [problem for other in self.others.values() if (problem := other.problem)]
 
     def moved_inputs(self, table: str, current: dict[str, Any], consumed: dict[str, Any] | None) -> list[str]:
-        """The inputs that differ from those consumed. A watermark that moves alone concerns only a table that shows closed windows."""
+        """The inputs that differ from those consumed. A watermark that moves alone concerns only a table that
+        shows closed windows.
+        """
         layer, name = TableName(table).parts
         by_rows = layer == "gold" and self.pipeline.gold[name].mode != "append"
         before = consumed or {}
-        moved = [key for key in {**current, **before} if (key in current, current.get(key)) != (key in before, before.get(key))]
+        moved = [
+            key
+            for key in {**current, **before}
+            if (key in current, current.get(key)) != (key in before, before.get(key))
+        ]
         return [key for key in moved if key != WATERMARK or not by_rows]
 
 
-def make_plan(pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str] = (), layer: str | None = None) -> Plan:
+def make_plan(
+    pipeline: Pipeline, conf: Path, lake: Lake, select: Collection[str] = (), layer: str | None = None
+) -> Plan:
     """All tables, or those of a layer, or those selected by their full names."""
     tables = order_tables(pipeline, conf)
     for name in select:
         if name not in tables:
             raise UsageError("--select", name, f"there is no table {name!r}", did_you_mean(name, tables))
     layers = LAYERS[layer] if layer else None
-    chosen = {t: i for t, i in tables.items() if (not select or t in select) and (layers is None or TableName(t).layer in layers)}
+    chosen = {
+        t: i
+        for t, i in tables.items()
+        if (not select or t in select) and (layers is None or TableName(t).layer in layers)
+    }
     ledger = Ledger(lake)
     named = dict.fromkeys(source for inputs in chosen.values() for source in inputs if other_pipeline(source))
     others = {source: look_at(lake, source) for source in named}
@@ -200,7 +262,9 @@ def with_below(plan: Plan, named: Collection[str]) -> list[str]:
 
 
 def due_tables(plan: Plan) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """The tables that are due now, and what every table has consumed. Tables below a due one may become due in the run."""
+    """The tables that are due now, and what every table has consumed. Tables below a due one may become due
+    in the run.
+    """
     consumed = plan.ledger.consumed_inputs()
     return [table for table in plan.tables if plan.is_due(table, consumed.get(table))], consumed
 

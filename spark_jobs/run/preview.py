@@ -24,7 +24,9 @@ from spark_jobs.run.plan import ARRIVALS, DEFINITION, WATERMARK, Plan, due_table
 SWAP = "a rebuild that was cut is to be finished"
 
 
-def say_why(plan: Plan, table: str, consumed: dict[str, Any] | None, looks: dict[str, Look], verdicts: Verdicts) -> str:
+def say_why(
+    plan: Plan, table: str, consumed: dict[str, Any] | None, looks: dict[str, Look], verdicts: Verdicts
+) -> str:
     """All reasons for which this table is due."""
     current, before = plan.current_inputs(table), consumed or {}
     moved = plan.moved_inputs(table, current, consumed)
@@ -32,12 +34,19 @@ def say_why(plan: Plan, table: str, consumed: dict[str, Any] | None, looks: dict
     if held := verdicts.held(table, plan.generation(table)):
         reasons.append(f"a batch that is held is judged again ({', '.join(held.failed)})")
     if moved and consumed is None and ARRIVALS not in current:
-        reasons.append(f"it is not made yet, and {_list([name for name in current if '.' in name and current[name] is not None])} is there")
+        reasons.append(
+            "it is not made yet, and"
+            f" {_list([name for name in current if '.' in name and current[name] is not None])} is there"
+        )
     else:
-        reasons += [_say_moved(plan, table, name, before.get(name), current.get(name), looks) for name in moved]
+        reasons += [
+            _say_moved(plan, table, name, before.get(name), current.get(name), looks) for name in moved
+        ]
     if plan.has_waited_enough(table):
         reasons.append("parked rows are to be given up")
-    return "; ".join([*reasons, *(f"a {step} that was cut is to be finished" for step in plan.cut_errands(table))])
+    return "; ".join(
+        [*reasons, *(f"a {step} that was cut is to be finished" for step in plan.cut_errands(table))]
+    )
 
 
 def say_files(look: Look) -> str:
@@ -51,12 +60,18 @@ def new_bytes(look: Look) -> int:
 
 def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: dict[str, Look]) -> str:
     if name == ANEW:
-        return "everything is to be delivered anew" if TableName(table).is_sink else "it begins anew after a rebuild"
+        return (
+            "everything is to be delivered anew"
+            if TableName(table).is_sink
+            else "it begins anew after a rebuild"
+        )
     if name == ARRIVALS:
         look = looks.get(TableName(table).name)
         if look and look.to_read and not isinstance(plan.pipeline.sources[TableName(table).name], FileSource):
             return f"{count(new_bytes(look), 'new message')} in {count(len(look.to_read), 'partition')}"
-        return say_files(look) if look and look.to_read else f"its arrivals moved from chunk {before} to {now}"
+        return (
+            say_files(look) if look and look.to_read else f"its arrivals moved from chunk {before} to {now}"
+        )
     if name == DEFINITION:
         return "its definition changed"
     if name == WATERMARK:
@@ -80,7 +95,9 @@ WORK, NOTHING_TO_DO = "work", "nothing_to_do"
 
 @dataclass(frozen=True)
 class Due:
-    """A table that a run would bring up to date. `is_below`: only because of what the run does to its inputs."""
+    """A table that a run would bring up to date. `is_below`: only because of what the run
+    does to its inputs.
+    """
 
     table: str
     why: str
@@ -89,7 +106,9 @@ class Due:
 
 @dataclass(frozen=True)
 class Expected:
-    """The files of a source that bronze is to read, and those that wait for a later run; of a stream about how many messages."""
+    """The files of a source that bronze is to read, and those that wait for a later run; of a stream about
+    how many messages.
+    """
 
     new_files: int
     new_bytes: int
@@ -125,21 +144,30 @@ class Outlook:
 
 
 def look_ahead(project: Project, name: str, now: datetime | None = None) -> Outlook:
-    """What a run of the pipeline would do now; ConfigError where it would refuse. Beside an always-on stream there is nothing to do."""
+    """What a run of the pipeline would do now; ConfigError where it would refuse. Beside an always-on stream
+    there is nothing to do.
+    """
     lake = Lake(project.lake, name)
     plan = make_plan(project.pipelines[name], project.conf, lake)
     if stream := holder_of(lake.stream_lease()):
-        said = f"an always-on stream takes what arrives (process {stream.get('pid')} on {stream.get('host')} since {stream.get('since')})"
+        said = (
+            f"an always-on stream takes what arrives (process {stream.get('pid')} on {stream.get('host')}"
+            f" since {stream.get('since')})"
+        )
         return Outlook(name, said, {}, ())
     newest = plan.ledger.definitions()
-    swapping = {table: replace(known, state=LIVE) for table, known in newest.items() if known.state == SWAPPING}
+    swapping = {
+        table: replace(known, state=LIVE) for table, known in newest.items() if known.state == SWAPPING
+    }
     plan = replace(plan, definitions=plan.definitions | swapping)
     check_definitions(plan)
     looks = _look_at_sources(project, plan, now or datetime.now(UTC))
     plan = replace(plan, ahead={source: look.ahead for source, look in looks.items()})
     tables = _find_due(plan, looks, set(swapping))
     sources = {source: _expect(plan, source, look) for source, look in looks.items()}
-    return Outlook(name, _summarise(sources, tables) if tables else say_nothing(project, plan), sources, tables)
+    return Outlook(
+        name, _summarise(sources, tables) if tables else say_nothing(project, plan), sources, tables
+    )
 
 
 def _look_at_sources(project: Project, plan: Plan, now: datetime) -> dict[str, Look]:

@@ -1,4 +1,6 @@
-"""What a person sees of a run: one line a table that changes in place on a terminal, plain lines elsewhere."""
+"""What a person sees of a run: one line a table that changes in place on a terminal,
+plain lines elsewhere.
+"""
 
 import sys
 import time
@@ -14,9 +16,22 @@ from spark_jobs.config.text import count, plain
 from spark_jobs.lake.counts import add_up
 from spark_jobs.run.result import State, TableRun
 
-MARKS = {State.DONE: "✓", State.UP_TO_DATE: "=", State.FAILED: "✗", State.BLOCKED: "⊘", State.STOPPED: "■", State.NOT_REACHED: "-"}
+MARKS = {
+    State.DONE: "✓",
+    State.UP_TO_DATE: "=",
+    State.FAILED: "✗",
+    State.BLOCKED: "⊘",
+    State.STOPPED: "■",
+    State.NOT_REACHED: "-",
+}
 MARKS |= {State.RUNNING: "…"}
-COLOURS = {State.DONE: "green", State.FAILED: "bold red", State.BLOCKED: "bold yellow", State.RUNNING: "cyan", State.NOT_REACHED: "yellow"}
+COLOURS = {
+    State.DONE: "green",
+    State.FAILED: "bold red",
+    State.BLOCKED: "bold yellow",
+    State.RUNNING: "cyan",
+    State.NOT_REACHED: "yellow",
+}
 COLOURS |= {State.STOPPED: "yellow"}
 
 
@@ -24,7 +39,9 @@ class Progress(Protocol):
     """Told of every change of a table's run."""
 
     def __enter__(self) -> Self: ...
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
     def say(self, line: str) -> None: ...
     def show(self, run: TableRun) -> None: ...
 
@@ -35,7 +52,9 @@ def make_progress(tables: Iterable[str], stream: TextIO | None = None) -> "Progr
 
 
 class LineProgress:
-    """A line when a table starts, how many rows have come after each batch but the first, and when it ends what became of them: once."""
+    """A line when a table starts, how many rows have come after each batch but the first, and when it ends
+    what became of them: once.
+    """
 
     def __init__(self, out: TextIO) -> None:
         self.out = out
@@ -44,7 +63,9 @@ class LineProgress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.out.flush()
 
     def say(self, line: str) -> None:
@@ -55,7 +76,8 @@ class LineProgress:
             return
         what = describe(run)
         if run.state is State.RUNNING and run.batches:
-            if run.batches < 2 or run.batches == self.batches.get(run.table):  # most tables have one batch, and end with it
+            # most tables have one batch, and end with it
+            if run.batches < 2 or run.batches == self.batches.get(run.table):
                 return
             what = f"batch {run.batches}: {count(run.counts.rows_in, 'row')} so far, {run.seconds:.1f} s"
         self.batches[run.table] = run.batches
@@ -74,7 +96,9 @@ class LiveProgress:
         self.live.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.live.stop()
 
     def say(self, line: str) -> None:
@@ -92,12 +116,30 @@ class LiveProgress:
         for heading in ("rows in", "published", "set aside", "rows/s", "seconds"):
             table.add_column(heading, justify="right")
         for run in self.runs.values():
-            seconds = time.monotonic() - self.started[run.table] if run.state is State.RUNNING else run.seconds
+            seconds = (
+                time.monotonic() - self.started[run.table] if run.state is State.RUNNING else run.seconds
+            )
             aside = add_up([(run.table, run.counts, run.late_kept)]).set_aside  # the same as on the page
             rate = f"{run.counts.rows_in / seconds:,.0f}" if seconds > 0 and run.counts.rows_in else ""
-            numbers = (f"{run.counts.rows_in:,}", f"{run.counts.published:,}", f"{aside:,}", rate, f"{seconds:.1f}")
-            shown = numbers if run.state not in (State.WAITING, State.UP_TO_DATE, State.NOT_REACHED) else ("",) * 5
-            table.add_row(MARKS.get(run.state, " "), run.table, run.state.value.replace("_", " "), *shown, style=COLOURS.get(run.state))
+            numbers = (
+                f"{run.counts.rows_in:,}",
+                f"{run.counts.published:,}",
+                f"{aside:,}",
+                rate,
+                f"{seconds:.1f}",
+            )
+            shown = (
+                numbers
+                if run.state not in (State.WAITING, State.UP_TO_DATE, State.NOT_REACHED)
+                else ("",) * 5
+            )
+            table.add_row(
+                MARKS.get(run.state, " "),
+                run.table,
+                run.state.value.replace("_", " "),
+                *shown,
+                style=COLOURS.get(run.state),
+            )
         return table
 
 
@@ -106,10 +148,16 @@ def describe(run: TableRun) -> str:
     if run.state in (State.WAITING, State.NOT_REACHED) or (run.state is State.RUNNING and not run.batches):
         return ""
     named = {"late": "late and not counted" if run.late_kept else "late and counted"}
-    numbers = [(name, rows) for name, rows in run.counts.as_dict().items() if rows and name not in ("rows_in", "grown")]
+    numbers = [
+        (name, rows)
+        for name, rows in run.counts.as_dict().items()
+        if rows and name not in ("rows_in", "grown")
+    ]
     classes = [f"{rows:,} {named.get(name, name)}" for name, rows in numbers]
     corrected = [f"{run.corrected:,} corrected"] if run.corrected else []
-    rate = f", {run.counts.rows_in / run.seconds:,.0f} rows/s" if run.seconds > 0 and run.counts.rows_in else ""
+    rate = (
+        f", {run.counts.rows_in / run.seconds:,.0f} rows/s" if run.seconds > 0 and run.counts.rows_in else ""
+    )
     rows = count(run.counts.rows_in, "row")
     text = f"{rows}: {', '.join([*classes, *corrected]) or 'none'} in {run.seconds:.1f} s{rate}"
     return f"{text}; {plain(run.error)}" if run.error else text

@@ -1,10 +1,13 @@
-"""`weir rebuild`: tables are made anew from bronze, beside those that stand, compared with them, and only then put in their place.
+"""`weir rebuild`: tables are made anew from bronze, beside those that stand, compared with them, and only
+then put in their place.
 
-A rebuilt table gets a new generation: a new checkpoint and new transaction ids. Everything below it is rebuilt with it. Readers see the old
-table until one commit replaces it as a whole; its old rows stay in its history.
+A rebuilt table gets a new generation: a new checkpoint and new transaction ids. Everything below it is
+rebuilt with it. Readers see the old table until one commit replaces it as a whole; its old rows stay in its
+history.
 
-Native stateful tables are not built beside: their query must follow the silver table that stands. They begin anew once the others are in
-place, from all that silver holds, and their first batch replaces what readers see.
+Native stateful tables are not built beside: their query must follow the silver table that stands. They begin
+anew once the others are in place, from all that silver holds, and their first batch replaces what readers
+see.
 """
 
 import time
@@ -31,7 +34,15 @@ from spark_jobs.run.page import write_page
 from spark_jobs.run.plan import Plan, make_plan, with_below
 from spark_jobs.run.progress import Progress, make_progress
 from spark_jobs.run.result import EXIT_CODES, Start, State, Status, TableRun
-from spark_jobs.run.stage import StageLost, check_inputs, check_live, check_stage, describe_stage, leave_out, unfinished_swap
+from spark_jobs.run.stage import (
+    StageLost,
+    check_inputs,
+    check_live,
+    check_stage,
+    describe_stage,
+    leave_out,
+    unfinished_swap,
+)
 from spark_jobs.run.stopping import NotBegun, say_stopped
 
 if TYPE_CHECKING:
@@ -43,8 +54,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rebuild:
-    """What a rebuild ends with. `differences` compares each table as it was with the one that was built; `tables` are those that were
-    replaced, with their new versions and the rows from which they were built. `report` and `verdict` as of a run.
+    """What a rebuild ends with. `differences` compares each table as it was with the one that was built;
+    `tables` are those that were replaced, with their new versions and the rows from which they were built.
+    `report` and `verdict` as of a run.
     """
 
     pipeline: str
@@ -62,10 +74,17 @@ class Rebuild:
         return EXIT_CODES[self.status]
 
     def as_dict(self) -> dict[str, Any]:
-        said = {"pipeline": self.pipeline, "run_id": self.run_id, "status": self.status.value, "exit_code": self.exit_code}
+        said = {
+            "pipeline": self.pipeline,
+            "run_id": self.run_id,
+            "status": self.status.value,
+            "exit_code": self.exit_code,
+        }
         replaced = {run.table: run.as_dict() for run in self.tables}
         compared = {difference.table: difference.as_dict() for difference in self.differences}
-        tables = [{**replaced.get(table, {}), **compared.get(table, {})} for table in {**compared, **replaced}]
+        tables = [
+            {**replaced.get(table, {}), **compared.get(table, {})} for table in {**compared, **replaced}
+        ]
         page = {"report": self.report, "verdict": self.verdict}
         return {**said, "message": self.message, "seconds": round(self.seconds, 2), "tables": tables, **page}
 
@@ -87,7 +106,9 @@ class RebuildFailed(Exception):
 
 
 class NativeFailed(RebuildFailed):
-    """A native table could not begin anew after the others were replaced; readers see its old rows until a run succeeds."""
+    """A native table could not begin anew after the others were replaced; readers see its old rows until a
+    run succeeds.
+    """
 
 
 @dataclass
@@ -110,7 +131,12 @@ class Swap:
 
 
 def rebuild_tables(
-    project: Project, name: str, profile: Profile, tables: Collection[str] = (), is_dry: bool = False, start: Start | None = None
+    project: Project,
+    name: str,
+    profile: Profile,
+    tables: Collection[str] = (),
+    is_dry: bool = False,
+    start: Start | None = None,
 ) -> Rebuild:
     """Rebuild the named tables, or those whose definition has changed, and all below them."""
     lake = Lake(project.lake, name)
@@ -118,18 +144,29 @@ def rebuild_tables(
         with hold_lease(lake.lease(), name, "weir rebuild") as lease:
             before = make_plan(project.pipelines[name], project.conf, lake)
             if is_dry and (cut := unfinished_swap(before.ledger)):
-                said = f"a rebuild was cut while it replaced {', '.join(cut)}, and a dry run finishes nothing: run `weir run {name}` first"
+                said = (
+                    f"a rebuild was cut while it replaced {', '.join(cut)}, and a dry run finishes nothing:"
+                    f" run `weir run {name}` first"
+                )
                 return Rebuild(name, Status.FAILED, said)
             lost = _finish_or_give_up(project, profile, before, lease, start)
             stopping.check()
             plan = make_plan(project.pipelines[name], project.conf, lake)
             chosen = tables_to_rebuild(plan, tables, lost)
             if not chosen:
-                return Rebuild(name, Status.NOTHING_TO_DO, "every table follows its definition; name the tables to rebuild all the same")
+                return Rebuild(
+                    name,
+                    Status.NOTHING_TO_DO,
+                    "every table follows its definition; name the tables to rebuild all the same",
+                )
             check_definitions_above(plan, chosen)
             natives = [] if is_dry else [table for table in chosen if is_native(plan, table)]
             order = new_order(project, profile, _staged(plan, chosen, {*tables, *lost}), lease)
-            return _begin_sinks_anew(order, is_dry) if not without_sinks(chosen) else _rebuild_held(order, plan, natives, is_dry, start)
+            return (
+                _begin_sinks_anew(order, is_dry)
+                if not without_sinks(chosen)
+                else _rebuild_held(order, plan, natives, is_dry, start)
+            )
     except LeaseHeld as held:
         return Rebuild(name, Status.LEASED, str(held))
     except NotBegun as stopped:
@@ -138,43 +175,63 @@ def rebuild_tables(
         raise
     except Exception as error:  # noqa: BLE001 - before or after the rebuild itself, as on a full disk: it fails with the cause
         log_file = keep_trace_outside(project.root, name, "the rebuild", error)
-        return Rebuild(name, Status.FAILED, f"{first_line(error)}; log: {log_file}; mend the cause and run it again")
+        return Rebuild(
+            name, Status.FAILED, f"{first_line(error)}; log: {log_file}; mend the cause and run it again"
+        )
 
 
 def tables_to_rebuild(plan: Plan, named: Collection[str], lost: Collection[str] = ()) -> list[str]:
-    """The named or redefined tables, those whose stage is lost, and all below them, inputs first. Bronze is what they are rebuilt from: it
-    cannot be itself.
+    """The named or redefined tables, those whose stage is lost, and all below them, inputs first. Bronze is
+    what they are rebuilt from: it cannot be itself.
     """
     allowed = [table for table in plan.tables if not TableName(table).is_bronze]
     for table in named:
         if table not in allowed:
-            why = "bronze is what tables are rebuilt from" if table in plan.tables else f"there is no table {table!r}"
+            why = (
+                "bronze is what tables are rebuilt from"
+                if table in plan.tables
+                else f"there is no table {table!r}"
+            )
             raise UsageError("TABLE", table, why, did_you_mean(table, allowed))
-    return with_below(plan, [*(named or [table for table in redefined_tables(plan) if table in allowed]), *lost])
+    return with_below(
+        plan, [*(named or [table for table in redefined_tables(plan) if table in allowed]), *lost]
+    )
 
 
 def without_sinks(tables: Collection[str]) -> list[str]:
-    """What is built and replaced. A sink below a rebuilt table gets a new generation with it, and its next run delivers the difference."""
+    """What is built and replaced. A sink below a rebuilt table gets a new generation with it, and its next
+    run delivers the difference.
+    """
     return [table for table in tables if not TableName(table).is_sink]
 
 
 def standing_tables(project: Project, name: str) -> list[str]:
     """Every table of the pipeline that can be rebuilt: all that are there but bronze, inputs first."""
     plan = make_plan(project.pipelines[name], project.conf, Lake(project.lake, name))
-    return [table for table in plan.tables if not TableName(table).is_bronze and table_version(plan.lake.table(table)) is not None]
+    return [
+        table
+        for table in plan.tables
+        if not TableName(table).is_bronze and table_version(plan.lake.table(table)) is not None
+    ]
 
 
-def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> Finished | None:
-    """A rebuild that was killed while it replaced tables had said so first: the next command replaces them to the end, as a run of its own.
+def finish_swap(
+    project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None
+) -> Finished | None:
+    """A rebuild that was killed while it replaced tables had said so first: the next command replaces them to
+    the end, as a run of its own.
 
-    StageLost before anything is replaced where that cannot be done. A table that the pipeline file no longer has is left as it is.
+    StageLost before anything is replaced where that cannot be done. A table that the pipeline file no longer
+    has is left as it is.
     """
     begun = unfinished_swap(plan.ledger)
     if not begun:
         return None
     declared = {table: known for table, known in begun.items() if table in plan.tables}
     left_out = {table: leave_out(known) for table, known in begun.items() if table not in declared}
-    staged = replace(plan, lake=replace(plan.lake, staged=frozenset(declared)), definitions=plan.definitions | declared)
+    staged = replace(
+        plan, lake=replace(plan.lake, staged=frozenset(declared)), definitions=plan.definitions | declared
+    )
     check_stage(staged.lake, {table: declared[table] for table in without_sinks(declared)})
     check_live(plan.lake, without_sinks(declared))
     order = new_order(project, profile, _only(staged, list(declared)), lease)
@@ -187,9 +244,16 @@ def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, st
             with (start or start_session)(order, {}) as spark:
                 swap_tables(spark, order, plan, left_out, on_replaced=lambda table: None)
         except Exception as error:
-            note_run(order, "rebuild ended", Status.FAILED, f"what was cut could not be finished: {first_line(error)}")
+            note_run(
+                order,
+                "rebuild ended",
+                Status.FAILED,
+                f"what was cut could not be finished: {first_line(error)}",
+            )
             raise
-        note_run(order, "rebuild ended", Status.OK, f"what was cut is finished: {', '.join(declared)} replaced")
+        note_run(
+            order, "rebuild ended", Status.OK, f"what was cut is finished: {', '.join(declared)} replaced"
+        )
     else:
         order.ledger.write_definitions(order.run_id, left_out)
     _discard_stage(plan.lake, lease)
@@ -197,7 +261,9 @@ def finish_swap(project: Project, profile: Profile, plan: Plan, lease: Lease, st
 
 
 def replaced_tables(order: RunOrder, live: Lake, tables: Collection[str]) -> tuple[TableRun, ...]:
-    """Tables that were replaced, each with its version now and what became of the rows from which it was built."""
+    """Tables that were replaced, each with its version now and what became of the rows from which it was
+    built.
+    """
     return tuple(
         TableRun(
             table,
@@ -209,7 +275,9 @@ def replaced_tables(order: RunOrder, live: Lake, tables: Collection[str]) -> tup
     )
 
 
-def _finish_or_give_up(project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None) -> list[str]:
+def _finish_or_give_up(
+    project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None
+) -> list[str]:
     """Finish a rebuild that was cut; where what it had built is lost, the tables to build again."""
     try:
         finish_swap(project, profile, plan, lease, start)
@@ -225,15 +293,21 @@ def _begin_sinks_anew(order: RunOrder, is_dry: bool) -> Rebuild:
     name, sinks = order.plan.pipeline.name, ", ".join(order.plan.tables)
     if is_dry:
         return Rebuild(name, Status.OK, f"the next run would deliver everything anew: {sinks}")
-    order.ledger.write_definitions(order.run_id, {sink: order.plan.definitions[sink] for sink in order.plan.tables})
+    order.ledger.write_definitions(
+        order.run_id, {sink: order.plan.definitions[sink] for sink in order.plan.tables}
+    )
     return Rebuild(name, Status.OK, f"the next `weir run {name}` delivers everything anew: {sinks}")
 
 
 def _staged(plan: Plan, chosen: list[str], named: Collection[str]) -> Plan:
-    """The plan of the new generation: a number that no batch, begun or done, has had. A rebuild that was cut leaves its own behind."""
+    """The plan of the new generation: a number that no batch, begun or done, has had. A rebuild that was cut
+    leaves its own behind.
+    """
     rows = [row for name in ("intents", "batches") for row in plan.ledger.rows(name, ["generation"])]
     number = max([*(plan.generation(table) for table in chosen), *(row["generation"] for row in rows)]) + 1
-    fresh = {table: Definition(number, definition_parts(plan.pipeline, table, plan.conf), {}) for table in chosen}
+    fresh = {
+        table: Definition(number, definition_parts(plan.pipeline, table, plan.conf), {}) for table in chosen
+    }
     anew = {*named, *redefined_tables(plan)} - {*without_sinks(chosen)}
     fresh |= {sink: replace(fresh[sink], starts_after={ANEW: True}) for sink in chosen if sink in anew}
     beside = [table for table in chosen if not is_native(plan, table)]
@@ -250,8 +324,14 @@ def is_native(plan: Plan, table: str) -> bool:
     return layer == "gold" and plan.pipeline.gold[name].is_native
 
 
-def _rebuild_held(order: RunOrder, live: Plan, natives: list[str], is_dry: bool, start: Start | None) -> Rebuild:
-    started, name, chosen = time.monotonic(), live.pipeline.name, [*without_sinks(order.plan.tables), *natives]
+def _rebuild_held(
+    order: RunOrder, live: Plan, natives: list[str], is_dry: bool, start: Start | None
+) -> Rebuild:
+    started, name, chosen = (
+        time.monotonic(),
+        live.pipeline.name,
+        [*without_sinks(order.plan.tables), *natives],
+    )
     swap = Swap(without_sinks(order.plan.tables))
     check_rules(order.project, name)
     keep_rules(order.project, _only(live, chosen))
@@ -263,9 +343,15 @@ def _rebuild_held(order: RunOrder, live: Plan, natives: list[str], is_dry: bool,
         with make_progress(chosen) as progress:
             stopping.tell_by(progress.say)
             _build_and_swap(order, live, natives, None if is_dry else swap, start, progress, found)
-        status, message = Status.OK, f"{count(len(chosen), 'table')} {'built and compared, none replaced' if is_dry else 'rebuilt'}"
+        status, message = (
+            Status.OK,
+            f"{count(len(chosen), 'table')} {'built and compared, none replaced' if is_dry else 'rebuilt'}",
+        )
     except NotBegun as stopped:
-        status, message = Status.STOPPED, f"stopped by {stopped.why}; nothing was replaced: run it again, it starts over"
+        status, message = (
+            Status.STOPPED,
+            f"stopped by {stopped.why}; nothing was replaced: run it again, it starts over",
+        )
     except Exception as error:  # noqa: BLE001 - the rebuild fails with its cause, and the ledger says so
         keep_trace(order.log_file, "the rebuild", error)
         is_held = isinstance(error, RebuildFailed) and error.state is State.BLOCKED
@@ -274,12 +360,20 @@ def _rebuild_held(order: RunOrder, live: Plan, natives: list[str], is_dry: bool,
     seconds = time.monotonic() - started
     note_run(order, "rebuild ended", status, message, seconds)
     replaced = replaced_tables(order, live.lake, [*swap.replaced, *(natives if status is Status.OK else [])])
-    report, verdict, _ = (None, None, []) if is_dry else write_page(order, {run.table: run for run in replaced})
+    report, verdict, _ = (
+        (None, None, []) if is_dry else write_page(order, {run.table: run for run in replaced})
+    )
     return Rebuild(name, status, message, order.run_id, seconds, tuple(found), replaced, report, verdict)
 
 
 def _build_and_swap(
-    order: RunOrder, live: Plan, natives: list[str], swap: Swap | None, start: Start | None, progress: Progress, found: list["TableCheck"]
+    order: RunOrder,
+    live: Plan,
+    natives: list[str],
+    swap: Swap | None,
+    start: Start | None,
+    progress: Progress,
+    found: list["TableCheck"],
 ) -> None:
     """Build the new generation and compare it; with a `swap`, put it in the place of the old one."""
     from spark_jobs.run.spark import start_session  # the JVM's side
@@ -318,11 +412,15 @@ def _run_tables(plan: Plan, order: RunOrder, spark: "SparkSession", progress: Pr
 
 
 def _say_swapping(order: RunOrder, natives: list[str], swap: Swap) -> None:
-    """Write down what was built, and that it takes the place of the current tables: from here on it is finished by the next command."""
+    """Write down what was built, and that it takes the place of the current tables: from here on it is
+    finished by the next command.
+    """
     plan = order.plan
     fresh = {table: plan.definitions[table] for table in plan.tables}
     fresh |= {
-        table: replace(fresh[table], starts_after=plan.inputs_of_others(table), stage=describe_stage(plan.lake, table))
+        table: replace(
+            fresh[table], starts_after=plan.inputs_of_others(table), stage=describe_stage(plan.lake, table)
+        )
         for table in swap.tables
     }
     check_stage(plan.lake, {table: fresh[table] for table in swap.tables})
@@ -332,8 +430,12 @@ def _say_swapping(order: RunOrder, natives: list[str], swap: Swap) -> None:
     swap.is_begun = True
 
 
-def _begin_anew(order: RunOrder, live: Plan, natives: list[str], spark: "SparkSession", progress: Progress) -> None:
-    """The native tables from the silver tables that stand now. What fails here is due, and the next run goes on with it."""
+def _begin_anew(
+    order: RunOrder, live: Plan, natives: list[str], spark: "SparkSession", progress: Progress
+) -> None:
+    """The native tables from the silver tables that stand now. What fails here is due, and the next run goes
+    on with it.
+    """
     plan = _only(replace(live, definitions=order.ledger.live_definitions()), natives)
     runs = _run_tables(plan, replace(order, plan=plan), spark, progress)
     for failed in (run for run in runs if run.state in (State.FAILED, State.BLOCKED)):
@@ -347,7 +449,9 @@ def describe_difference(found: "TableCheck") -> str:
     beside = "".join(f"; {problem}" for problem in found.problems)
     if not (found.only_here or found.only_recomputed or found.different):
         return f"{found.table}: {rows}, the same as far as both have their columns{beside}"
-    changes = f"{found.only_recomputed:,} new, {found.only_here:,} no longer there, {found.different:,} different"
+    changes = (
+        f"{found.only_recomputed:,} new, {found.only_here:,} no longer there, {found.different:,} different"
+    )
     return f"{found.table}: {rows} now, {found.recomputed:,} built: {changes}{beside}"
 
 

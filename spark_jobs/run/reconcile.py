@@ -1,5 +1,5 @@
-"""The law, by table: what its batches say became of the rows, against the rows that are there. Asked after every run of a table, of the
-logs alone.
+"""The law, by table: what its batches say became of the rows, against the rows that are there. Asked after
+every run of a table, of the logs alone.
 """
 
 from collections.abc import Mapping
@@ -19,8 +19,9 @@ class SinkUnbalanced(Exception):
     def __init__(self, sink: str, table: str, delivered: int, standing: int) -> None:
         self.sink, self.table, self.delivered, self.standing = sink, table, delivered, standing
         super().__init__(
-            f"{sink}: its batches account for {count(delivered, 'row')} at the other side, and {table} has {standing:,} "
-            "in the version delivered; the ledger's evidence table keeps the numbers: `weir rebuild` for the sink delivers everything anew"
+            f"{sink}: its batches account for {count(delivered, 'row')} at the other side, and {table} has"
+            f" {standing:,} in the version delivered; the ledger's evidence table keeps the numbers: `weir"
+            " rebuild` for the sink delivers everything anew"
         )
 
 
@@ -30,8 +31,9 @@ class TableUnbalanced(Exception):
     def __init__(self, table: str, place: str, expected: int, found: int) -> None:
         self.table, self.place, self.expected, self.found = table, place, expected, found
         super().__init__(
-            f"{table}: the ledger accounts for {count(expected, 'row')} in {place}, but {count(found, 'is', 'are')} there; "
-            "something else wrote to it: the ledger's evidence table keeps the numbers, and `weir verify` names the rows"
+            f"{table}: the ledger accounts for {count(expected, 'row')} in {place}, but"
+            f" {count(found, 'is', 'are')} there; something else wrote to it: the ledger's evidence table"
+            " keeps the numbers, and `weir verify` names the rows"
         )
 
 
@@ -41,8 +43,9 @@ class RecordsUnread(Exception):
     def __init__(self, pipeline: str, table: str, bronze: str, read: int, found: int) -> None:
         self.table, self.bronze, self.read, self.found = table, bronze, read, found
         super().__init__(
-            f"{table}: its batches have read {count(read, 'record')} of {bronze}, which has {found:,}; the ledger's "
-            f"evidence table keeps the numbers: `weir rebuild {pipeline} {table}` makes it from all of {bronze}"
+            f"{table}: its batches have read {count(read, 'record')} of {bronze}, which has {found:,}; the"
+            f" ledger's evidence table keeps the numbers: `weir rebuild {pipeline} {table}` makes it from all"
+            f" of {bronze}"
         )
 
 
@@ -56,8 +59,8 @@ def _reconcile_sink(order: RunOrder, sink: str, table: str) -> None:
 
 
 def reconcile(order: RunOrder, table: str, inputs: Mapping[str, Any]) -> None:
-    """TableUnbalanced or RecordsUnread, after keeping the evidence, unless the rows of the table and of its side tables add up, and all
-    records of these inputs were read.
+    """TableUnbalanced or RecordsUnread, after keeping the evidence, unless the rows of the table and of its
+    side tables add up, and all records of these inputs were read.
     """
     generation, lake = order.plan.generation(table), order.plan.lake
     if TableName(table).is_sink:
@@ -68,11 +71,15 @@ def reconcile(order: RunOrder, table: str, inputs: Mapping[str, Any]) -> None:
         if found != number:
             error = TableUnbalanced(table, place, number, found)
             versions = {source: table_version(lake.table(source)) for source in place.split(" and ")}
-            order.ledger.write_evidence(order.run_id, (table, "reconcile", generation, 0), versions, str(error))
+            order.ledger.write_evidence(
+                order.run_id, (table, "reconcile", generation, 0), versions, str(error)
+            )
             raise error
     generations = {name: known.generation for name, known in order.plan.definitions.items()}
     consumed = next((version for name, version in inputs.items() if TableName(name).is_bronze), None)
     if unread := records_unread(order.plan.pipeline, table, order.ledger, generations, lake, consumed):
         not_read = RecordsUnread(order.plan.pipeline.name, table, *unread)
-        order.ledger.write_evidence(order.run_id, (table, "reconcile", generation, 0), {unread[0]: consumed}, str(not_read))
+        order.ledger.write_evidence(
+            order.run_id, (table, "reconcile", generation, 0), {unread[0]: consumed}, str(not_read)
+        )
         raise not_read

@@ -63,9 +63,9 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Held:
-    """A batch that its rules hold back: which of them did not hold, for how many rows, and what is said of it. `seen` names what a
-    decision about it is about; `findings` has what each rule found, and why it is there; `stopped` who left this batch blocked before,
-    and why.
+    """A batch that its rules hold back: which of them did not hold, for how many rows, and what is said of
+    it. `seen` names what a decision about it is about; `findings` has what each rule found, and why it is
+    there; `stopped` who left this batch blocked before, and why.
     """
 
     table: str
@@ -79,13 +79,26 @@ class Held:
     stopped: dict[str, str] | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        known = {"table": self.table, "rules": list(self.rules), "rows": self.rows, "message": self.message, "seen": self.seen}
-        return {**known, "actions": list(self.actions), "findings": list(self.findings), "stopped": self.stopped}
+        known = {
+            "table": self.table,
+            "rules": list(self.rules),
+            "rows": self.rows,
+            "message": self.message,
+            "seen": self.seen,
+        }
+        return {
+            **known,
+            "actions": list(self.actions),
+            "findings": list(self.findings),
+            "stopped": self.stopped,
+        }
 
 
 @dataclass
 class TableRun:
-    """What one table did in this run so far; `verdict` is the outcome of it alone, None where no page was written."""
+    """What one table did in this run so far; `verdict` is the outcome of it alone, None where no page was
+    written.
+    """
 
     table: str
     state: State = State.WAITING
@@ -98,19 +111,28 @@ class TableRun:
     held: Held | None = None
     verdict: str | None = None
     last: dict[str, Any] | None = None
-    """Of a table that is up to date: the run that has published what is there, with its page and counts, where the ledger knows it."""
+    """Of a table that is up to date: the run that has published what is there, with its page and counts,
+    where the ledger knows it.
+    """
     late_kept: int = 0
     """Of the late rows those that count nowhere."""
 
     def as_dict(self) -> dict[str, Any]:
-        numbers = {**self.counts.as_dict(), "corrected": self.corrected, "seconds": round(self.seconds, 2), "version": self.version}
+        numbers = {
+            **self.counts.as_dict(),
+            "corrected": self.corrected,
+            "seconds": round(self.seconds, 2),
+            "version": self.version,
+        }
         said = {"late_kept": self.late_kept, "error": self.error, "verdict": self.verdict, "last": self.last}
         return {"table": self.table, "state": self.state.value, "batches": self.batches, **numbers, **said}
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """`report` is the page about the run, below the folder of reports, and `verdict` its outcome: None where no page was written."""
+    """`report` is the page about the run, below the folder of reports, and `verdict` its outcome: None where
+    no page was written.
+    """
 
     pipeline: str
     status: Status
@@ -123,7 +145,9 @@ class RunResult:
     verdict: str | None = None
     origin: str | None = field(default_factory=read_origin)
     settings: str | None = None
-    """The set of Spark settings that the run took: small, big, or standing for one of a stream; None where Spark was not started."""
+    """The set of Spark settings that the run took: small, big, or standing for one of a stream; None where
+    Spark was not started.
+    """
 
     @property
     def held(self) -> tuple[Held, ...]:

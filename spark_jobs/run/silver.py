@@ -1,4 +1,6 @@
-"""The steps of dimensions and silver tables: records of bronze become typed rows, each once, and follow what the dimensions say now."""
+"""The steps of dimensions and silver tables: records of bronze become typed rows, each once, and follow what
+the dimensions say now.
+"""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -26,7 +28,8 @@ from spark_jobs.silver.schema import SET_ASIDE_DDL, deleted_ddl, dimension_ddl, 
 from spark_jobs.silver.set_aside import REPLAY
 from spark_jobs.silver.upsert import process_facts
 
-# What a person wants done with rows in the quarantine of one table, beside bringing it and the tables below it up to date.
+# What a person wants done with rows in the quarantine of one table, beside bringing it and the tables below
+# it up to date.
 
 WORK = {REPLAY: replay, DISCARD: discard}
 
@@ -36,7 +39,9 @@ def run_errands(run: RunContext, table: FactTable, settings: dict[str, str]) -> 
     generation, errand = run.plan.generation(table.name), run.order.errand
     for step in WORK:
         number = run.order.ledger.open_batch(table.name, step, generation)
-        begun = run.order.ledger.intent((table.name, step, generation, number)) if number is not None else None
+        begun = (
+            run.order.ledger.intent((table.name, step, generation, number)) if number is not None else None
+        )
         if begun is not None:
             _run(run, table, step, {SELECTION: begun.inputs[SELECTION]}, settings)
     if errand is not None and errand.table == table.name:
@@ -48,22 +53,38 @@ def run_errands(run: RunContext, table: FactTable, settings: dict[str, str]) -> 
         _run(run, table, errand.action, {SELECTION: errand.selection.as_dict()}, settings)
 
 
-def _run(run: RunContext, table: FactTable, step: str, extra: dict[str, Any], settings: dict[str, str]) -> None:
-    """The batch of this step that is open, or the next one. One that was held begins anew, with the same selection."""
+def _run(
+    run: RunContext, table: FactTable, step: str, extra: dict[str, Any], settings: dict[str, str]
+) -> None:
+    """The batch of this step that is open, or the next one. One that was held begins anew, with the same
+    selection.
+    """
     tables.create(run.lake.table(table.quarantine), SET_ASIDE_DDL, tables.CHANGEABLE)
     spark = run.new_session(**settings)
 
     def work(batch: Batch) -> Done:
         return WORK[step](spark, table, batch), Seen()
 
-    run.batch(table.name, step, run.next_number(table.name, step), work, dict.fromkeys([*table.reads, table.quarantine]), extra)
+    run.batch(
+        table.name,
+        step,
+        run.next_number(table.name, step),
+        work,
+        dict.fromkeys([*table.reads, table.quarantine]),
+        extra,
+    )
 
 
-LENIENT = {"spark.sql.ansi.enabled": "false", "spark.sql.subexpressionElimination.skipForShortcutExpr": "true"}
-"""No row may stop a batch. SQL is strict all the same, and a row on which it fails is quarantined: silver/strict_sql.py.
+LENIENT = {
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.subexpressionElimination.skipForShortcutExpr": "true",
+}
+"""No row may stop a batch. SQL is strict all the same, and a row on which it fails is quarantined:
+silver/strict_sql.py.
 
-What stands behind AND and OR is evaluated where it is asked for: Spark would otherwise do it once for every row where it occurs twice, and
-decoding asks its dear questions, such as a pattern over the whole record, of few rows.
+What stands behind AND and OR is evaluated where it is asked for: Spark would otherwise do it once for every
+row where it occurs twice, and decoding asks its dear questions, such as a pattern over the whole record, of
+few rows.
 """
 RELEASE, EMPTIED = "release", "emptied"
 
@@ -81,13 +102,17 @@ def run_dimension(run: RunContext, name: str) -> None:
             counts, seen = process_facts(records, batch, target)
         return counts, Seen(chunk=seen.chunk, records=seen.records)
 
-    rows = streams.read_rows(run.new_session(**LENIENT), run.lake.table(f"bronze.{dimension.from_}"), checkpoint=run.checkpoint(table))
+    rows = streams.read_rows(
+        run.new_session(**LENIENT),
+        run.lake.table(f"bronze.{dimension.from_}"),
+        checkpoint=run.checkpoint(table),
+    )
     run.stream(rows, table, LENIENT, work, target.reads)
 
 
 def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
-    """What a person wants done, and a release that a crash left open, come first. Then new facts come in, those that are there are brought
-    to what the dimensions say now, and those that wait are looked at again.
+    """What a person wants done, and a release that a crash left open, come first. Then new facts come in,
+    those that are there are brought to what the dimensions say now, and those that wait are looked at again.
     """
     silver, table = run.pipeline.silver[name], f"silver.{name}"
     tables.create(run.lake.table(table), silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
@@ -105,10 +130,13 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
         counts, now = process_facts(records, batch, target, feed)
         return counts, now if target.is_watermarked else Seen(chunk=now.chunk, records=now.records)
 
-    # What a row's table had seen when its file came is known only if chunks come in their order. Delta gives the first snapshot of a table,
-    # which a new or rebuilt table reads, by the times of its data files: cut into several batches it would be out of order.
+    # What a row's table had seen when its file came is known only if chunks come in their order. Delta gives
+    # the first snapshot of a table, which a new or rebuilt table reads, by the times of its data files: cut
+    # into several batches it would be out of order.
     read = streams.read_all_rows if target.is_watermarked else streams.read_rows
-    rows = read(run.new_session(**LENIENT), run.lake.table(f"bronze.{silver.from_}"), checkpoint=run.checkpoint(table))
+    rows = read(
+        run.new_session(**LENIENT), run.lake.table(f"bronze.{silver.from_}"), checkpoint=run.checkpoint(table)
+    )
     run.stream(rows, table, LENIENT, work, target.reads)
     moved = _moved_dimensions(run, target, inputs, consumed)
     for dimension, after in moved.items():
@@ -117,15 +145,22 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
         _release(run, target)
 
 
-def _moved_dimensions(run: RunContext, table: FactTable, inputs: dict[str, Any], consumed: dict[str, Any]) -> dict[str, int]:
-    """The dimensions that have moved since facts were looked up in them, with the oldest version that facts may still show."""
+def _moved_dimensions(
+    run: RunContext, table: FactTable, inputs: dict[str, Any], consumed: dict[str, Any]
+) -> dict[str, int]:
+    """The dimensions that have moved since facts were looked up in them, with the oldest version that facts
+    may still show.
+    """
     moved = {}
     for name, _, _ in table.lookups:
         known = f"dimension.{name}"
         after = consumed.get(known)
         if after is None:
             begun = run.order.ledger.intents(table.name, STREAM, run.plan.generation(table.name))
-            after = min((intent.inputs[known] for intent in begun if intent.inputs.get(known) is not None), default=inputs[known])
+            after = min(
+                (intent.inputs[known] for intent in begun if intent.inputs.get(known) is not None),
+                default=inputs[known],
+            )
         if after < inputs[known]:
             moved[name] = after
     return moved
@@ -133,11 +168,15 @@ def _moved_dimensions(run: RunContext, table: FactTable, inputs: dict[str, Any],
 
 def _reenrich(run: RunContext, table: FactTable, dimension: str, after: int, until: int) -> None:
     spark = run.new_session(**LENIENT)
-    versions = {table.name: delta_log.table_version(run.lake.table(table.name)), f"dimension.{dimension}": until}
+    versions = {
+        table.name: delta_log.table_version(run.lake.table(table.name)),
+        f"dimension.{dimension}": until,
+    }
 
     def work(batch: Batch) -> Done:
         path = run.lake.table(table.name)
-        if delta_log.has_transaction(path, batch.app_id, until):  # corrected before a crash: done again it would find nothing to correct
+        # corrected before a crash: done again it would find nothing to correct
+        if delta_log.has_transaction(path, batch.app_id, until):
             return delta_log.noted_counts(path, batch.step, until), Seen()
         return reenrich(spark, table, dimension, after, batch), Seen()
 
@@ -147,7 +186,9 @@ def _reenrich(run: RunContext, table: FactTable, dimension: str, after: int, unt
 def _release(run: RunContext, table: FactTable) -> None:
     spark, clock, number = run.new_session(**LENIENT), run.plan.clock(), run.next_number(table.name, RELEASE)
     extra = {CLOCK: clock.isoformat() if clock else None}
-    run.batch(table.name, RELEASE, number, lambda batch: (release(spark, table, batch), Seen()), table.reads, extra)
+    run.batch(
+        table.name, RELEASE, number, lambda batch: (release(spark, table, batch), Seen()), table.reads, extra
+    )
 
 
 def _waits(run: RunContext, table: FactTable) -> bool:
@@ -155,20 +196,32 @@ def _waits(run: RunContext, table: FactTable) -> bool:
 
 
 def judge_emptied(run: RunContext, table: str) -> None:
-    """A rebuilt table without rows takes the place of one that has some: no batch of it has asked the rules about that."""
+    """A rebuilt table without rows takes the place of one that has some: no batch of it has asked the rules
+    about that.
+    """
     if not run.lake.staged or not run.rules(table) or delta_log.count_rows(run.lake.table(table)):
         return
     rows = tables.read(run.new_session(), run.lake.table(table))
 
     def work(batch: Batch) -> Done:
-        batch.gate.judge(Candidate(rows, 0, lambda: rows, removes=partial(tables.has_standing_rows, batch, table)))
+        batch.gate.judge(
+            Candidate(rows, 0, lambda: rows, removes=partial(tables.has_standing_rows, batch, table))
+        )
         return Counts(), Seen()
 
     run.batch(table, EMPTIED, 0, work)
 
 
 def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
-    """A dimension of which nothing has landed yet is an empty table: its members are unknown to the facts until they come."""
-    silver = [run.pipeline.silver[TableName(table).name] for table in planned if TableName(table).is_in("silver")]
+    """A dimension of which nothing has landed yet is an empty table: its members are unknown to the facts
+    until they come.
+    """
+    silver = [
+        run.pipeline.silver[TableName(table).name] for table in planned if TableName(table).is_in("silver")
+    ]
     for name in dict.fromkeys(dimension for table in silver for dimension in table.lookup):
-        tables.create(run.lake.table(f"dimension.{name}"), dimension_ddl(run.pipeline.dimensions[name]), tables.CHANGE_FEED)
+        tables.create(
+            run.lake.table(f"dimension.{name}"),
+            dimension_ddl(run.pipeline.dimensions[name]),
+            tables.CHANGE_FEED,
+        )

@@ -1,8 +1,9 @@
 """The step of a sink: brings what its table has published since the last run to the other side.
 
-A generation of a sink begins with one batch, from what was delivered before to the table as it stands: all of it where nothing was, the
-difference of two versions after a rebuild of the table. The change feed of the table follows, through a stream with the sink's own
-checkpoint. With mode: complete every batch is a version of the table.
+A generation of a sink begins with one batch, from what was delivered before to the table as it stands: all of
+it where nothing was, the difference of two versions after a rebuild of the table. The change feed of the
+table follows, through a stream with the sink's own checkpoint. With mode: complete every batch is a version
+of the table.
 """
 
 from functools import partial
@@ -13,7 +14,15 @@ from pyspark.sql import DataFrame
 from spark_jobs.config.connections import read_connection
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.config.sink_tables import delivered_columns, sink_key
-from spark_jobs.config.sinks import AnySink, ConsoleSink, FileSink, JdbcSink, KafkaSink, MemorySink, PythonSink
+from spark_jobs.config.sinks import (
+    AnySink,
+    ConsoleSink,
+    FileSink,
+    JdbcSink,
+    KafkaSink,
+    MemorySink,
+    PythonSink,
+)
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delivered import BEGIN, COMPLETE, last_delivered
@@ -30,9 +39,13 @@ from spark_jobs.sinks.previews import deliver_console, deliver_memory
 from spark_jobs.sinks.python import deliver_python
 
 NOTHING_ELSE: tuple[str, ...] = ()
-"""A batch reads no table at a version of its own, but is written down before it begins: by that the other side knows it again."""
+"""A batch reads no table at a version of its own, but is written down before it begins: by that the other
+side knows it again.
+"""
 DELIVERS = "delivers"
-"""Among the inputs of a batch of a whole table: its version. Not by the name of the table: one that was cut needs that version no more."""
+"""Among the inputs of a batch of a whole table: its version. Not by the name of the table: one that was cut
+needs that version no more.
+"""
 FEED = ("_change_type", "_commit_version", "_commit_timestamp")
 """What the change feed adds to the columns of a table."""
 
@@ -43,7 +56,14 @@ def run_sink(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[
     path = run.lake.table(sink.from_)
     if sink.mode == "complete":
         version = inputs[sink.from_]
-        run.batch(node, COMPLETE, version, partial(_deliver_version, run, sink, version), NOTHING_ELSE, {DELIVERS: version})
+        run.batch(
+            node,
+            COMPLETE,
+            version,
+            partial(_deliver_version, run, sink, version),
+            NOTHING_ELSE,
+            {DELIVERS: version},
+        )
         return
     open_feed(run, sink.from_)
     generation = run.plan.generation(node)
@@ -56,7 +76,9 @@ def run_sink(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[
 
 
 def open_feed(run: RunContext, table: str) -> None:
-    """Let a table that a sink reads keep its changes from now on. Tables of silver do so from their first version."""
+    """Let a table that a sink reads keep its changes from now on. Tables of silver do so from their first
+    version.
+    """
     path = run.lake.table(table)
     if delta_log.table_version(path) is not None:
         run.order.lease.check()
@@ -74,14 +96,18 @@ def _begin(run: RunContext, sink: AnySink, batch: Batch) -> Done:
     columns = delivered_columns(run.pipeline, sink, now.columns)
     images = whole_images(now, columns, version, is_new=True)
     if after is not None:
-        images = images.unionByName(whole_images(tables.read(spark, path, after), columns, after, is_new=False))
+        images = images.unionByName(
+            whole_images(tables.read(spark, path, after), columns, after, is_new=False)
+        )
     return _deliver(run, sink, batch, images, columns, is_whole=after is None)
 
 
 def _deliver_version(run: RunContext, sink: AnySink, version: int, batch: Batch) -> Done:
     rows = tables.read(run.new_session(), run.lake.table(sink.from_), version)
     columns = delivered_columns(run.pipeline, sink, rows.columns)
-    return _deliver(run, sink, batch, whole_images(rows, columns, version, is_new=True), columns, is_whole=True)
+    return _deliver(
+        run, sink, batch, whole_images(rows, columns, version, is_new=True), columns, is_whole=True
+    )
 
 
 def _deliver_changes(run: RunContext, sink: AnySink, changes: DataFrame, batch: Batch) -> Done:
@@ -89,13 +115,17 @@ def _deliver_changes(run: RunContext, sink: AnySink, changes: DataFrame, batch: 
     return _deliver(run, sink, batch, changed_images(changes, columns), columns, is_whole=False)
 
 
-def _deliver(run: RunContext, sink: AnySink, batch: Batch, images: DataFrame, columns: list[str], *, is_whole: bool) -> Done:
+def _deliver(
+    run: RunContext, sink: AnySink, batch: Batch, images: DataFrame, columns: list[str], *, is_whole: bool
+) -> Done:
     tally = Tally()
     key = sink_key(run.pipeline, sink) if sink.mode == "update" or sink.operation else None
     rows = net_changes(images, columns, key, tally)
     keys, lake_id = tuple(key) if key is not None else None, run.lake_id
     after = last_delivered(run.order.ledger, lake_id, batch.table)
-    told = Delivery(batch, sink.from_, rows, tuple(columns), keys, sink.operation, is_whole, tally, lake_id, after)
+    told = Delivery(
+        batch, sink.from_, rows, tuple(columns), keys, sink.operation, is_whole, tally, lake_id, after
+    )
     counts, version = _hand_over(run, sink, told)
     return counts, Seen(version=batch.inputs.get(sink.from_, batch.inputs.get(DELIVERS, version)))
 
@@ -109,10 +139,14 @@ def _hand_over(run: RunContext, sink: AnySink, delivery: Delivery) -> tuple[Coun
             settings = read_connection(project.root, sink.connection).settings if sink.connection else {}
             return deliver_kafka(delivery, sink, settings)
         case JdbcSink():
-            return deliver_jdbc(delivery, sink, read_connection(project.root, sink.connection, needs_url=True))
+            return deliver_jdbc(
+                delivery, sink, read_connection(project.root, sink.connection, needs_url=True)
+            )
         case PythonSink():
             return deliver_python(delivery, sink, project.conf)
         case ConsoleSink():
-            return deliver_console(delivery, sink, sensitive_columns(run.pipeline, sink.from_, project.conf), run.say)
+            return deliver_console(
+                delivery, sink, sensitive_columns(run.pipeline, sink.from_, project.conf), run.say
+            )
         case MemorySink():
             return deliver_memory(delivery, sink)

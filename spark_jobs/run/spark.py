@@ -55,7 +55,9 @@ def session_for(order: RunOrder, workload: Workload) -> Iterator[SparkSession]:
             hosts,
         )
         has_rules = bool(order.project.rules.get(order.plan.pipeline.name))
-        with spark_session(name, settings, installed.java(), order.log_file, lease, partial(_load, has_rules=has_rules)) as spark:
+        with spark_session(
+            name, settings, installed.java(), order.log_file, lease, partial(_load, has_rules=has_rules)
+        ) as spark:
             yield spark
 
 

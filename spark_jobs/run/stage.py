@@ -1,7 +1,8 @@
-"""What a rebuild has built beside the current tables: written down before it replaces the first of them, and compared with what is there
-before it goes on. No JVM.
+"""What a rebuild has built beside the current tables: written down before it replaces the first of them, and
+compared with what is there before it goes on. No JVM.
 
-A table for which nothing was built is written down as such. What is missing later is lost: it stops the swap, and never counts as empty.
+A table for which nothing was built is written down as such. What is missing later is lost: it stops the swap,
+and never counts as empty.
 """
 
 import os
@@ -17,7 +18,9 @@ from spark_jobs.lake.storage import is_remote
 from spark_jobs.run.plan import Plan
 
 LEFT_OUT = "(left out of the pipeline file while a rebuild replaced it)"
-"""A part of the definition of such a table: no pipeline file has it, so that a table which is declared again has to be rebuilt."""
+"""A part of the definition of such a table: no pipeline file has it, so that a table which is declared again
+has to be rebuilt.
+"""
 SHOWN = 3
 APPEND_ONLY = "delta.appendOnly"
 
@@ -29,8 +32,9 @@ class StageLost(Exception):
         self.pipeline, self.tables, self.problems = pipeline, tuple(tables), tuple(problems)
         more = f", and {len(self.problems) - SHOWN} more" if len(self.problems) > SHOWN else ""
         super().__init__(
-            f"what a rebuild has built of {', '.join(self.tables)} is not all there any more: {'; '.join(self.problems[:SHOWN])}{more}; "
-            f"`weir rebuild {pipeline}` builds it again from bronze"
+            f"what a rebuild has built of {', '.join(self.tables)} is not all there any more:"
+            f" {'; '.join(self.problems[:SHOWN])}{more}; `weir rebuild {pipeline}` builds it again from"
+            " bronze"
         )
 
 
@@ -76,19 +80,23 @@ def check_live(lake: Lake, tables: Collection[str]) -> None:
 
 
 def check_inputs(staged: Plan, live: Lake) -> None:
-    """NotReplaceable where readers see rows of a table that cannot be built, because something that it is made from is not there: nothing
-    would be put in their place.
+    """NotReplaceable where readers see rows of a table that cannot be built, because something that it is
+    made from is not there: nothing would be put in their place.
     """
     unbuilt: dict[str, str] = {}
     for table, inputs in staged.tables.items():
-        if lacking := [why for source in inputs if (why := unbuilt.get(source) or _lacking(staged, table, source))]:
+        if lacking := [
+            why for source in inputs if (why := unbuilt.get(source) or _lacking(staged, table, source))
+        ]:
             unbuilt[table] = lacking[0]
             if any(count_rows(live.table(name)) for name in with_sides(table)):
                 raise NotReplaceable(live.pipeline, table, lacking[0])
 
 
 def leave_out(known: Definition) -> Definition:
-    """The definition of a table that the pipeline file no longer has. Its rows are the old ones or the new ones: nobody follows them."""
+    """The definition of a table that the pipeline file no longer has. Its rows are the old ones or the new
+    ones: nobody follows them.
+    """
     return Definition(known.generation, {**known.parts, LEFT_OUT: True}, {})
 
 
@@ -103,9 +111,12 @@ def _lacking(plan: Plan, table: str, source: str) -> str | None:
 
 
 def _problems(lake: Lake, table: str, known: Definition) -> list[str]:
-    if known.stage is None:  # of an earlier version, which did not write it down: the table itself is all that can be asked for
+    # of an earlier version, which did not write it down: the table itself is all that can be asked for
+    if known.stage is None:
         return [] if table_version(lake.table(table)) is not None else [f"{lake.table(table)} is not there"]
-    problems = [problem for name, expected in known.stage.items() if (problem := _problem(lake.table(name), expected))]
+    problems = [
+        problem for name, expected in known.stage.items() if (problem := _problem(lake.table(name), expected))
+    ]
     if known.stage.get(table) is None and count_rows(replace(lake, staged=frozenset()).table(table)):
         problems.append(f"nothing was built that could take the place of the rows of {table}")
     return problems

@@ -1,6 +1,8 @@
-"""What a native table keeps in its state store: read by Spark's own state data source from the checkpoint, as of the last ended batch.
+"""What a native table keeps in its state store: read by Spark's own state data source from the checkpoint, as
+of the last ended batch.
 
-What leaves: the operators with their stores, how many rows each holds, and some of these rows. Values of sensitive columns are masked.
+What leaves: the operators with their stores, how many rows each holds, and some of these rows. Values of
+sensitive columns are masked.
 """
 
 import json
@@ -38,7 +40,12 @@ class StateOfTable:
     stores: tuple[Store, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        said = {"table": self.table, "operator": self.operator, "batch": self.batch, "partitions": self.partitions}
+        said = {
+            "table": self.table,
+            "operator": self.operator,
+            "batch": self.batch,
+            "partitions": self.partitions,
+        }
         return {**said, "stores": [store.as_dict() for store in self.stores]}
 
 
@@ -47,38 +54,67 @@ class UnknownKey(UsageError):
 
     def __init__(self, names: list[str], known: list[str]) -> None:
         self.names, self.known = names, known
-        super().__init__("--key", names[0], f"no store is keyed by {', '.join(names)}", did_you_mean(names[0], known))
+        super().__init__(
+            "--key", names[0], f"no store is keyed by {', '.join(names)}", did_you_mean(names[0], known)
+        )
 
 
 def read_state(
-    spark: SparkSession, pipeline: Pipeline, name: str, checkpoint: str, key: Mapping[str, str], rows: int, conf: Any = None
+    spark: SparkSession,
+    pipeline: Pipeline,
+    name: str,
+    checkpoint: str,
+    key: Mapping[str, str],
+    rows: int,
+    conf: Any = None,
 ) -> StateOfTable:
-    """The state of a native table; with `key` only the rows of that key, whose values are compared as text."""
+    """The state of a native table; with `key` only the rows of that key, whose values are
+    compared as text.
+    """
     gold = pipeline.gold[name]
-    _ = spark.streams  # starts the coordinator of state stores, without which none is read: a session without a stream has none yet
+    # starts the coordinator of state stores, without which none is read: a session without a stream has none
+    # yet
+    _ = spark.streams
     operator = spark.read.format("state-metadata").load(checkpoint).orderBy("operatorId").collect()[0]
     hidden = _hidden(pipeline, name, gold, conf)
-    stores = tuple(_store(frame, store, key, rows, hidden) for store, frame in _frames(spark, checkpoint, gold, operator))
-    return StateOfTable(f"gold.{name}", operator["operatorName"], operator["maxBatchId"], operator["numPartitions"], stores)
+    stores = tuple(
+        _store(frame, store, key, rows, hidden) for store, frame in _frames(spark, checkpoint, gold, operator)
+    )
+    return StateOfTable(
+        f"gold.{name}", operator["operatorName"], operator["maxBatchId"], operator["numPartitions"], stores
+    )
 
 
-def _frames(spark: SparkSession, checkpoint: str, gold: Gold, operator: Row) -> Iterator[tuple[str, DataFrame]]:
+def _frames(
+    spark: SparkSession, checkpoint: str, gold: Gold, operator: Row
+) -> Iterator[tuple[str, DataFrame]]:
     if gold.join:
-        for side, names in zip(gold.join.sides, (list(gold.join.on), list(gold.join.on.values())), strict=True):
-            yield side, _named(spark.read.format("statestore").option("joinSide", side).load(checkpoint), names)
+        for side, names in zip(
+            gold.join.sides, (list(gold.join.on), list(gold.join.on.values())), strict=True
+        ):
+            yield (
+                side,
+                _named(spark.read.format("statestore").option("joinSide", side).load(checkpoint), names),
+            )
     elif gold.state:
         properties = json.loads(operator["operatorProperties"])
         for variable in properties.get("stateVariables", []):
             named = variable if isinstance(variable, dict) else json.loads(variable)
             if not named["stateName"].startswith("$"):
-                frame = spark.read.format("statestore").option("stateVarName", named["stateName"]).load(checkpoint)
+                frame = (
+                    spark.read.format("statestore")
+                    .option("stateVarName", named["stateName"])
+                    .load(checkpoint)
+                )
                 yield named["stateName"], _named(frame, gold.key or [])
     elif gold.dedup:
         yield "keys", _named(spark.read.format("statestore").load(checkpoint), gold.dedup.on)
 
 
 def _named(frame: DataFrame, names: list[str]) -> DataFrame:
-    """Spark numbers the columns of some keys: here they have the names of the pipeline file, by which they are asked for and masked."""
+    """Spark numbers the columns of some keys: here they have the names of the pipeline file, by which they
+    are asked for and masked.
+    """
     kinds = [field.dataType.simpleString() for field in frame.schema["key"].dataType]  # type: ignore[attr-defined]
     renamed = ",".join(f"`{name}`:{kind}" for name, kind in zip(names, kinds, strict=True))
     return frame.withColumn("key", F.col("key").cast(f"struct<{renamed}>"))

@@ -1,5 +1,6 @@
-"""A run that is asked to stop finishes the batches at work and begins no other. Asked by SIGTERM, by SIGINT (Ctrl-C), or by the end of the
-process that started it, where WEIR_PARENT_PID names that. A second signal ends it at once, as a kill would. The next run goes on.
+"""A run that is asked to stop finishes the batches at work and begins no other. Asked by SIGTERM, by SIGINT
+(Ctrl-C), or by the end of the process that started it, where WEIR_PARENT_PID names that. A second signal ends
+it at once, as a kill would. The next run goes on.
 
 Signals belong to the process, and so does what is kept here.
 """
@@ -62,7 +63,9 @@ def say_stopped(why: str, done: str = "nothing was begun") -> str:
 
 
 def begin_work() -> None:
-    """From here on a signal lets the batches at work end. Before it, when Spark is not there yet, it stops the process at once."""
+    """From here on a signal lets the batches at work end. Before it, when Spark is not there yet, it stops
+    the process at once.
+    """
     _state.is_working = True
 
 
@@ -73,7 +76,9 @@ def tell_by(tell: Callable[[str], None]) -> None:
 
 @contextmanager
 def listening(environ: Mapping[str, str] = os.environ) -> Iterator[None]:
-    """Hear the signals, and watch the parent, for the block. A stop before the work has begun ends it with KeyboardInterrupt."""
+    """Hear the signals, and watch the parent, for the block. A stop before the work has begun ends it with
+    KeyboardInterrupt.
+    """
     global _state
     _state = _State()
     before = {number: signal.signal(number, _hear) for number in SIGNALS}
@@ -93,7 +98,9 @@ def _parent(environ: Mapping[str, str]) -> int | None:
 
 
 def _hear(number: int, _frame: FrameType | None) -> None:
-    """Python runs this in the main thread, between any two of its steps: it takes no lock that the main thread could hold."""
+    """Python runs this in the main thread, between any two of its steps: it takes no lock that the main
+    thread could hold.
+    """
     if _state.asked.is_set():
         os.write(2, b"ended at once: what is published stays, run again to go on\n")
         leave(128 + number)  # the JVM ends with this process; a batch that is cut is done again

@@ -10,7 +10,16 @@ from spark_jobs.sample.draws import DAY_MS, MINUTE_MS, Ids, below, time_texts
 PAGES = ("/", "/search", "/product", "/basket", "/checkout", "/thanks", "/account", "/help")
 REFERRERS = ('"mail"', '"search"', '"social"', '"partner"', "null")
 ODD = ("late", "no_context", "extra_fields", "duplicate")
-MISTAKES = ("future_time", "null_time", "cut_json", "glued_json", "wrong_user", "null_page", "no_page", "odd_page")
+MISTAKES = (
+    "future_time",
+    "null_time",
+    "cut_json",
+    "glued_json",
+    "wrong_user",
+    "null_page",
+    "no_page",
+    "odd_page",
+)
 KINDS = ODD + MISTAKES
 
 Tokens = dict[str, list[str]]
@@ -34,7 +43,9 @@ def _tokens(delivery: Delivery, ordinals: Ids, kind: Ids) -> Tokens:
     def draw(bound: int, what: str) -> Ids:
         return below(bound, delivery.seed, f"click {delivery.increment} {what}", ordinals)
 
-    clicked_ms = delivery.start_ms + ordinals * delivery.span_ms // delivery.clicks + draw(10 * MINUTE_MS, "at")
+    clicked_ms = (
+        delivery.start_ms + ordinals * delivery.span_ms // delivery.clicks + draw(10 * MINUTE_MS, "at")
+    )
     clicked_ms -= np.where(kind == KINDS.index("late"), DAY_MS, 0)
     pages = np.minimum(draw(len(PAGES), "page"), draw(len(PAGES), "depth"))
     return {

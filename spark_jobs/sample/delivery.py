@@ -1,4 +1,6 @@
-"""One delivery of the sample: the first load (increment 0) or a later increment, how much of everything it holds, and which ids are odd."""
+"""One delivery of the sample: the first load (increment 0) or a later increment, how much of everything it
+holds, and which ids are odd.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +16,9 @@ FIRST_DAYS = 30
 INCREMENT_HOURS = 6
 NEW_PER_CYCLE, CYCLE = 13, 20
 DEFECTS = ("cents", "stuck")
-"""What a whole delivery of orders may have wrong. cents: amounts in cents instead of euros; stuck: all were ordered at one moment."""
+"""What a whole delivery of orders may have wrong. cents: amounts in cents instead of euros; stuck: all were
+ordered at one moment.
+"""
 
 
 @dataclass(frozen=True)
@@ -28,14 +32,20 @@ class Delivery:
         if not MIN_ORDERS <= self.orders <= MAX_ORDERS:
             raise ValueError(f"orders is {self.orders}; allowed are {MIN_ORDERS} to {MAX_ORDERS}")
         if not 0 <= self.increment <= MAX_INCREMENT:
-            raise ValueError(f"increment is {self.increment}; allowed are 0 (the first load) to {MAX_INCREMENT}")
+            raise ValueError(
+                f"increment is {self.increment}; allowed are 0 (the first load) to {MAX_INCREMENT}"
+            )
         if self.defect is not None and self.defect not in DEFECTS:
             raise ValueError(f"defect is {self.defect!r}; allowed are {' and '.join(DEFECTS)}")
 
     @property
     def start_ms(self) -> int:
         """Where its new events start; the first load starts at the base."""
-        return BASE_MS if self.increment == 0 else BASE_MS + FIRST_DAYS * DAY_MS + (self.increment - 1) * INCREMENT_HOURS * HOUR_MS
+        return (
+            BASE_MS
+            if self.increment == 0
+            else BASE_MS + FIRST_DAYS * DAY_MS + (self.increment - 1) * INCREMENT_HOURS * HOUR_MS
+        )
 
     @property
     def span_ms(self) -> int:
@@ -72,7 +82,9 @@ class Delivery:
         return Delivery(self.orders, self.seed, increment)
 
     def per_kind(self, size: int) -> int:
-        """How often each kind of dirt comes among `size` rows: a little in the first load, more in later ones."""
+        """How often each kind of dirt comes among `size` rows: a little in the first load, more in later
+        ones.
+        """
         return max(1, size // (1000 if self.increment == 0 else 100))
 
 
@@ -110,8 +122,12 @@ class SampleSummary:
         return self.records["retail/orders"]
 
 
-def kind_places(delivery: Delivery, what: str, ordinals: Ids, size: int, kinds: Sequence[str]) -> tuple[Ids, Ids]:
-    """For each ordinal the index of its kind (-1: clean) and which one of this kind it is. Every kind comes equally often."""
+def kind_places(
+    delivery: Delivery, what: str, ordinals: Ids, size: int, kinds: Sequence[str]
+) -> tuple[Ids, Ids]:
+    """For each ordinal the index of its kind (-1: clean) and which one of this kind it is. Every kind comes
+    equally often.
+    """
     each = delivery.per_kind(size)
     places = scatter(ordinals, size, one_below(size, delivery.seed, f"{what} kinds", delivery.increment))
     return np.where(places < each * len(kinds), places // each, -1), places % each

@@ -1,6 +1,8 @@
-"""Values drawn from (seed, what, id) alone: the same on every machine, in any order and any number of processes.
+"""Values drawn from (seed, what, id) alone: the same on every machine, in any order and any number of
+processes.
 
-No generator with state: an order that is corrected months later is drawn again from its id, and comes out as it was.
+No generator with state: an order that is corrected months later is drawn again from its id, and comes out as
+it was.
 """
 
 from datetime import UTC, datetime
@@ -36,13 +38,17 @@ def one_below(bound: int, seed: int, what: str, number: int) -> int:
 
 
 def scatter(ordinals: Ids, pool: int, offset: int) -> Ids:
-    """Different places 0 to pool - 1 for different ordinals below pool: a walk, not a draw, so none comes twice."""
+    """Different places 0 to pool - 1 for different ordinals below pool: a walk, not a draw, so none comes
+    twice.
+    """
     return (ordinals % pool * _STRIDE + offset) % pool
 
 
 def time_texts(times_ms: Ids) -> list[str]:
     """2026-03-01T00:00:00.000Z"""
-    return [text + "Z" for text in np.datetime_as_string(times_ms.astype("datetime64[ms]"), unit="ms").tolist()]
+    return [
+        text + "Z" for text in np.datetime_as_string(times_ms.astype("datetime64[ms]"), unit="ms").tolist()
+    ]
 
 
 def money_texts(cents: Ids) -> list[str]:

@@ -1,4 +1,6 @@
-"""The dirt of single order lines: a kind replaces tokens of a line before it is put together, or the line afterwards."""
+"""The dirt of single order lines: a kind replaces tokens of a line before it is put together, or the line
+afterwards.
+"""
 
 from spark_jobs.sample.orders import KINDS, LATE_MEMBERS, Orders
 
@@ -54,13 +56,17 @@ def spoil_tokens(tokens: Tokens, at: int, orders: Orders) -> None:  # noqa: C901
         case "wrong_id":
             tokens["id"][at] = f'"x{tokens["id"][at]}"'
         case "wrong_quantity":
-            tokens["items"][at] = tokens["items"][at].replace('"quantity":', '"quantity":"two","ordered_quantity":', 1)
+            tokens["items"][at] = tokens["items"][at].replace(
+                '"quantity":', '"quantity":"two","ordered_quantity":', 1
+            )
         case "negative_amount":
             tokens["amount"][at] = f"-{tokens['amount'][at]}"
         case "odd_status":
             tokens["status"][at] = ODD_STATUSES[nth % len(ODD_STATUSES)]
         case "zero_quantity":
-            tokens["items"][at] = tokens["items"][at].replace('"quantity":', '"quantity":0,"ordered_quantity":', 1)
+            tokens["items"][at] = tokens["items"][at].replace(
+                '"quantity":', '"quantity":0,"ordered_quantity":', 1
+            )
 
 
 def spoil_line(lines: list[str], at: int, kind: str) -> None:

@@ -1,4 +1,6 @@
-"""Orders as JSON lines, about 250 bytes each. A kind of dirt replaces tokens of a line, or the line; a defect concerns all lines."""
+"""Orders as JSON lines, about 250 bytes each. A kind of dirt replaces tokens of a line, or the line; a defect
+concerns all lines.
+"""
 
 from collections import Counter
 
@@ -53,7 +55,9 @@ def _defective_tokens(delivery: Delivery, orders: Orders) -> Tokens:
         case "cents":
             return {"amount": money_texts(100 * _amount_cents(delivery, orders))}
         case "stuck":
-            return {"ordered": [f'"{text}"' for text in time_texts(np.full_like(orders.ids, delivery.start_ms))]}
+            return {
+                "ordered": [f'"{text}"' for text in time_texts(np.full_like(orders.ids, delivery.start_ms))]
+            }
         case _:
             return {}
 
@@ -68,11 +72,15 @@ def _item_texts(delivery: Delivery, orders: Orders) -> list[str]:
     prices = ["", *money_texts(price_cents(delivery, np.arange(1, delivery.products + 1)))]
 
     def item(number: int, product: int, quantity: int) -> str:
-        return f'{{"line_no":{number},"sku":"P{product:05d}","quantity":{quantity},"price":{prices[product]}}}'
+        return (
+            f'{{"line_no":{number},"sku":"P{product:05d}","quantity":{quantity},"price":{prices[product]}}}'
+        )
 
     return [
         ",".join([item(at + 1, products[at], quantities[at]) for at in range(count)])
-        for count, products, quantities in zip(orders.item_count.tolist(), orders.product.tolist(), orders.quantity.tolist(), strict=True)
+        for count, products, quantities in zip(
+            orders.item_count.tolist(), orders.product.tolist(), orders.quantity.tolist(), strict=True
+        )
     ]
 
 
@@ -80,5 +88,7 @@ def _lines(tokens: Tokens) -> list[str]:
     return [
         f'{{"order_id":{number},"ordered_at":{ordered},"updated_at":{updated},"customer_id":{customer},"status":"{status}",'
         f'"payment":{{"amount":{amount},"method":"{method}"}},"items":[{items}]{tail}}}'
-        for number, ordered, updated, customer, status, amount, method, items, tail in zip(*tokens.values(), strict=True)
+        for number, ordered, updated, customer, status, amount, method, items, tail in zip(
+            *tokens.values(), strict=True
+        )
     ]

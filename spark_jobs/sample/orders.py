@@ -1,4 +1,6 @@
-"""Which orders a delivery's lines hold, and what each is: a new order, or an earlier one again: corrected, moved, stale or repeated."""
+"""Which orders a delivery's lines hold, and what each is: a new order, or an earlier one again: corrected,
+moved, stale or repeated.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -13,11 +15,31 @@ STATUSES = ("new", "paid", "packed", "shipped", "returned")
 LATE_MEMBERS = 1000  # at most so many customers and products of a delivery arrive with the next one
 
 # Kinds that belong to the order: every version of it has them.
-LASTING = ("late", "unknown_customer", "late_customer", "unknown_product", "late_product", "empty_items", "no_items", "no_payment")
+LASTING = (
+    "late",
+    "unknown_customer",
+    "late_customer",
+    "unknown_product",
+    "late_product",
+    "empty_items",
+    "no_items",
+    "no_payment",
+)
 SHAPES = ("extra_fields", "text_numbers", "offset_time", "odd_scale")
 # Mistakes of one line: a later version of the order is right.
-MISFITS = ("future_time", "null_time", "null_key", "null_sequence", "cut_json", "glued_json", "wrong_amount", "wrong_id", "wrong_quantity")
-BROKEN_RULES = ("negative_amount", "odd_status", "zero_quantity")  # they fit their types; only the expectations tell that they are wrong
+MISFITS = (
+    "future_time",
+    "null_time",
+    "null_key",
+    "null_sequence",
+    "cut_json",
+    "glued_json",
+    "wrong_amount",
+    "wrong_id",
+    "wrong_quantity",
+)
+# they fit their types; only the expectations tell that they are wrong
+BROKEN_RULES = ("negative_amount", "odd_status", "zero_quantity")
 MISTAKES = MISFITS + BROKEN_RULES
 KINDS = LASTING + SHAPES + MISTAKES
 FIRST_MISTAKE = len(LASTING + SHAPES)
@@ -69,7 +91,9 @@ def draw_orders(delivery: Delivery, ids: Ids) -> Orders:
     """The orders of these ids as they are when new, whichever delivery they are new in."""
     seed, n = delivery.seed, len(ids)
     kind, nth, ordered_ms = (np.zeros(n, dtype=np.int64) for _ in range(3))
-    increment = np.where(ids <= delivery.orders, 0, (ids - delivery.orders - 1) // delivery.at(1).new_orders + 1)
+    increment = np.where(
+        ids <= delivery.orders, 0, (ids - delivery.orders - 1) // delivery.at(1).new_orders + 1
+    )
     for number in np.unique(increment).tolist():
         here, origin = increment == number, delivery.at(number)
         ordinals = ids[here] - origin.orders_before - 1
@@ -78,7 +102,9 @@ def draw_orders(delivery: Delivery, ids: Ids) -> Orders:
     ordered_ms += below(20 * MINUTE_MS, seed, "ordered", ids)
     ordered_ms -= np.where(kind == KINDS.index("late"), 2 * DAY_MS + below(7 * DAY_MS, seed, "late", ids), 0)
     slots = ids[:, None] * MAX_ITEMS + np.arange(MAX_ITEMS)
-    popular = np.minimum(below(delivery.products, seed, "product", slots), below(delivery.products, seed, "popular", slots))
+    popular = np.minimum(
+        below(delivery.products, seed, "product", slots), below(delivery.products, seed, "popular", slots)
+    )
     return Orders(
         ids, kind, nth, increment, ordered_ms,
         updated_ms=ordered_ms + MINUTE_MS + below(30 * MINUTE_MS, seed, "updated", ids),
@@ -91,7 +117,9 @@ def draw_orders(delivery: Delivery, ids: Ids) -> Orders:
 
 
 def _ids(delivery: Delivery, role: Ids, ordinal: Ids) -> Ids:
-    """New orders take the next ids, the other roles earlier ones: an order is corrected at most once and stale at most once a delivery."""
+    """New orders take the next ids, the other roles earlier ones: an order is corrected at most once and
+    stale at most once a delivery.
+    """
     pool = delivery.orders_before or delivery.orders
     offset = one_below(pool, delivery.seed, "revised", delivery.increment)
     corrected = np.where(role == CORRECTION, 2 * ordinal, 2 * ordinal + 1)
@@ -102,14 +130,18 @@ def _ids(delivery: Delivery, role: Ids, ordinal: Ids) -> Ids:
 
 
 def _next_right(delivery: Delivery, ids: Ids, pool: int) -> Ids:
-    """The ids, or the next ones without a mistake: a copy of a broken line would be one more broken line, not a duplicate."""
+    """The ids, or the next ones without a mistake: a copy of a broken line would be one more broken line, not
+    a duplicate.
+    """
     while (mistaken := draw_orders(delivery, ids).kind >= FIRST_MISTAKE).any():
         ids = np.where(mistaken, ids % pool + 1, ids)
     return ids
 
 
 def _revise(delivery: Delivery, role: Ids, orders: Orders) -> Orders:
-    """Versions of an order differ in updated_at, one step per delivery, so that no two with the same updated_at differ in content."""
+    """Versions of an order differ in updated_at, one step per delivery, so that no two with the same
+    updated_at differ in content.
+    """
     is_later, is_stale = np.isin(role, (CORRECTION, MOVED)), role == STALE
     step = delivery.increment + 1
     hours = 1 + below(5, delivery.seed, f"moved {step}", orders.ids)
@@ -120,7 +152,11 @@ def _revise(delivery: Delivery, role: Ids, orders: Orders) -> Orders:
         orders,
         kind=np.where((is_later | is_stale) & (orders.kind >= FIRST_MISTAKE), -1, orders.kind),
         ordered_ms=orders.ordered_ms + np.where(role == MOVED, hours * forward * HOUR_MS, 0),
-        updated_ms=orders.updated_ms + np.where(is_later, step * HOUR_MS, 0) - np.where(is_stale, step * MINUTE_MS, 0),
-        status=np.where(is_later, np.minimum(orders.status + 2, len(STATUSES) - 1), np.where(is_stale, 0, orders.status)),
+        updated_ms=orders.updated_ms
+        + np.where(is_later, step * HOUR_MS, 0)
+        - np.where(is_stale, step * MINUTE_MS, 0),
+        status=np.where(
+            is_later, np.minimum(orders.status + 2, len(STATUSES) - 1), np.where(is_stale, 0, orders.status)
+        ),
         quantity=quantity,
     )

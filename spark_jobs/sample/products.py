@@ -1,4 +1,6 @@
-"""Products: of each the newest row counts. Members first, then changes, some of which are older than what is known."""
+"""Products: of each the newest row counts. Members first, then changes, some of which are older than what is
+known.
+"""
 
 from collections import Counter
 
@@ -6,7 +8,18 @@ import numpy as np
 
 from spark_jobs.sample.csv_text import Row, csv_file
 from spark_jobs.sample.delivery import INCREMENT_HOURS, Delivery, FileText
-from spark_jobs.sample.draws import BASE_MS, DAY_MS, HOUR_MS, SECOND_MS, Ids, below, money_texts, one_below, scatter, time_texts
+from spark_jobs.sample.draws import (
+    BASE_MS,
+    DAY_MS,
+    HOUR_MS,
+    SECOND_MS,
+    Ids,
+    below,
+    money_texts,
+    one_below,
+    scatter,
+    time_texts,
+)
 from spark_jobs.sample.order_dirt import late_product
 from spark_jobs.sample.orders import LATE_MEMBERS
 
@@ -27,7 +40,9 @@ def change_count(delivery: Delivery) -> int:
 
 def change_file(delivery: Delivery, start: int, stop: int) -> FileText:
     ordinals = np.arange(start, stop, dtype=np.int64)
-    rows, kinds = _later_changes(delivery, ordinals) if delivery.increment else _first_changes(delivery, ordinals)
+    rows, kinds = (
+        _later_changes(delivery, ordinals) if delivery.increment else _first_changes(delivery, ordinals)
+    )
     return csv_file(COLUMNS, CHANGE_ORDER, rows, kinds, delivery.per_kind(change_count(delivery)))
 
 
@@ -35,21 +50,37 @@ def _first_changes(delivery: Delivery, ordinals: Ids) -> tuple[list[Row], Counte
     ids = ordinals + 1
     changed = ids[ids % 5 == 0]
     twice = ids[ids % 10 == 3]
-    rows = _rows(delivery, changed, 1, BASE_MS + below(20 * 86_400, delivery.seed, "second product", changed) * SECOND_MS)
-    return rows + _rows(delivery, twice, 0, _first_ms(delivery, twice)), Counter(changed=len(changed), duplicate=len(twice))
+    rows = _rows(
+        delivery,
+        changed,
+        1,
+        BASE_MS + below(20 * 86_400, delivery.seed, "second product", changed) * SECOND_MS,
+    )
+    return rows + _rows(delivery, twice, 0, _first_ms(delivery, twice)), Counter(
+        changed=len(changed), duplicate=len(twice)
+    )
 
 
 def _later_changes(delivery: Delivery, ordinals: Ids) -> tuple[list[Row], Counter[str]]:
     n = delivery.increment
     ids = 1 + scatter(ordinals, delivery.products, one_below(delivery.products, delivery.seed, "products", n))
-    now_ms = delivery.start_ms + below(INCREMENT_HOURS * 3600, delivery.seed, f"product changed {n}", ids) * SECOND_MS
-    past_ms = BASE_MS - 400 * DAY_MS + n  # before every first version, and by its milliseconds apart from other stale ones
+    now_ms = (
+        delivery.start_ms
+        + below(INCREMENT_HOURS * 3600, delivery.seed, f"product changed {n}", ids) * SECOND_MS
+    )
+    # before every first version, and by its milliseconds apart from other stale ones
+    past_ms = BASE_MS - 400 * DAY_MS + n
     role = ordinals % 4
     rows = _rows(delivery, ids[role < 2], n + 1, now_ms[role < 2])
     rows += _rows(delivery, ids[role == 2], n + 1, np.full(int((role == 2).sum()), past_ms))
     rows += _rows(delivery, ids[role == 3], 0, _first_ms(delivery, ids[role == 3]))
     late = _late_members(delivery)
-    kinds = Counter(changed=int((role < 2).sum()), stale=int((role == 2).sum()), duplicate=int((role == 3).sum()), late_member=len(late))
+    kinds = Counter(
+        changed=int((role < 2).sum()),
+        stale=int((role == 2).sum()),
+        duplicate=int((role == 3).sum()),
+        late_member=len(late),
+    )
     return rows + late, kinds
 
 

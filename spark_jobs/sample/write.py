@@ -1,4 +1,6 @@
-"""Writes a delivery into the landing zone: JSON lines and CSV files of at most 50,000 lines, each renamed into place when it is whole."""
+"""Writes a delivery into the landing zone: JSON lines and CSV files of at most 50,000 lines, each renamed
+into place when it is whole.
+"""
 
 import filecmp
 import os
@@ -42,16 +44,20 @@ def write_sample(
     on_file: Callable[[Path], None] | None = None,
     processes: int | None = None,
 ) -> SampleSummary:
-    """Writes the first load (increment 0) or a later increment. Same arguments, same bytes, whatever the number of processes.
+    """Writes the first load (increment 0) or a later increment. Same arguments, same bytes, whatever the
+    number of processes.
 
-    With a defect it is orders alone, in files of other names, so that the same increment without it is the delivery that puts them right.
+    With a defect it is orders alone, in files of other names, so that the same increment without it is the
+    delivery that puts them right.
     """
     tasks = list(_tasks(Delivery(orders, seed, increment, defect)))
     writing = landing / f".writing-{os.getpid()}"
     writing.mkdir(parents=True, exist_ok=True)
     try:
         made = []
-        for one in _run(tasks, landing, writing, processes or (1 if len(tasks) < BIG_DELIVERY else os.cpu_count() or 1)):
+        for one in _run(
+            tasks, landing, writing, processes or (1 if len(tasks) < BIG_DELIVERY else os.cpu_count() or 1)
+        ):
             made.append(one)
             if on_file is not None:
                 on_file(landing / one[0])
@@ -61,7 +67,9 @@ def write_sample(
 
 
 def write_file(task: FileTask, landing: Path, writing: Path) -> Made:
-    """Writes one file aside and renames it into place; a file that already holds these bytes keeps its time."""
+    """Writes one file aside and renames it into place; a file that already holds these
+    bytes keeps its time.
+    """
     file = _MAKERS[task.part](task.delivery, task.start, task.stop)
     target, aside = landing / task.path, writing / task.path.replace("/", "-")
     aside.write_text(file.text, encoding="utf-8", newline="\n")
@@ -73,7 +81,9 @@ def write_file(task: FileTask, landing: Path, writing: Path) -> Made:
 
 
 def _tasks(delivery: Delivery) -> Iterator[FileTask]:
-    """Dimensions before facts, as a shop would send them; of a defective delivery only the orders, which have the defect."""
+    """Dimensions before facts, as a shop would send them; of a defective delivery only the orders, which have
+    the defect.
+    """
     first = delivery.increment == 0
     lines = {
         "customers-members": delivery.customers if first else 0,

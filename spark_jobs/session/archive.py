@@ -1,4 +1,5 @@
-"""The archive of classes that a run loads (AppCDS). Loading them is much of what a small run does; bench/README.md has the gain.
+"""The archive of classes that a run loads (AppCDS). Loading them is much of what a small run does;
+bench/README.md has the gain.
 
 The JVM ignores an archive that does not fit it, so a stale one costs speed and nothing else.
 """
@@ -23,7 +24,9 @@ CONFIG_ERROR = 2
 
 
 def make_archive(installed: Installation, java: Java, say: Callable[[str], None]) -> None:
-    """Run the sample twice in a project of its own: the second run updates, merges and corrects, and so loads what increments load."""
+    """Run the sample twice in a project of its own: the second run updates, merges and corrects, and so loads
+    what increments load.
+    """
     stamp = installed.archive.with_suffix(".txt")
     wanted = _fingerprint(java)
     if stamp.is_file() and stamp.read_text() == wanted:
@@ -45,7 +48,10 @@ def _record(installed: Installation, say: Callable[[str], None]) -> None:
         for increment, extra in enumerate(({}, {RECORD: str(recorded)})):
             _weir({**environ, **extra}, "sample", "--increment", str(increment))
             if _weir({**environ, **extra}, "run", "retail") == CONFIG_ERROR:
-                say(f"{SAMPLE} cannot be used (`weir check` says why), so that no classes are recorded: runs start a little slower")
+                say(
+                    f"{SAMPLE} cannot be used (`weir check` says why), so that no classes are recorded: runs"
+                    " start a little slower"
+                )
                 return
         if recorded.is_file():
             shutil.copyfile(recorded, installed.archive)
@@ -66,13 +72,23 @@ def copy_project(root: Path, home: Path) -> None:
 
 
 def recording_environ(home: Path, environ: Mapping[str, str]) -> dict[str, str]:
-    """The caller's environment without what it says of the caller's own project, as in WEIR_PROFILE or WEIR_REPORTS."""
-    return {name: value for name, value in environ.items() if not name.startswith("WEIR_")} | {"WEIR_HOME": str(home)}
+    """The caller's environment without what it says of the caller's own project, as in WEIR_PROFILE or
+    WEIR_REPORTS.
+    """
+    return {name: value for name, value in environ.items() if not name.startswith("WEIR_")} | {
+        "WEIR_HOME": str(home)
+    }
 
 
 def _weir(environ: dict[str, str], *arguments: str) -> int:
     """0, or 2 where the configuration cannot be used. SetupFailed for any other end."""
-    done = subprocess.run([sys.executable, "-m", "spark_jobs.cli", *arguments], env=environ, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "spark_jobs.cli", *arguments],
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode not in (0, CONFIG_ERROR):
         raise SetupFailed(arguments, done.stderr)
     return done.returncode

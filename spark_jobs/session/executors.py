@@ -1,4 +1,6 @@
-"""Tells of a run on a cluster that waits for executors: until one comes no task of it begins, and Spark says so in its own log alone."""
+"""Tells of a run on a cluster that waits for executors: until one comes no task of it begins, and Spark says
+so in its own log alone.
+"""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -11,7 +13,9 @@ PATIENCE_SECONDS = 20.0
 
 
 @contextmanager
-def tell_of_waiting(context: SparkContext, warn: Callable[[str], None], after_seconds: float = PATIENCE_SECONDS) -> Iterator[None]:
+def tell_of_waiting(
+    context: SparkContext, warn: Callable[[str], None], after_seconds: float = PATIENCE_SECONDS
+) -> Iterator[None]:
     """Warns once when no executor has come by then. A local Spark needs none."""
     if (context.master or "").startswith("local"):
         yield
@@ -26,10 +30,15 @@ def tell_of_waiting(context: SparkContext, warn: Callable[[str], None], after_se
         watcher.join()
 
 
-def _watch(context: SparkContext, warn: Callable[[str], None], after_seconds: float, ended: threading.Event) -> None:
+def _watch(
+    context: SparkContext, warn: Callable[[str], None], after_seconds: float, ended: threading.Event
+) -> None:
     if ended.wait(after_seconds) or _has_executors(context):
         return
-    free = "other runs may have all its cores or memory (spark.cores.max and spark.executor.memory in the profile), or it has no worker"
+    free = (
+        "other runs may have all its cores or memory (spark.cores.max and spark.executor.memory in the"
+        " profile), or it has no worker"
+    )
     warn(f"no executor of {context.master} after {after_seconds:.0f} s: {free}; this run waits")
 
 

@@ -1,7 +1,7 @@
 """Where the hosts of a cluster find what a run needs, and what is shipped for that.
 
-Standalone: this project, at the same path. YARN: the archive of `weir pack` and one of the project, which YARN unpacks beside each other
-into the folder of every container. Kubernetes: the image.
+Standalone: this project, at the same path. YARN: the archive of `weir pack` and one of the project, which
+YARN unpacks beside each other into the folder of every container. Kubernetes: the image.
 """
 
 import os
@@ -23,14 +23,18 @@ TYPED_BY = "WEIR_TYPED_BY"
 SHIPPED_FOLDERS = ("conf", "expectations")
 """What of a project is shipped. Neither secrets/ nor .env nor a landed file is below them."""
 GATEWAY = "/weir-environment"
-"""Spark writes this as the folder of a container's environment on class paths (spark.yarn.config.gatewayPath)."""
+"""Spark writes this as the folder of a container's environment on class paths
+(spark.yarn.config.gatewayPath).
+"""
 IMAGE_HOME = "/opt/weir"
 DRIVER = "spark_jobs/cli/driver.py"
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """Places on every host: the jars, the logging's file and where it writes, the folder of Weir's code; and settings to get there."""
+    """Places on every host: the jars, the logging's file and where it writes, the folder of Weir's code; and
+    settings to get there.
+    """
 
     jars: str
     log4j: str
@@ -41,12 +45,17 @@ class Hosts:
 
 @contextmanager
 def hosts_of(profile: Profile, installed: Installation, root: Path) -> Iterator[Hosts | None]:
-    """What to tell Spark of the hosts; None where there are none but this one. What is shipped is there for the block."""
+    """What to tell Spark of the hosts; None where there are none but this one. What is shipped is there for
+    the block.
+    """
     if profile.is_local or is_driver_in_cluster():
         yield None
     elif profile.is_yarn:
         if not (os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")):
-            raise NotInstalled("HADOOP_CONF_DIR is not set: it names the folder with core-site.xml and yarn-site.xml of the cluster")
+            raise NotInstalled(
+                "HADOOP_CONF_DIR is not set: it names the folder with core-site.xml and yarn-site.xml of the"
+                " cluster"
+            )
         environment = profile.environment or known_environment(installed).as_uri()
         with tempfile.TemporaryDirectory(prefix="weir-ship-") as scratch:
             project = Path(scratch, "project.zip")
@@ -70,24 +79,39 @@ def pack_project(root: Path, archive: Path) -> None:
         for folder, name in folders.items():
             for file in sorted(folder.rglob("*")):
                 inside = file.relative_to(folder)
-                if file.is_file() and not any(part == "__pycache__" or part.startswith(".") for part in inside.parts):
+                if file.is_file() and not any(
+                    part == "__pycache__" or part.startswith(".") for part in inside.parts
+                ):
                     zipped.write(file, f"{name}/{inside.as_posix()}")
 
 
 def _on_yarn(staging: str, environment: str, project: Path) -> Hosts:
     settings = {
         "spark.yarn.stagingDir": staging,
-        # Not spark.archives: by that each executor would fetch them from the driver once more, and unpack them without their modes.
+        # Not spark.archives: by that each executor would fetch them from the driver once more, and unpack
+        # them without their modes.
         "spark.yarn.dist.archives": f"{environment}#environment,{project.as_uri()}#project",
         "spark.pyspark.python": f"./environment/{COMMAND}",
-        # Spark's own jars are in the environment: without this all of them would be zipped and uploaded again for every run.
+        # Spark's own jars are in the environment: without this all of them would be zipped and uploaded again
+        # for every run.
         "spark.yarn.jars": f"local:{GATEWAY}/{SPARK_JARS}/*",
         "spark.yarn.config.gatewayPath": GATEWAY,
         "spark.yarn.config.replacementPath": "{{PWD}}/environment",
     }
-    return Hosts(f"{GATEWAY}/{JARS}", "project/conf/log4j2.properties", "<LOG_DIR>/weir.log", "project", settings)
+    return Hosts(
+        f"{GATEWAY}/{JARS}", "project/conf/log4j2.properties", "<LOG_DIR>/weir.log", "project", settings
+    )
 
 
 def _on_kubernetes(image: str) -> Hosts:
-    settings = {"spark.kubernetes.container.image": image, "spark.pyspark.python": f"{IMAGE_HOME}/.envs/spark/bin/python"}
-    return Hosts(f"{IMAGE_HOME}/.envs/jars", f"{IMAGE_HOME}/conf/log4j2.properties", "/dev/stdout", IMAGE_HOME, settings)
+    settings = {
+        "spark.kubernetes.container.image": image,
+        "spark.pyspark.python": f"{IMAGE_HOME}/.envs/spark/bin/python",
+    }
+    return Hosts(
+        f"{IMAGE_HOME}/.envs/jars",
+        f"{IMAGE_HOME}/conf/log4j2.properties",
+        "/dev/stdout",
+        IMAGE_HOME,
+        settings,
+    )

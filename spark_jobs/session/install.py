@@ -31,19 +31,29 @@ class Installation:
         """NotInstalled unless the jars are there."""
         missing = [path.name for path in jar_paths(self.jars) if not path.is_file()]
         if missing:
-            raise NotInstalled(f"{', '.join(missing)} missing in {self.jars}; run `make setup`, or `weir setup`, once")
+            raise NotInstalled(
+                f"{', '.join(missing)} missing in {self.jars}; run `make setup`, or `weir setup`, once"
+            )
 
     def component_jars(self, components: Collection[str]) -> list[Path]:
         """The jars of these components. NotInstalled where one is not there."""
         found = {component: component_paths(self.jars, component) for component in sorted(components)}
-        lacking = [component for component, paths in found.items() if not all(path.is_file() for path in paths)]
+        lacking = [
+            component for component, paths in found.items() if not all(path.is_file() for path in paths)
+        ]
         if lacking:
             command = " ".join(["weir setup", *(f"--with {component}" for component in lacking)])
-            raise NotInstalled(f"the pipeline needs the jars of {' and '.join(lacking)}; run `{command}`, once")
+            raise NotInstalled(
+                f"the pipeline needs the jars of {' and '.join(lacking)}; run `{command}`, once"
+            )
         return [path for paths in found.values() for path in paths]
 
     def installed_components(self) -> list[str]:
-        return [component for component in COMPONENTS if all(path.is_file() for path in component_paths(self.jars, component))]
+        return [
+            component
+            for component in COMPONENTS
+            if all(path.is_file() for path in component_paths(self.jars, component))
+        ]
 
     def java(self) -> Java:
         return find_java(os.environ, self.root / ".envs" / "jre")

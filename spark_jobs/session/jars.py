@@ -1,7 +1,8 @@
-"""Fetches the jars that Spark needs beside its own, once, and holds them to their checksums: three of Delta always, others by component.
+"""Fetches the jars that Spark needs beside its own, once, and holds them to their checksums: three of Delta
+always, others by component.
 
-pyspark brings Ivy, so that neither Maven nor an address has to be configured. No dependency trees are taken: the rest of them are older
-copies of jars that Spark has itself.
+pyspark brings Ivy, so that neither Maven nor an address has to be configured. No dependency trees are taken:
+the rest of them are older copies of jars that Spark has itself.
 """
 
 import hashlib
@@ -44,8 +45,8 @@ def _read_pins() -> dict[str, tuple[Jar, ...]]:
 
 
 COMPONENTS = _read_pins()
-"""What a pipeline or a lake may need beside Delta. Each has a folder of its own, since the archive of classes fits only the class path that
-it was recorded with.
+"""What a pipeline or a lake may need beside Delta. Each has a folder of its own, since the archive of classes
+fits only the class path that it was recorded with.
 """
 DELTA_JARS = COMPONENTS.pop("delta")
 
@@ -55,7 +56,10 @@ class JarMismatch(Exception):
 
     def __init__(self, path: Path, expected: str, actual: str) -> None:
         self.path, self.expected, self.actual = path, expected, actual
-        super().__init__(f"{path} has sha256 {actual}, expected {expected}; it was deleted. Check where your jars come from and try again.")
+        super().__init__(
+            f"{path} has sha256 {actual}, expected {expected}; it was deleted. Check where your jars come"
+            " from and try again."
+        )
 
 
 class JarUnavailable(Exception):
@@ -65,8 +69,8 @@ class JarUnavailable(Exception):
         self.jar, self.output = jar, output
         last_lines = "\n  ".join(output.strip().splitlines()[-5:])
         super().__init__(
-            f"could not fetch {jar}. Ivy said:\n  {last_lines}\n"
-            f"Without access to a Maven repository, put {jar.name} into {folder} by hand (sha256 {jar.sha256})."
+            f"could not fetch {jar}. Ivy said:\n  {last_lines}\nWithout access to a Maven repository, put"
+            f" {jar.name} into {folder} by hand (sha256 {jar.sha256})."
         )
 
 
@@ -80,7 +84,9 @@ def component_paths(folder: Path, component: str) -> list[Path]:
     return [folder / component / jar.name for jar in COMPONENTS[component]]
 
 
-def fetch_jars(folder: Path, java: Java, say: Callable[[str], None], components: Collection[str] = ()) -> list[Path]:
+def fetch_jars(
+    folder: Path, java: Java, say: Callable[[str], None], components: Collection[str] = ()
+) -> list[Path]:
     """Brings what is missing of Delta and these components, verifies everything, and returns the paths."""
     wanted = dict(zip(jar_paths(folder), DELTA_JARS, strict=True))
     for component in components:
@@ -106,11 +112,23 @@ def verify_jar(path: Path, expected: str) -> None:
 
 
 def fetch(jars: Mapping[Path, Jar], folder: Path, java: Java) -> None:
-    """All by one call. Into a folder of its own first: a half-written jar never stands under its final name."""
+    """All by one call. Into a folder of its own first: a half-written jar never stands
+    under its final name.
+    """
     with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as scratch:
         order = Path(scratch, "ivy.xml")
         order.write_text(_order(jars.values()), encoding="utf-8")
-        command = [str(java.command), "-jar", str(ivy_jar()), "-ivy", str(order), "-confs", "default", "-types", "jar"]
+        command = [
+            str(java.command),
+            "-jar",
+            str(ivy_jar()),
+            "-ivy",
+            str(order),
+            "-confs",
+            "default",
+            "-types",
+            "jar",
+        ]
         command += ["-retrieve", f"{scratch}/[artifact]-[revision].[ext]"]
         try:
             answer = subprocess.run(
@@ -123,7 +141,9 @@ def fetch(jars: Mapping[Path, Jar], folder: Path, java: Java) -> None:
                 check=False,
             )
         except subprocess.TimeoutExpired as timeout:
-            raise JarUnavailable(next(iter(jars.values())), folder, f"no answer within {TIMEOUT_SECONDS} seconds") from timeout
+            raise JarUnavailable(
+                next(iter(jars.values())), folder, f"no answer within {TIMEOUT_SECONDS} seconds"
+            ) from timeout
         for path, jar in jars.items():
             fetched = Path(scratch, jar.name)
             if not fetched.exists():
@@ -134,7 +154,10 @@ def fetch(jars: Mapping[Path, Jar], folder: Path, java: Java) -> None:
 
 def _order(jars: Iterable[Jar]) -> str:
     """What Ivy is to fetch: each jar alone, whatever it says that it needs."""
-    lines = [f'<dependency org="{jar.organisation}" name="{jar.artifact}" rev="{jar.version}" transitive="false"/>' for jar in jars]
+    lines = [
+        f'<dependency org="{jar.organisation}" name="{jar.artifact}" rev="{jar.version}" transitive="false"/>'
+        for jar in jars
+    ]
     about = '<info organisation="weir" module="jars"/>'
     about += '<configurations defaultconfmapping="default->master"><conf name="default"/></configurations>'
     return f'<ivy-module version="2.0">{about}<dependencies>{"".join(lines)}</dependencies></ivy-module>'
@@ -144,5 +167,7 @@ def ivy_jar() -> Path:
     """Ivy as pyspark ships it. pyspark is not imported for that: it would take a second."""
     package = importlib.util.find_spec("pyspark")
     if package is None or package.origin is None:
-        raise ModuleNotFoundError("pyspark is not installed in this environment; run `make setup` and use .envs/spark/bin/weir")
+        raise ModuleNotFoundError(
+            "pyspark is not installed in this environment; run `make setup` and use .envs/spark/bin/weir"
+        )
     return next(Path(package.origin).parent.glob("jars/ivy-*.jar"))

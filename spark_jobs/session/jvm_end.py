@@ -1,7 +1,8 @@
-"""Why Spark's process, the JVM, is gone. What enters: the error by which Python noticed, mostly of a refused connection. What leaves: one
-sentence with the cause and the tables that were at work.
+"""Why Spark's process, the JVM, is gone. What enters: the error by which Python noticed, mostly of a refused
+connection. What leaves: one sentence with the cause and the tables that were at work.
 
-There is one session in a process at a time, so what is known of its JVM is kept here. No pyspark: commands without a JVM import this.
+There is one session in a process at a time, so what is known of its JVM is kept here. No pyspark: commands
+without a JVM import this.
 """
 
 import re
@@ -22,14 +23,24 @@ SIGNS = (
     "SparkContext was shut down",
     "stopped SparkContext",
 )
-LAST_WORDS = re.compile(r"java\.lang\.(OutOfMemoryError|StackOverflowError)|(insufficient memory for the Java Runtime)")
+LAST_WORDS = re.compile(
+    r"java\.lang\.(OutOfMemoryError|StackOverflowError)|(insufficient memory for the Java Runtime)"
+)
 FIRST_WORDS = re.compile(
-    r"^(?:Error|Invalid|Unrecognized|Improperly|Conflicting|Could not|There is insufficient|Exception in).*(?:\n.+)?", re.MULTILINE
+    r"^(?:Error|Invalid|Unrecognized|Improperly|Conflicting|Could not|There is insufficient|Exception"
+    r" in).*(?:\n.+)?",
+    re.MULTILINE,
 )
 CAUSES = {
-    "OutOfMemoryError": "its memory ran out (OutOfMemoryError): see driver_memory in the profile, or make batches smaller",
-    "StackOverflowError": "its stack ran out (StackOverflowError): a value or an expression is nested too deeply for it",
-    "insufficient memory for the Java Runtime": "the machine had no memory left for it: see driver_memory in the profile",
+    "OutOfMemoryError": (
+        "its memory ran out (OutOfMemoryError): see driver_memory in the profile, or make batches smaller"
+    ),
+    "StackOverflowError": (
+        "its stack ran out (StackOverflowError): a value or an expression is nested too deeply for it"
+    ),
+    "insufficient memory for the Java Runtime": (
+        "the machine had no memory left for it: see driver_memory in the profile"
+    ),
 }
 KILLED = "it was killed (SIGKILL), as the system does when memory runs out"
 
@@ -53,7 +64,9 @@ def watch(process: subprocess.Popen[bytes], log_file: Path, log_start: int) -> N
 
 
 def end_watch() -> None:
-    """The session is about to be stopped as it should be. Of a JVM that has ended before, its end stays known."""
+    """The session is about to be stopped as it should be. Of a JVM that has ended before, its end stays
+    known.
+    """
     global _current
     if _current is not None and _current.process.poll() is None:
         _current = None
@@ -71,7 +84,9 @@ def note_done(table: str) -> None:
 
 
 def explain_end(error: BaseException) -> str | None:
-    """What has ended the JVM, where that is what the error comes from; the same sentence for each table that it has taken along."""
+    """What has ended the JVM, where that is what the error comes from; the same sentence for each table that
+    it has taken along.
+    """
     jvm = _current
     if jvm is None:
         return None
@@ -92,7 +107,8 @@ def _has_ended(jvm: _Jvm, error: BaseException) -> bool:
         "py4j" in frame.filename for frame in traceback.extract_tb(error.__traceback__)
     )
     kinds = {kind.__name__ for kind in type(error).__mro__}
-    is_of_py4j = "Py4JError" in kinds and "Py4JJavaError" not in kinds  # as for a class that a JVM without an answer "does not have"
+    # as for a class that a JVM without an answer "does not have"
+    is_of_py4j = "Py4JError" in kinds and "Py4JJavaError" not in kinds
     is_likely = is_of_connection or is_of_py4j or any(sign in str(error) for sign in SIGNS)
     try:
         jvm.process.wait(PATIENCE_SECONDS if is_likely else 0)

@@ -1,7 +1,8 @@
-"""The archive of a run's environment, for hosts that have none: Weir's Python packages, Spark among them, and the jars.
+"""The archive of a run's environment, for hosts that have none: Weir's Python packages, Spark among them, and
+the jars.
 
-Made once by `weir pack`, into .envs/environment.tar. Where it is unpacked a Python of this version must be on PATH; all else is inside.
-Nothing of the project is: neither its files nor its secrets.
+Made once by `weir pack`, into .envs/environment.tar. Where it is unpacked a Python of this version must be on
+PATH; all else is inside. Nothing of the project is: neither its files nor its secrets.
 """
 
 import hashlib
@@ -52,13 +53,19 @@ def make_environment(installed: Installation) -> Path:
 
 
 def known_environment(installed: Installation) -> Path:
-    """The archive as `weir pack` has left it; NotInstalled where it is missing, or of other packages and jars than this environment."""
+    """The archive as `weir pack` has left it; NotInstalled where it is missing, or of other packages and jars
+    than this environment.
+    """
     archive = archive_path(installed)
     stamp = archive.with_suffix(".txt")
     if not archive.is_file() or not stamp.is_file():
-        raise NotInstalled(f"{archive} is not there: `weir pack` makes it, once, of what the hosts of a YARN cluster need")
+        raise NotInstalled(
+            f"{archive} is not there: `weir pack` makes it, once, of what the hosts of a YARN cluster need"
+        )
     if stamp.read_text(encoding="utf-8") != _fingerprint(installed):
-        raise NotInstalled(f"{archive} has other packages or jars than this environment; run `weir pack` again")
+        raise NotInstalled(
+            f"{archive} has other packages or jars than this environment; run `weir pack` again"
+        )
     return archive
 
 
@@ -79,10 +86,16 @@ def _without_tests(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 
 def _distributions() -> list[Distribution]:
-    """Those of the lock, without tools for tests; all that are installed where there is no lock. Weir itself goes with the project."""
+    """Those of the lock, without tools for tests; all that are installed where there is no lock. Weir itself
+    goes with the project.
+    """
     if not LOCK.is_file():
         return [package for package in distributions() if package.name != "weir"]
-    names = [line.partition("==")[0].partition("[")[0] for line in LOCK.read_text(encoding="utf-8").splitlines() if "==" in line]
+    names = [
+        line.partition("==")[0].partition("[")[0]
+        for line in LOCK.read_text(encoding="utf-8").splitlines()
+        if "==" in line
+    ]
     found = []
     for name in names:
         try:

@@ -1,7 +1,9 @@
-"""Every Spark setting that Weir makes, in one place. A run takes the small or the big set by the size of its work.
+"""Every Spark setting that Weir makes, in one place. A run takes the small or the big set by the size of its
+work.
 
-Small runs are all start-up, planning and commits: no code generation, the quick compiler only, one partition. Big loads are the opposite.
-An always-on stream does small runs, and lives long enough for Java's better compiler.
+Small runs are all start-up, planning and commits: no code generation, the quick compiler only, one partition.
+Big loads are the opposite. An always-on stream does small runs, and lives long enough for Java's better
+compiler.
 """
 
 import os
@@ -25,27 +27,36 @@ ALWAYS = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.databricks.delta.v2.enableMode": "NONE",  # the three jars suffice without the kernel's reader
     "spark.sql.session.timeZone": "UTC",
-    # Else '${env:HOME}' in SQL is what the environment of the run has there: another value on another machine, or a secret.
+    # Else '${env:HOME}' in SQL is what the environment of the run has there: another value on another
+    # machine, or a secret.
     "spark.sql.variable.substitute": "false",
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # Arrow cannot read years outside 1678 to 2262 from Spark's old INT96
-    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    # Arrow cannot read years outside 1678 to 2262 from Spark's old INT96
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
-    "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",  # readers outside Spark do not all know them
-    # Delta writes the files of a version into its checksum, where nobody reads them; a job looks for those of one that has none there.
+    # readers outside Spark do not all know them
+    "spark.databricks.delta.properties.defaults.enableDeletionVectors": "false",
+    # Delta writes the files of a version into its checksum, where nobody reads them; a job looks for those of
+    # one that has none there.
     "spark.databricks.delta.allFilesInCrc.enabled": "false",
-    # Small files are put together, now and then (run/context.py); those of a load, each a span of event time, are left as they are: a late
-    # row then reads only its own.
+    # Small files are put together, now and then (run/context.py); those of a load, each a span of event time,
+    # are left as they are: a late row then reads only its own.
     "spark.databricks.delta.autoCompact.minFileSize": str(1024 * 1024),
     "spark.databricks.delta.autoCompact.maxFileSize": str(16 * 1024 * 1024),
     "spark.databricks.delta.autoCompact.minNumFiles": "2",
     # A batch that a crash cut is done again from the versions it began with, however long ago that was.
     "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
-    # The size of a row group is looked at after a hundred rows, if not told otherwise: with long records that is more than the heap.
+    # The size of a row group is looked at after a hundred rows, if not told otherwise: with long records that
+    # is more than the heap.
     "spark.hadoop.parquet.page.size.row.check.min": "4",
-    # A path is one of this machine's, or of a folder that hosts share, for Spark as for Python, whatever HADOOP_CONF_DIR says.
+    # A path is one of this machine's, or of a folder that hosts share, for Spark as for Python, whatever
+    # HADOOP_CONF_DIR says.
     "spark.hadoop.fs.defaultFS": "file:///",
-    # Else PySpark tells the JVM the Python line of every expression: nine calls for each, two thirds of the time of making a plan.
+    # Else PySpark tells the JVM the Python line of every expression: nine calls for each, two thirds of the
+    # time of making a plan.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -53,10 +64,11 @@ ALWAYS = {
 LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # Every user of the machine can reach loopback. For a local master Spark makes a secret of its own, which stands nowhere.
+    # Every user of the machine can reach loopback. For a local master Spark makes a secret of its own, which
+    # stands nowhere.
     "spark.authenticate": "true",
-    # Spark's choice for folders starts `readlink` and `chmod` for every file of a checkpoint: 300 processes in a small run. What it is
-    # better at, keeping a second writer out, the lease does.
+    # Spark's choice for folders starts `readlink` and `chmod` for every file of a checkpoint: 300 processes
+    # in a small run. What it is better at, keeping a second writer out, the lease does.
     "spark.sql.streaming.checkpointFileManagerClass": f"{CHECKPOINTING}.FileSystemBasedCheckpointFileManager",
 }
 S3 = {
@@ -70,17 +82,24 @@ SMALL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.buffer.pageSize": "1m",  # else it is a share of the heap, many MB, for every sort, hash map and broadcast of a few rows
+    # else it is a share of the heap, many MB, for every sort, hash map and broadcast of a few rows
+    "spark.buffer.pageSize": "1m",
     "spark.sql.ui.explainMode": "simple",  # the plan of every query is written out for a UI that is off
 }
 BIG = {
     "spark.sql.adaptive.enabled": "true",
     "spark.databricks.delta.snapshotPartitions": "2",
-    "spark.sql.inMemoryColumnarStorage.compressed": "false",  # a batch is kept for a few looks: packing it takes longer than it saves
+    # a batch is kept for a few looks: packing it takes longer than it saves
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
-# The quick compiler alone gets 48 MB for its code, and a twelfth of a run's CPU time goes into sweeping them. Classes get 21 MB until
-# the whole heap is collected for their sake: five times in a cold run.
-SMALL_JVM = ["-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:-UseCodeCacheFlushing", "-XX:+UseSerialGC"]
+# The quick compiler alone gets 48 MB for its code, and a twelfth of a run's CPU time goes into sweeping them.
+# Classes get 21 MB until the whole heap is collected for their sake: five times in a cold run.
+SMALL_JVM = [
+    "-XX:TieredStopAtLevel=1",
+    "-XX:ReservedCodeCacheSize=240m",
+    "-XX:-UseCodeCacheFlushing",
+    "-XX:+UseSerialGC",
+]
 SMALL_JVM += ["-XX:MetaspaceSize=256m"]
 BIG_JVM = ["-XX:+UseParallelGC"]
 JVM = {Workload.SMALL: SMALL_JVM, Workload.BIG: BIG_JVM, Workload.STANDING: SMALL_JVM[1:]}
@@ -93,7 +112,9 @@ PER_BATCH = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
 
 
 WHERE_THE_STORE_IS = ("AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ALLOW_HTTP")
-"""What Python elsewhere is told, which reads landed files: never keys, which anybody could see who may see the cluster's applications."""
+"""What Python elsewhere is told, which reads landed files: never keys, which anybody could see who may see
+the cluster's applications.
+"""
 
 
 def spark_settings(
@@ -109,13 +130,21 @@ def spark_settings(
     storage: Mapping[str, str] | None = None,
     hosts: Hosts | None = None,
 ) -> dict[str, str]:
-    """The settings of one run; those of the profile win. `more_jars` are for what the pipeline needs beside Delta: Spark ships them to
-    the executors by itself; `storage` are the settings of where the lake and the landing zone are, `hosts` what executors elsewhere find.
+    """The settings of one run; those of the profile win. `more_jars` are for what the pipeline needs beside
+    Delta: Spark ships them to the executors by itself; `storage` are the settings of where the lake and the
+    landing zone are, `hosts` what executors elsewhere find.
     """
     small = workload is not Workload.BIG
-    jvm = [*JVM[workload], f"-Dlog4j2.configurationFile={log4j}", f"-Dweir.log={log_file}", "-Duser.timezone=UTC"]
-    jvm += ["-Djdk.lang.Process.launchMechanism=VFORK"]  # Hadoop starts a process for each file that it makes in a folder
-    jvm += ["-XX:+ExitOnOutOfMemoryError"]  # a thread of Spark's dies of it and the rest waits for ever, with the lease held
+    jvm = [
+        *JVM[workload],
+        f"-Dlog4j2.configurationFile={log4j}",
+        f"-Dweir.log={log_file}",
+        "-Duser.timezone=UTC",
+    ]
+    # Hadoop starts a process for each file that it makes in a folder
+    jvm += ["-Djdk.lang.Process.launchMechanism=VFORK"]
+    # a thread of Spark's dies of it and the rest waits for ever, with the lease held
+    jvm += ["-XX:+ExitOnOutOfMemoryError"]
     if record:
         jvm += [f"-XX:ArchiveClassesAtExit={record}"]
     elif archive.is_file():
@@ -134,23 +163,36 @@ def spark_settings(
     if small and profile.is_local:
         settings[CUTS_PLANS] = "true"
     if profile.event_log:
-        settings |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": event_log_folder(log_file.parents[1]).as_uri()}
+        settings |= {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": event_log_folder(log_file.parents[1]).as_uri(),
+        }
     if more_jars:
         settings["spark.jars"] = ",".join(str(jar) for jar in more_jars)
     return settings | {name: str(value) for name, value in profile.spark.items()}
 
 
 def storage_settings(roots: Sequence[str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """S3A reads its keys from the environment, or has those of the machine's role; where the store is, it is told here."""
+    """S3A reads its keys from the environment, or has those of the machine's role; where the store is, it is
+    told here.
+    """
     if not any(root.startswith("s3a://") for root in roots):
         return {}
-    endpoint, region = environ.get("AWS_ENDPOINT_URL"), environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION")
+    endpoint, region = (
+        environ.get("AWS_ENDPOINT_URL"),
+        environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION"),
+    )
     settings = dict(S3)
     if endpoint:
-        settings |= {"spark.hadoop.fs.s3a.endpoint": endpoint, "spark.hadoop.fs.s3a.path.style.access": "true"}
+        settings |= {
+            "spark.hadoop.fs.s3a.endpoint": endpoint,
+            "spark.hadoop.fs.s3a.path.style.access": "true",
+        }
     if region or endpoint:
         settings["spark.hadoop.fs.s3a.endpoint.region"] = region or "us-east-1"
-    return settings | {f"spark.executorEnv.{name}": environ[name] for name in WHERE_THE_STORE_IS if environ.get(name)}
+    return settings | {
+        f"spark.executorEnv.{name}": environ[name] for name in WHERE_THE_STORE_IS if environ.get(name)
+    }
 
 
 def event_log_folder(logs: Path) -> Path:
@@ -165,4 +207,8 @@ def _executors(workload: Workload, hosts: Hosts) -> dict[str, str]:
     jvm = [*JVM[workload], "-Duser.timezone=UTC", f"-Dlog4j2.configurationFile={hosts.log4j}"]
     jvm += [f"-Dweir.log={hosts.log}"]
     options = " ".join(f'"{option}"' for option in jvm)
-    return {**hosts.settings, "spark.executor.extraClassPath": f"{hosts.jars}/*", "spark.executor.extraJavaOptions": options}
+    return {
+        **hosts.settings,
+        "spark.executor.extraClassPath": f"{hosts.jars}/*",
+        "spark.executor.extraJavaOptions": options,
+    }

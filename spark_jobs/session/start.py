@@ -22,16 +22,18 @@ from spark_jobs.session import jvm_end
 from spark_jobs.session.hosts import is_driver_in_cluster
 from spark_jobs.session.java import Java
 
-# The classes of the JVM that PySpark asks for with every expression, each looked up once.
-# For `F.col("a")` PySpark asks the JVM which class is meant by `functions`, then for its method `col`, and then calls it. A class
-# without its package is looked for in all packages that PySpark has imported, and in every jar for each of them: that took more than
-# the call.
+# The classes of the JVM that PySpark asks for with every expression, each looked up once. For `F.col("a")`
+# PySpark asks the JVM which class is meant by `functions`, then for its method `col`, and then calls it. A
+# class without its package is looked for in all packages that PySpark has imported, and in every jar for each
+# of them: that took more than the call.
 
 NAMES = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 
 
 class KnownClass:
-    """The static members of a class. Methods are kept: they are names to call, and never change while the JVM lives."""
+    """The static members of a class. Methods are kept: they are names to call, and never change while the JVM
+    lives.
+    """
 
     def __init__(self, java_class: Any) -> None:
         self._class = java_class
@@ -62,7 +64,8 @@ class ClusterUnreachable(Exception):
     def __init__(self, master: str, log_file: Path) -> None:
         self.master, self.log_file = master, log_file
         secret = "that spark-defaults.conf in SPARK_CONF_DIR has the cluster's secret"
-        todo = f"see that it is up, and {secret if master.startswith('spark://') else 'that its hosts have what docs/engines.md names'}"
+        needed = secret if master.startswith("spark://") else "that its hosts have what docs/engines.md names"
+        todo = f"check that it is up, and {needed}"
         super().__init__(f"Spark could not be started on {master}: {todo}; {log_file} has Spark's own words")
 
 
@@ -71,7 +74,10 @@ class JavaNotStarted(Exception):
 
     def __init__(self, said: str, log_file: Path) -> None:
         self.said, self.log_file = said, log_file
-        todo = "see driver_memory and spark.driver.extraJavaOptions in the profile, and that the machine has so much memory"
+        todo = (
+            "see driver_memory and spark.driver.extraJavaOptions in the profile, and that the machine has so"
+            " much memory"
+        )
         super().__init__(f"Java could not be started: {said}; {todo}; log: {log_file}")
 
 
@@ -84,8 +90,8 @@ def spark_session(
     lease: int | None = None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[SparkSession]:
-    """A session whose JVM writes to the log file and inherits the lease's descriptor: while the JVM lives, the lease is held. While Spark
-    starts in it, Python has nothing to do, and does `meanwhile`.
+    """A session whose JVM writes to the log file and inherits the lease's descriptor: while the JVM lives,
+    the lease is held. While Spark starts in it, Python has nothing to do, and does `meanwhile`.
 
     A driver inside a cluster has its JVM, and one session for as long as it lives (cli/driver.py).
     """
@@ -93,17 +99,25 @@ def spark_session(
     if is_driver_in_cluster():
         yield SparkSession(driver_context(name, settings))
         return
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it says of a JVM that is gone is raised as well
+    # what it says of a JVM that is gone is raised as well
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_is_not_of_py4j)  # some of it it says under no name of its own
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["PYSPARK_PYTHON"] = settings.get("spark.pyspark.python", sys.executable)  # that of the executors
+    # that of the executors
+    os.environ["PYSPARK_PYTHON"] = settings.get("spark.pyspark.python", sys.executable)
     conf = SparkConf(loadDefaults=False).setAppName(name).setAll(list(settings.items()))
     log_file.parent.mkdir(parents=True, exist_ok=True)
     with open(log_file, "ab") as log:
-        # A process group of its own, in the same session: Ctrl-C, or a signal to the group, must not end it in the middle of a batch.
-        # It ends when its standard input closes, and so with this process, however that ends.
-        options = {"stdout": log, "stderr": log, "process_group": 0, **({"pass_fds": (lease,)} if lease is not None else {})}
+        # A process group of its own, in the same session: Ctrl-C, or a signal to the group, must not end it
+        # in the middle of a batch. It ends when its standard input closes, and so with this process, however
+        # that ends.
+        options = {
+            "stdout": log,
+            "stderr": log,
+            "process_group": 0,
+            **({"pass_fds": (lease,)} if lease is not None else {}),
+        }
         start = log.tell()
         try:
             gateway = launch_gateway(conf, options)  # type: ignore[no-untyped-call]
@@ -123,15 +137,23 @@ def spark_session(
 
 
 def quiet_query_errors() -> None:
-    """PySpark prints each error of a query with its trace and the value that Spark stumbled over, and raises it: that is enough."""
+    """PySpark prints each error of a query with its trace and the value that Spark stumbled over, and raises
+    it: that is enough.
+    """
     for name in OF_QUERY_ERRORS:
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def driver_context(name: str, settings: Mapping[str, str]) -> SparkContext:
-    """The one context of a driver inside a cluster. What its JVM and executors were started with stays; the rest is for this run to say."""
+    """The one context of a driver inside a cluster. What its JVM and executors were started with stays; the
+    rest is for this run to say.
+    """
     SparkContext._ensure_initialized()  # connects to the JVM, whose properties are the settings so far
-    conf = SparkConf().setAppName(name).setAll([(key, value) for key, value in settings.items() if key.startswith(OF_THE_RUN)])
+    conf = (
+        SparkConf()
+        .setAppName(name)
+        .setAll([(key, value) for key, value in settings.items() if key.startswith(OF_THE_RUN)])
+    )
     with _own_interrupt():
         context = SparkContext.getOrCreate(conf)
     remember_classes(context)
@@ -164,7 +186,9 @@ def _start_context(gateway: object, conf: SparkConf, master: str, log_file: Path
 
 
 def _stop_context(context: SparkContext) -> None:
-    """A JVM that is gone cannot be asked to stop, which PySpark finds out before it has put away its own things: so once more."""
+    """A JVM that is gone cannot be asked to stop, which PySpark finds out before it has put away its own
+    things: so once more.
+    """
     try:
         context.stop()
     except (OSError, Py4JError):

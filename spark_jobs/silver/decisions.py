@@ -1,5 +1,5 @@
-"""What people decided about rows stays decided when a table is rebuilt: a row that was discarded, or set aside with its batch, goes back
-into quarantine as it was, whatever today's rules say of it.
+"""What people decided about rows stays decided when a table is rebuilt: a row that was discarded, or set
+aside with its batch, goes back into quarantine as it was, whatever today's rules say of it.
 """
 
 from dataclasses import replace
@@ -18,17 +18,23 @@ PLACE = ("_file_id", "_line", "_element")
 
 def is_decided() -> Column:
     """Of a row in quarantine: a person has put or left it there."""
-    was_set_aside = F.exists("reasons", lambda reason: reason["rule"] == SET_ASIDE) & (F.coalesce("state", F.lit(OPEN)) == OPEN)
+    was_set_aside = F.exists("reasons", lambda reason: reason["rule"] == SET_ASIDE) & (
+        F.coalesce("state", F.lit(OPEN)) == OPEN
+    )
     return (F.col("state") == DISCARDED) | was_set_aside
 
 
 def with_decisions(decoded: DataFrame, batch: Batch, table: FactTable) -> DataFrame:
-    """In a rebuild, adds `_state` and gives decided rows the reasons that they had; elsewhere no row was ever decided about."""
+    """In a rebuild, adds `_state` and gives decided rows the reasons that they had; elsewhere no row was ever
+    decided about.
+    """
     standing = _standing(decoded, batch, table)
     if standing is None:
         return decoded
     place = [F.col(name.removeprefix("_")).alias(name) for name in PLACE]
-    decided = standing.where(is_decided()).select(*place, F.col("reasons").alias("_kept"), F.coalesce("state", F.lit(OPEN)).alias("_state"))
+    decided = standing.where(is_decided()).select(
+        *place, F.col("reasons").alias("_kept"), F.coalesce("state", F.lit(OPEN)).alias("_state")
+    )
     joined = decoded.join(F.broadcast(decided), on=list(PLACE), how="left")
     return joined.withColumn("_reasons", F.coalesce("_kept", "_reasons")).select(*decoded.columns, "_state")
 

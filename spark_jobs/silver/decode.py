@@ -1,10 +1,11 @@
-"""From bronze records to typed columns. What enters: bronze rows. What leaves: one row per record (or per element of `explode`) with the
-declared columns, `_reasons` (why it cannot be published: empty for a good row), `_is_sound` (it fits its columns, whatever the rules say
-of it), `_is_filtered`, `_is_delete`, where it came from
-(`_element`: its position in an exploded record of `_elements`, from 1; else 0), and for a bad row its text: sorting and keeping the text
-of every good row would double the work of a load.
+"""From bronze records to typed columns. What enters: bronze rows. What leaves: one row per record (or per
+element of `explode`) with the declared columns, `_reasons` (why it cannot be published: empty for a good
+row), `_is_sound` (it fits its columns, whatever the rules say of it), `_is_filtered`, `_is_delete`, where it
+came from (`_element`: its position in an exploded record of `_elements`, from 1; else 0), and for a bad row
+its text: sorting and keeping the text of every good row would double the work of a load.
 
-Scalars are taken as text and then fitted, so that a value that does not fit is named with its column, and JSON and CSV follow one rule.
+Scalars are taken as text and then fitted, so that a value that does not fit is named with its column, and
+JSON and CSV follow one rule.
 """
 
 from collections.abc import Sequence
@@ -33,10 +34,14 @@ Reason = tuple[Column, Column]
 
 
 def decode(records: DataFrame, how: Decoding, rules: Sequence[Rule] = ()) -> DataFrame:
-    """Typed rows with the reasons against them: what does not fit its column, and the rules that the row does not meet."""
+    """Typed rows with the reasons against them: what does not fit its column, and the rules that the row does
+    not meet.
+    """
     readable = records.where(F.col("_line") > 0)  # line 0 stands for a file that could not be read: no record
     texts = _with_whole(_extract(readable.withColumnRenamed("record", "_record"), how), how)
-    typed = _with_texts(texts.select("*", *_typed_columns(how), _broken_reasons().alias("_broken_reasons")), how)
+    typed = _with_texts(
+        texts.select("*", *_typed_columns(how), _broken_reasons().alias("_broken_reasons")), how
+    )
     judged = with_results(_with_computed(typed, how), _conditions(how, rules))
     is_good = F.size("_reasons") == 0
     is_dropped = ~_holds(WHERE) & ~has_failed(WHERE) if how.where else F.lit(False)
@@ -48,25 +53,44 @@ def decode(records: DataFrame, how: Decoding, rules: Sequence[Rule] = ()) -> Dat
         .withColumn("_is_sound", (F.size(_all_reasons(how, ())) == 0) if rules else is_good)
         .withColumn("_is_filtered", is_good & F.col("_is_dropped"))
         .withColumn("_record", F.when(~is_good, F.col("_record")))
-        .select(*how.columns, "_reasons", "_is_sound", "_is_filtered", "_is_delete", "_record", "_element", "_elements", *PLACE)
+        .select(
+            *how.columns,
+            "_reasons",
+            "_is_sound",
+            "_is_filtered",
+            "_is_delete",
+            "_record",
+            "_element",
+            "_elements",
+            *PLACE,
+        )
     )
 
 
 def _extract(records: DataFrame, how: Decoding) -> DataFrame:
-    """Adds for each column with a path `_text_<column>`, or `_value_<column>` where it is nested; `_wrong`, what is to say against the
-    record as a whole; `_lost`, the columns whose number lost digits; and `_has_element`. One row per element where the table explodes.
+    """Adds for each column with a path `_text_<column>`, or `_value_<column>` where it is nested; `_wrong`,
+    what is to say against the record as a whole; `_lost`, the columns whose number lost digits; and
+    `_has_element`. One row per element where the table explodes.
     """
     return _extract_lines(records, how) if how.source_format == "text" else extract_fields(records, how)
 
 
 def _extract_lines(records: DataFrame, how: Decoding) -> DataFrame:
-    lines = records.withColumn("_fields", line_fields(F.col("_record"), how.fields)) if how.fields else records
+    lines = (
+        records.withColumn("_fields", line_fields(F.col("_record"), how.fields)) if how.fields else records
+    )
     is_broken = F.col("_fields").isNull() & F.col("_problem").isNull() if how.fields else F.lit(False)
     wrong = F.when(is_broken, F.lit("the line does not match the fields of its source")).alias("_wrong")
     leaves = {name: _line_leaf(how, name) for name, c in how.columns.items() if not c.sql}
-    nested = [nested_in_text(text).alias(f"_value_{name}") for name, text in leaves.items() if is_complex(how.columns[name].type)]
+    nested = [
+        nested_in_text(text).alias(f"_value_{name}")
+        for name, text in leaves.items()
+        if is_complex(how.columns[name].type)
+    ]
     texts = [text.alias(f"_text_{name}") for name, text in leaves.items()]
-    return lines.select("*", wrong, nothing_lost(), F.lit(True).alias("_has_element"), *alone(), *texts, *nested)
+    return lines.select(
+        "*", wrong, nothing_lost(), F.lit(True).alias("_has_element"), *alone(), *texts, *nested
+    )
 
 
 def _line_leaf(how: Decoding, name: str) -> Column:
@@ -76,9 +100,18 @@ def _line_leaf(how: Decoding, name: str) -> Column:
 
 
 def _with_whole(texts: DataFrame, how: Decoding) -> DataFrame:
-    """Adds `_whole_<column>` of nested values, in a step of its own: within an expression that asks twice Spark would compute it twice."""
-    kinds = {name: c.type for name, c in how.columns.items() if not c.sql and is_complex(c.type) and may_be_taken_whole(c.type)}
-    return texts.select("*", *(take_whole(F.col(f"_value_{name}"), kind).alias(f"_whole_{name}") for name, kind in kinds.items()))
+    """Adds `_whole_<column>` of nested values, in a step of its own: within an expression that asks twice
+    Spark would compute it twice.
+    """
+    kinds = {
+        name: c.type
+        for name, c in how.columns.items()
+        if not c.sql and is_complex(c.type) and may_be_taken_whole(c.type)
+    }
+    return texts.select(
+        "*",
+        *(take_whole(F.col(f"_value_{name}"), kind).alias(f"_whole_{name}") for name, kind in kinds.items()),
+    )
 
 
 def _typed_columns(how: Decoding) -> list[Column]:
@@ -86,9 +119,18 @@ def _typed_columns(how: Decoding) -> list[Column]:
 
 
 def _with_texts(typed: DataFrame, how: Decoding) -> DataFrame:
-    """Adds `_text_<column>` of nested values that did not fit: to write out all those that do takes as long as to read them."""
-    missing = [name for name, c in how.columns.items() if is_complex(c.type) and f"_text_{name}" not in typed.columns and not c.sql]
-    texts = (F.when(F.col(name).isNull(), F.col(f"_value_{name}").cast("string")).alias(f"_text_{name}") for name in missing)
+    """Adds `_text_<column>` of nested values that did not fit: to write out all those that do takes as long
+    as to read them.
+    """
+    missing = [
+        name
+        for name, c in how.columns.items()
+        if is_complex(c.type) and f"_text_{name}" not in typed.columns and not c.sql
+    ]
+    texts = (
+        F.when(F.col(name).isNull(), F.col(f"_value_{name}").cast("string")).alias(f"_text_{name}")
+        for name in missing
+    )
     return typed.select("*", *texts)
 
 
@@ -106,7 +148,10 @@ def _with_computed(typed: DataFrame, how: Decoding) -> DataFrame:
         return typed
     results = with_results(typed, {f"_sql_{name}": str(c.sql) for name, c in computed.items()})
     found = {name: results.schema[f"_sql_{name}"].dataType[VALUE].dataType for name in computed}  # type: ignore[index]
-    values = [fit_value(value_of(f"_sql_{name}"), found[name], c.type, F.col("_record")).alias(name) for name, c in computed.items()]
+    values = [
+        fit_value(value_of(f"_sql_{name}"), found[name], c.type, F.col("_record")).alias(name)
+        for name, c in computed.items()
+    ]
     return results.select("*", *values)
 
 
@@ -136,7 +181,9 @@ def _all_reasons(how: Decoding, rules: Sequence[Rule]) -> Column:
     reasons: list[Reason] = []
     for name, column in how.columns.items():
         is_asked = F.lit(True) if name in how.identity or not how.delete_when else ~F.col("_is_delete")
-        reasons += _against_computed(name, how, is_asked) if column.sql else [_misfit(name, column.type, is_asked)]
+        reasons += (
+            _against_computed(name, how, is_asked) if column.sql else [_misfit(name, column.type, is_asked)]
+        )
         if column.required or name in how.required:
             is_absent = F.col(name).isNull() & F.col(f"_text_{name}").isNull()
             if column.sql:
@@ -152,7 +199,9 @@ def _all_reasons(how: Decoding, rules: Sequence[Rule]) -> Column:
 
 def _misfit(name: str, kind: str, is_asked: Column) -> Reason:
     text = F.col(f"_text_{name}")
-    return _reason(f"type {kind}", name, text, when=text.isNotNull() & (F.col(name).isNull() | _is_lost(name)) & is_asked)
+    return _reason(
+        f"type {kind}", name, text, when=text.isNotNull() & (F.col(name).isNull() | _is_lost(name)) & is_asked
+    )
 
 
 def _is_lost(name: str) -> Column:
@@ -165,7 +214,9 @@ def _against_computed(name: str, how: Decoding, is_asked: Column) -> list[Reason
     value, inputs = value_of(result), columns_in(str(column.sql))
     has_misfit = value.isNotNull() & F.col(name).isNull()
     return [
-        _reason("sql", name, _shown(inputs), when=has_failed(result) & _are_understood(inputs, how) & is_asked),
+        _reason(
+            "sql", name, _shown(inputs), when=has_failed(result) & _are_understood(inputs, how) & is_asked
+        ),
         _reason(f"type {column.type}", name, value, when=has_misfit & is_asked),
     ]
 
@@ -187,14 +238,18 @@ def _are_understood(names: Sequence[str], how: Decoding) -> Column:
     is_understood = F.lit(True)
     for name in (name for name in how.columns if name.lower() in [one.lower() for one in names]):
         if how.columns[name].sql:
-            is_understood &= ~has_failed(f"_sql_{name}") & (value_of(f"_sql_{name}").isNull() | F.col(name).isNotNull())
+            is_understood &= ~has_failed(f"_sql_{name}") & (
+                value_of(f"_sql_{name}").isNull() | F.col(name).isNotNull()
+            )
         else:
             is_understood &= F.col(f"_text_{name}").isNull() | F.col(name).isNotNull()
     return is_understood
 
 
 def _shown(names: Sequence[str]) -> Column:
-    parts = [F.concat(F.lit(f"{name} = "), F.coalesce(F.col(name).cast("string"), F.lit("NULL"))) for name in names]
+    parts = [
+        F.concat(F.lit(f"{name} = "), F.coalesce(F.col(name).cast("string"), F.lit("NULL"))) for name in names
+    ]
     return F.concat_ws(", ", *parts) if parts else F.lit(None).cast("string")
 
 
@@ -211,7 +266,8 @@ def _against_event_time(how: Decoding, name: str) -> list[Reason]:
 
 
 def _unmet(rule: Rule, place: int, how: Decoding) -> Reason:
-    """A rule asks nothing of rows that delete or are dropped, nor of a value that was not understood: that is a reason of its own.
+    """A rule asks nothing of rows that delete or are dropped, nor of a value that was not understood: that is
+    a reason of its own.
 
     A row on which its condition fails does not meet it: nobody knows whether the rule is meant for the row.
     """
@@ -226,15 +282,21 @@ def _unmet(rule: Rule, place: int, how: Decoding) -> Reason:
 
 def _reason(rule: str, column: str | None, value: Column, when: Column) -> Reason:
     text = F.substring(value.cast("string"), 1, VALUE_LENGTH)
-    return when, F.struct(F.lit(rule).alias("rule"), F.lit(column).cast("string").alias("column"), text.alias("value"))
+    return when, F.struct(
+        F.lit(rule).alias("rule"), F.lit(column).cast("string").alias("column"), text.alias("value")
+    )
 
 
 def _present(*reasons: Reason) -> Column:
-    """The reasons that apply. They are built only for a row that has one: for good rows, nearly all, it takes some comparisons."""
+    """The reasons that apply. They are built only for a row that has one: for good rows, nearly all, it takes
+    some comparisons.
+    """
     if not reasons:
         return _no_reasons()
     is_bad = reduce(or_, (applies for applies, _ in reasons))
-    built = F.array(*(F.when(applies, reason).otherwise(F.lit(None).cast(REASON)) for applies, reason in reasons))
+    built = F.array(
+        *(F.when(applies, reason).otherwise(F.lit(None).cast(REASON)) for applies, reason in reasons)
+    )
     return F.when(is_bad, F.filter(built, lambda reason: reason.isNotNull())).otherwise(_no_reasons())
 
 

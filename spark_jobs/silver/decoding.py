@@ -10,7 +10,9 @@ PLACE = (*ORIGIN, "_chunk")
 
 @dataclass(frozen=True)
 class Decoding:
-    """How the records of a table's source become its columns. A version that deletes needs only its `identity`, the key and sequence."""
+    """How the records of a table's source become its columns. A version that deletes needs only its
+    `identity`, the key and sequence.
+    """
 
     source_format: str
     columns: Columns
@@ -36,7 +38,11 @@ class Decoding:
     def taken_paths(self) -> set[tuple[str, ...]]:
         """The fields that columns take, and those that a record has from its message."""
         taken = {self.path_of(name) for name, column in self.columns.items() if column.has_path}
-        return taken | {(name,) for name in self.own_fields} | ({self.explode_path} if self.explode_path else set())
+        return (
+            taken
+            | {(name,) for name in self.own_fields}
+            | ({self.explode_path} if self.explode_path else set())
+        )
 
     @property
     def explode_path(self) -> tuple[str, ...] | None:

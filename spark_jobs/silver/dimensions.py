@@ -1,4 +1,6 @@
-"""A batch of bronze records into an scd2 dimension: the histories of the keys it names are built anew, and only what differs is written."""
+"""A batch of bronze records into an scd2 dimension: the histories of the keys it names are built anew, and
+only what differs is written.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,7 +59,9 @@ def settle_history(moved: DataFrame, batch: Batch, table: FactTable) -> Counts:
 
 @dataclass(frozen=True)
 class _Rebuilt:
-    """What must be done to the intervals of a dimension, by action, and what became of the versions that came."""
+    """What must be done to the intervals of a dimension, by action, and what became of the versions that
+    came.
+    """
 
     changes: DataFrame
     actions: dict[str, int]
@@ -73,7 +77,9 @@ def _rebuilt(decoded: DataFrame, tally: Tally, batch: Batch, table: FactTable) -
     """The histories of the keys that the versions name, built anew and compared with those that stand."""
     key, sequence, declared, origin = table.key, str(table.sequence), table.declared, scd2.origin(table.ties)
     candidates = decoded.where(F.col("_class").isNull())
-    old = batch.read(decoded.sparkSession, table.name).join(candidates.select(*key).distinct(), on=list(key), how="left_semi")
+    old = batch.read(decoded.sparkSession, table.name).join(
+        candidates.select(*key).distinct(), on=list(key), how="left_semi"
+    )
     columns = [*declared, *origin, "_content", "_is_known"]
     incoming = candidates.withColumn("_is_known", F.lit(False)).select(*columns)
     known = scd2.expand_intervals(old, sequence, declared, origin).select(*columns)
@@ -83,7 +89,9 @@ def _rebuilt(decoded: DataFrame, tally: Tally, batch: Batch, table: FactTable) -
     ranked = scd2.rank_versions_at(versions, key, table.sequences, table.ties)
     with kept(ranked) as ranked:
         marked = scd2.mark_changes(ranked.where(F.col("_class") == "winner"), key, sequence, declared)
-        by_class = _add_up({name: count for name, count in tally.by_class.items() if name}, _classes(ranked, marked))
+        by_class = _add_up(
+            {name: count for name, count in tally.by_class.items() if name}, _classes(ranked, marked)
+        )
         changes = scd2.differences(old, scd2.build_intervals(marked, key, sequence, declared, origin), key)
         with kept(changes.withColumn("_processed_at", F.lit(batch.processed_at))) as changes:
             actions = {row["_action"]: row["count"] for row in changes.groupBy("_action").count().collect()}
@@ -101,16 +109,36 @@ def _candidate(rebuilt: _Rebuilt, tally: Tally, batch: Batch, table: FactTable) 
 
     count = sum(number for action, number in rebuilt.actions.items() if action != "delete")
     removes = "delete" in rebuilt.actions
-    return Candidate(rows, count, whole, tally.asked, tally.by_rule, has_older=True, removes=lambda: removes, changes=changes)
+    return Candidate(
+        rows,
+        count,
+        whole,
+        tally.asked,
+        tally.by_rule,
+        has_older=True,
+        removes=lambda: removes,
+        changes=changes,
+    )
 
 
 def _classes(ranked: DataFrame, marked: DataFrame) -> dict[str, int]:
-    """What became of the incoming versions, and how many keys had ties. A tie may be won by a version that was known."""
-    losers = ranked.where(~F.col("_is_known") & (F.col("_class") != "winner")).select("_class", F.lit(0).alias("tie"))
+    """What became of the incoming versions, and how many keys had ties. A tie may be won by a version that
+    was known.
+    """
+    losers = ranked.where(~F.col("_is_known") & (F.col("_class") != "winner")).select(
+        "_class", F.lit(0).alias("tie")
+    )
     of_winner = F.when(~F.col("_is_known"), scd2.class_of_winner())
     winners = marked.select(of_winner.alias("_class"), F.col("_is_first_tie").cast("int").alias("tie"))
-    found = losers.unionAll(winners).groupBy("_class").agg(F.count(F.lit(1)).alias("count"), F.sum("tie").alias("ties")).collect()
-    return {row["_class"]: row["count"] for row in found if row["_class"]} | {"ties": sum(row["ties"] or 0 for row in found)}
+    found = (
+        losers.unionAll(winners)
+        .groupBy("_class")
+        .agg(F.count(F.lit(1)).alias("count"), F.sum("tie").alias("ties"))
+        .collect()
+    )
+    return {row["_class"]: row["count"] for row in found if row["_class"]} | {
+        "ties": sum(row["ties"] or 0 for row in found)
+    }
 
 
 def _add_up(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:

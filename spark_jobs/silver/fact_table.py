@@ -28,7 +28,9 @@ class FactTable:
 
     @property
     def sequences(self) -> list[str]:
-        """The columns that order the versions of a key. Changes of a table also have the order of its commits."""
+        """The columns that order the versions of a key. Changes of a table also have the order of its
+        commits.
+        """
         return [str(self.sequence), *([CHANGE] if self.is_change_feed else [])]
 
     @property
@@ -59,7 +61,10 @@ class FactTable:
     @property
     def reads(self) -> list[str]:
         """The tables whose versions a batch of this table depends on, beside the records that come."""
-        sides = [*([self.quarantine, self.parked] if self.may_wait else []), *([self.deleted] if self.decoding.delete_when else [])]
+        sides = [
+            *([self.quarantine, self.parked] if self.may_wait else []),
+            *([self.deleted] if self.decoding.delete_when else []),
+        ]
         return [self.name, *(f"dimension.{name}" for name, _, _ in self.lookups), *sides]
 
 
@@ -87,7 +92,9 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
         decoding,
         key,
         sequence=table.sequence_column if key else None,
-        lookups=tuple((dimension, lookup, pipeline.dimensions[dimension]) for dimension, lookup in table.lookup.items()),
+        lookups=tuple(
+            (dimension, lookup, pipeline.dimensions[dimension]) for dimension, lookup in table.lookup.items()
+        ),
         is_watermarked=pipeline.is_watermarked(name),
         is_change_feed=source.is_change_feed,
         is_stream=source.is_stream,

@@ -1,4 +1,6 @@
-"""What a row's table had seen of its feed when the row's file came: by it a row is known to be late, however files are grouped."""
+"""What a row's table had seen of its feed when the row's file came: by it a row is known to be late, however
+files are grouped.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,19 +21,35 @@ class Feed:
 
 
 def add_seen(
-    rows: DataFrame, accepted: DataFrame, event_time: str, feed: Feed, highs: Mapping[int, datetime | None], *, is_stream: bool = False
+    rows: DataFrame,
+    accepted: DataFrame,
+    event_time: str,
+    feed: Feed,
+    highs: Mapping[int, datetime | None],
+    *,
+    is_stream: bool = False,
 ) -> DataFrame:
-    """Adds `_seen_until` and `_closed_until`. Files stand in the order of their arrival: the chunk, then the path. Of a stream a chunk is
-    one moment: the partitions and data files that it was read from have no order.
+    """Adds `_seen_until` and `_closed_until`. Files stand in the order of their arrival: the chunk, then the
+    path. Of a stream a chunk is one moment: the partitions and data files that it was read from have no
+    order.
 
-    `accepted` are the rows of the batch that move the watermark; `highs` the greatest event time before each close mark.
+    `accepted` are the rows of the batch that move the watermark; `highs` the greatest event time before each
+    close mark.
     """
     files = accepted.groupBy("_file_id", "_chunk", "_file").agg(F.max(event_time).alias("_newest"))
     earlier_files = Window.orderBy("_chunk", "_file").rowsBetween(Window.unboundedPreceding, -1)
-    before = Window.orderBy("_chunk").rangeBetween(Window.unboundedPreceding, -1) if is_stream else earlier_files
-    earlier = files.select("_file_id", "_chunk", F.greatest(F.max("_newest").over(before), _literal(feed.seen.high)).alias("_seen_until"))
+    before = (
+        Window.orderBy("_chunk").rangeBetween(Window.unboundedPreceding, -1) if is_stream else earlier_files
+    )
+    earlier = files.select(
+        "_file_id",
+        "_chunk",
+        F.greatest(F.max("_newest").over(before), _literal(feed.seen.high)).alias("_seen_until"),
+    )
     joined = rows.join(F.broadcast(earlier), on=["_file_id", "_chunk"], how="left")
-    return joined.withColumn("_closed_until", _closed_until(feed, highs)).select(*rows.columns, "_seen_until", "_closed_until")
+    return joined.withColumn("_closed_until", _closed_until(feed, highs)).select(
+        *rows.columns, "_seen_until", "_closed_until"
+    )
 
 
 def _closed_until(feed: Feed, highs: Mapping[int, datetime | None]) -> Column:

@@ -1,5 +1,6 @@
-"""The fields of a record's JSON object that columns take. What enters: bronze rows. What leaves: a row per record, or per element where the
-table explodes, with the text of each field and what is to say against the record.
+"""The fields of a record's JSON object that columns take. What enters: bronze rows. What leaves: a row per
+record, or per element where the table explodes, with the text of each field and what is to say against the
+record.
 """
 
 import json
@@ -36,9 +37,10 @@ from spark_jobs.silver.json_record import (
 )
 from spark_jobs.silver.nested import nested_in_text
 
-# The fields of a text line, by the named groups of a regular expression that the whole line must match.
-# The expression is RE2's, in Arrow: whatever it says, and whatever the line, it takes time in proportion to the line. Java's, which
-# Spark speaks, may take for ever on a line that somebody sends on purpose; this is why these lines pass through Python.
+# The fields of a text line, by the named groups of a regular expression that the whole line must match. The
+# expression is RE2's, in Arrow: whatever it says, and whatever the line, it takes time in proportion to the
+# line. Java's, which Spark speaks, may take for ever on a line that somebody sends on purpose; this is why
+# these lines pass through Python.
 
 Path = tuple[str, ...]
 
@@ -55,11 +57,14 @@ def line_fields(line: Column, pattern: str) -> Column:
     return fields
 
 
-# The fields of a record that no column takes, as the text of a JSON object: what a feed began to send is there before it is declared.
-# In Python, because Spark has no function that takes fields out of an object at any depth.
+# The fields of a record that no column takes, as the text of a JSON object: what a feed began to send is
+# there before it is declared. In Python, because Spark has no function that takes fields out of an object at
+# any depth.
 
 NUMBER = "\ue000"
-"""Before a number with a point or exponent while a record is taken apart: so it comes out digit by digit as it went in."""
+"""Before a number with a point or exponent while a record is taken apart: so it comes out digit by digit as
+it went in.
+"""
 
 
 def rest_of(record: Column, taken: Collection[Path]) -> Column:
@@ -108,13 +113,17 @@ ROOT: Path = ()
 
 
 def extract_fields(records: DataFrame, how: Decoding) -> DataFrame:
-    """Adds `_text_<column>`, `_value_<column>`, `_wrong`, `_lost`, `_has_element` and the place of the row: see decode."""
+    """Adds `_text_<column>`, `_value_<column>`, `_wrong`, `_lost`, `_has_element` and the place of the row:
+    see decode.
+    """
     parsed = records.withColumn("_parsed", parse_whole(F.col("_record")))
     rows = parsed.select("_record", "_problem", *PLACE, "_parsed", first_of(F.col("_parsed")).alias("_root"))
     opened, array = {ROOT: "_root"}, how.explode_path
     rows, misshaped = _open(rows, _objects_outside(how), opened, array)
     if array is None:
-        rows = rows.select("*", _wrong(how, opened, misshaped).alias("_wrong"), F.lit(True).alias("_has_element"), *alone())
+        rows = rows.select(
+            "*", _wrong(how, opened, misshaped).alias("_wrong"), F.lit(True).alias("_has_element"), *alone()
+        )
         return _with_leaves(rows, how, opened)
     items, inside = F.col(opened[array[:-1]]).getItem(array[-1]), _objects_inside(how, array)
     rows = rows.withColumn("_items", as_array(items))
@@ -125,7 +134,9 @@ def extract_fields(records: DataFrame, how: Decoding) -> DataFrame:
     rows, misshaped = _open(rows, inside, opened, array)
     if inside:
         said = _repeated(how, {path: opened[path] for path in inside})
-        rows = rows.withColumn("_wrong", F.coalesce("_wrong", said, F.when(any_of(misshaped), F.lit(OTHER_SHAPE))))
+        rows = rows.withColumn(
+            "_wrong", F.coalesce("_wrong", said, F.when(any_of(misshaped), F.lit(OTHER_SHAPE)))
+        )
     return _with_leaves(rows, how, opened)
 
 
@@ -139,7 +150,9 @@ def nothing_lost() -> Column:
 
 
 def _objects_outside(how: Decoding) -> list[Path]:
-    """The objects on the way to the fields that columns take, outermost first, without those in elements of the exploded array."""
+    """The objects on the way to the fields that columns take, outermost first, without those in elements of
+    the exploded array.
+    """
     array = how.explode_path
     paths = [*_taken(how), *([array] if array else [])]
     found = {path[:length] for path in paths for length in range(1, len(path))}
@@ -156,8 +169,12 @@ def _taken(how: Decoding) -> list[Path]:
     return [how.path_of(name) for name, column in how.columns.items() if column.has_path]
 
 
-def _open(rows: DataFrame, objects: Iterable[Path], opened: dict[Path, str], array: Path | None) -> tuple[DataFrame, list[Column]]:
-    """Adds a map for each of the objects, whose column goes to `opened`; and when a value is there that is no object."""
+def _open(
+    rows: DataFrame, objects: Iterable[Path], opened: dict[Path, str], array: Path | None
+) -> tuple[DataFrame, list[Column]]:
+    """Adds a map for each of the objects, whose column goes to `opened`; and when a value is there that is no
+    object.
+    """
     misshaped = []
     for path in objects:
         value, opened[path] = _value_at(path, opened, array), f"_object_{len(opened)}"
@@ -171,10 +188,14 @@ def _value_at(path: Path, opened: Mapping[Path, str], array: Path | None) -> Col
 
 
 def _wrong(how: Decoding, opened: Mapping[Path, str], misshaped: Iterable[Column]) -> Column:
-    """NULL for a record that is one JSON object of the expected shape, and says each thing once; and where bronze has a problem with it."""
+    """NULL for a record that is one JSON object of the expected shape, and says each thing once; and where
+    bronze has a problem with it.
+    """
     record = F.col("_record")
     is_object = is_one(F.col("_parsed")) & starts_as_object(record)
-    said = F.when(has_half_a_character(record), F.lit(HALF_A_CHARACTER)).when(~is_object, unreadable_record(record))
+    said = F.when(has_half_a_character(record), F.lit(HALF_A_CHARACTER)).when(
+        ~is_object, unreadable_record(record)
+    )
     is_misshaped = F.coalesce(any_of(misshaped), F.lit(False))
     said = F.coalesce(said, _repeated(how, opened), F.when(is_misshaped, F.lit(OTHER_SHAPE)))
     return F.when(F.col("_problem").isNull(), said)
@@ -183,7 +204,10 @@ def _wrong(how: Decoding, opened: Mapping[Path, str], misshaped: Iterable[Column
 def _repeated(how: Decoding, opened: Mapping[Path, str]) -> Column:
     """What to say of a field that one of the objects has twice."""
     paths = [*_taken(how), *([how.explode_path] if how.explode_path else [])]
-    names = {above: [path[len(above)] for path in paths if path[: len(above)] == above and len(path) > len(above)] for above in opened}
+    names = {
+        above: [path[len(above)] for path in paths if path[: len(above)] == above and len(path) > len(above)]
+        for above in opened
+    }
     return F.coalesce(*(repeated_field(F.col(column), names[above]) for above, column in opened.items()))
 
 
@@ -192,7 +216,9 @@ def _explode(rows: DataFrame) -> DataFrame:
     array = F.when(F.col("_wrong").isNull(), F.col("_items"))
     count = F.greatest(F.coalesce(F.size(array), F.lit(0)), F.lit(0))
     has_element = F.col("_problem").isNotNull() | F.col("_wrong").isNotNull() | (count > 0)
-    sized = rows.select("*", has_element.alias("_has_element"), F.greatest(count, F.lit(1)).alias("_elements"))
+    sized = rows.select(
+        "*", has_element.alias("_has_element"), F.greatest(count, F.lit(1)).alias("_elements")
+    )
     elements = sized.select("*", F.posexplode_outer(array).alias("_position", "_item"))
     return elements.withColumn("_element", F.coalesce(F.col("_position") + 1, F.lit(1)))
 
@@ -201,11 +227,22 @@ def _with_leaves(rows: DataFrame, how: Decoding, opened: Mapping[Path, str]) -> 
     record, is_csv = F.col("_record"), how.source_format == "csv"
     kinds = {name: column.type for name, column in how.columns.items() if column.has_path}
     values = {name: _value_at(how.path_of(name), opened, how.explode_path) for name in kinds}
-    texts = {name: F.nullif(value.cast("string"), F.lit("")) if is_csv else value.cast("string") for name, value in values.items()}
+    texts = {
+        name: F.nullif(value.cast("string"), F.lit("")) if is_csv else value.cast("string")
+        for name, value in values.items()
+    }
     deep = [name for name in kinds if is_complex(kinds[name])]
-    nested = [(nested_in_text(texts[name]) if is_csv else values[name]).alias(f"_value_{name}") for name in deep]
-    rest = [rest_of(record, how.taken_paths).alias(f"_text_{name}") for name, column in how.columns.items() if column.rest]
-    lost = nothing_lost() if is_csv else _lost({name: values[name] for name in kinds if name not in deep}, kinds)
+    nested = [
+        (nested_in_text(texts[name]) if is_csv else values[name]).alias(f"_value_{name}") for name in deep
+    ]
+    rest = [
+        rest_of(record, how.taken_paths).alias(f"_text_{name}")
+        for name, column in how.columns.items()
+        if column.rest
+    ]
+    lost = (
+        nothing_lost() if is_csv else _lost({name: values[name] for name in kinds if name not in deep}, kinds)
+    )
     kept = ("_record", "_problem", *PLACE, "_wrong", "_has_element", "_element", "_elements")
     written_out = [text.alias(f"_text_{name}") for name, text in texts.items() if name not in deep or is_csv]
     return rows.select(*kept, *written_out, *nested, *rest, lost)
@@ -215,7 +252,13 @@ def _lost(values: Mapping[str, Column], kinds: Mapping[str, str]) -> Column:
     """The columns whose number lost digits on its way (see is_lost): NULL for nearly every row."""
     if not values:
         return nothing_lost()
-    may_be = {name: may_be_lost(value.cast("string"), is_floating=kinds[name] in FLOATING) for name, value in values.items()}
-    named = F.array_compact(F.array(*(F.when(may_be[name] & has_doubles(value), F.lit(name)) for name, value in values.items())))
-    # The whole record is searched and types are asked for only where a text looks like it, and once for all columns.
+    may_be = {
+        name: may_be_lost(value.cast("string"), is_floating=kinds[name] in FLOATING)
+        for name, value in values.items()
+    }
+    named = F.array_compact(
+        F.array(*(F.when(may_be[name] & has_doubles(value), F.lit(name)) for name, value in values.items()))
+    )
+    # The whole record is searched and types are asked for only where a text looks like it, and once for all
+    # columns.
     return F.when(any_of(may_be.values()) & F.col("_record").rlike(LONG_NUMBER), named).alias("_lost")

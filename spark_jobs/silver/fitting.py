@@ -1,7 +1,8 @@
-"""Text into typed values: the value where the type can hold exactly what the text says, else NULL. Nothing is rounded, cut or completed.
+"""Text into typed values: the value where the type can hold exactly what the text says, else NULL. Nothing is
+rounded, cut or completed.
 
-The grammar of each type is a promise to users: docs/pipeline-file.md, "What fits a type". `float` and `double` alone take the nearest
-number, because that is what they are.
+The grammar of each type is a promise to users: docs/pipeline-file.md, "What fits a type". `float` and
+`double` alone take the nearest number, because that is what they are.
 """
 
 from functools import reduce
@@ -35,7 +36,10 @@ MIDNIGHT = r"(?:[Tt ]00:00(?::00(?:\.0+)?)?[Zz]?)?"
 CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6}0*)?)?"
 OFFSET = r"(?:[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?"
 TIMESTAMP = _whole(f"{DATE}(?:[Tt ]{CLOCK}{OFFSET})?")
-USUAL_TIMESTAMP = rf"^(?!0000|0001|9999){DATE}[T ][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]{{1,6}})?(?:Z|[+-][0-9]{{2}}:[0-9]{{2}})?\z"
+USUAL_TIMESTAMP = (
+    rf"^(?!0000|0001|9999){DATE}[T"
+    r" ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})?\z"
+)
 
 
 def fit_text(text: Column, kind: str) -> Column:
@@ -47,12 +51,17 @@ def fit_text(text: Column, kind: str) -> Column:
     if kind == "timestamp":
         return _fit_timestamp(text)
     if kind == "date":
-        days = F.when(text.rlike(_whole(DATE + MIDNIGHT)), F.substring(F.btrim(text, F.lit(" \t")), 1, 10).try_cast("date"))
+        days = F.when(
+            text.rlike(_whole(DATE + MIDNIGHT)),
+            F.substring(F.btrim(text, F.lit(" \t")), 1, 10).try_cast("date"),
+        )
         return F.when(days >= F.expr(FIRST_DAY), days)
     if kind in FLOATING:
         return _fit_floating(text, kind)
     if kind in INTEGERS:
-        return F.when(text.rlike(DIGITS), text.try_cast(kind)).otherwise(_fit_decimal(text, MOST_DIGITS, 0).try_cast(kind))
+        return F.when(text.rlike(DIGITS), text.try_cast(kind)).otherwise(
+            _fit_decimal(text, MOST_DIGITS, 0).try_cast(kind)
+        )
     precision, scale = decimal_precision(kind) or (MOST_DIGITS, 0)
     return _fit_decimal(text, precision, scale)
 
@@ -63,8 +72,8 @@ def is_finite(value: Column) -> Column:
 
 
 def in_calendar(value: Column, kind: DataType) -> Column | None:
-    """Whether all dates and times in a value are of the years 1 to 9999: Spark computes others, which most readers cannot read. NULL where
-    the value is NULL; None for a type without dates and times.
+    """Whether all dates and times in a value are of the years 1 to 9999: Spark computes others, which most
+    readers cannot read. NULL where the value is NULL; None for a type without dates and times.
     """
     match kind:
         case DateType():
@@ -113,7 +122,9 @@ def _digits_behind_the_point(text: Column) -> Column:
 
 
 def _fit_floating(text: Column, kind: str) -> Column:
-    """The nearest number; none where it would be infinite, zero in place of something, or another whole number."""
+    """The nearest number; none where it would be infinite, zero in place of something, or another whole
+    number.
+    """
     value, exact = F.when(text.rlike(NUMBER), text.try_cast(kind)), f"decimal({MOST_DIGITS},0)"
     is_long = text.rlike(_whole(f"[+-]?[0-9]{{{FLOATING[kind] + 1},}}"))
     is_other_whole = is_long & ~value.try_cast(exact).eqNullSafe(text.try_cast(exact))
@@ -122,7 +133,9 @@ def _fit_floating(text: Column, kind: str) -> Column:
 
 
 def _fit_timestamp(text: Column) -> Column:
-    """Spark alone would take 12:30 for today, read names of zones, drop digits below microseconds and refuse 10:00Z."""
+    """Spark alone would take 12:30 for today, read names of zones, drop digits below microseconds and refuse
+    10:00Z.
+    """
     spelt_out = F.upper(F.btrim(text, F.lit(" \t")))
     for short, long in (
         (r"([T ][0-9]{2}:[0-9]{2})(?=$|[Z+-])", "$1:00"),
@@ -132,4 +145,6 @@ def _fit_timestamp(text: Column) -> Column:
         spelt_out = F.regexp_replace(spelt_out, short, long)
     at = F.when(text.rlike(TIMESTAMP), spelt_out.try_cast("timestamp"))
     is_usual = text.rlike(USUAL_TIMESTAMP)  # nearly always: no year near the ends, nothing to spell out
-    return F.when(is_usual, text.try_cast("timestamp")).when((at >= F.expr(FIRST)) & (at < F.expr(BEYOND)), at)
+    return F.when(is_usual, text.try_cast("timestamp")).when(
+        (at >= F.expr(FIRST)) & (at < F.expr(BEYOND)), at
+    )

@@ -1,6 +1,8 @@
-"""Stream-static joins. What enters: facts and a dimension. What leaves: the same facts, one row each, with the taken columns.
+"""Stream-static joins. What enters: facts and a dimension. What leaves: the same facts, one row each, with
+the taken columns.
 
-A fact without its member gets NULLs, the unknown member. What then becomes of it is for its table to say (`if_missing`).
+A fact without its member gets NULLs, the unknown member. What then becomes of it is for its table to say
+(`if_missing`).
 """
 
 from collections.abc import Sequence
@@ -16,9 +18,16 @@ MEMBER_RULE = "member of "
 
 
 def look_up(
-    facts: DataFrame, members: DataFrame, lookup: Lookup, dimension: Dimension, event_time: str | None, found_as: str | None = None
+    facts: DataFrame,
+    members: DataFrame,
+    lookup: Lookup,
+    dimension: Dimension,
+    event_time: str | None,
+    found_as: str | None = None,
 ) -> DataFrame:
-    """Adds the dimension's columns as they were at the fact's time (scd2), or as they are now (scd1); and whether there was a member."""
+    """Adds the dimension's columns as they were at the fact's time (scd2), or as they are now (scd1); and
+    whether there was a member.
+    """
     keys = [f"_member_{column}" for column in dimension.key]
     taken = [F.col(column).alias(f"_taken_{column}") for column in lookup.take]
     validity = ["_valid_from", "_valid_to"] if dimension.history == "scd2" else []
@@ -29,10 +38,16 @@ def look_up(
         is_member = is_member & (facts[column] == found[key])
     if dimension.history == "scd2":
         at = facts[lookup.as_of or str(event_time)]
-        is_member = is_member & (found["_valid_from"] <= at) & (found["_valid_to"].isNull() | (at < found["_valid_to"]))
+        is_member = (
+            is_member
+            & (found["_valid_from"] <= at)
+            & (found["_valid_to"].isNull() | (at < found["_valid_to"]))
+        )
     joined = facts.join(found, on=is_member, how="left")
     flag = [F.coalesce("_is_found", F.lit(False)).alias(found_as)] if found_as else []
-    return joined.select(*facts.columns, *(F.col(f"_taken_{column}").alias(column) for column in lookup.take), *flag)
+    return joined.select(
+        *facts.columns, *(F.col(f"_taken_{column}").alias(column) for column in lookup.take), *flag
+    )
 
 
 def missing_reasons(lookups: Sequence[tuple[str, Lookup, Column]]) -> Column:
@@ -45,10 +60,16 @@ def missing_reasons(lookups: Sequence[tuple[str, Lookup, Column]]) -> Column:
         has_reference = F.lit(True)
         for column in lookup.on:
             has_reference = has_reference & F.col(column).isNotNull()
-        value = F.substring(F.concat_ws(", ", *(F.col(column).cast("string") for column in lookup.on)), 1, VALUE_LENGTH)
+        value = F.substring(
+            F.concat_ws(", ", *(F.col(column).cast("string") for column in lookup.on)), 1, VALUE_LENGTH
+        )
         named = F.lit(", ".join(lookup.on)).alias("column")
         reason = F.struct(F.lit(f"{MEMBER_RULE}{name}").alias("rule"), named, value.alias("value"))
-        reasons.append(F.when(~is_found & has_reference & ~F.col("_is_delete"), reason).otherwise(F.lit(None).cast(REASON)))
+        reasons.append(
+            F.when(~is_found & has_reference & ~F.col("_is_delete"), reason).otherwise(
+                F.lit(None).cast(REASON)
+            )
+        )
     if not reasons:
         return F.array().cast(f"array<{REASON}>")
     return F.filter(F.array(*reasons), lambda reason: reason.isNotNull())

@@ -1,21 +1,43 @@
-"""Arrays, maps and structs from a variant: each value inside must fit its own type, as a column's must; one that does not refuses all."""
+"""Arrays, maps and structs from a variant: each value inside must fit its own type, as a column's must; one
+that does not refuses all.
+"""
 
 from functools import lru_cache, reduce
 from operator import and_
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, BooleanType, DataType, DecimalType, IntegralType, MapType, StringType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DecimalType,
+    IntegralType,
+    MapType,
+    StringType,
+    StructType,
+)
 
 from spark_jobs.silver.fitting import FLOATING, fit_text
-from spark_jobs.silver.json_record import LONG_NUMBER, as_array, as_object, first_of, is_lost, is_one, is_there, parse_whole, repeated_field
+from spark_jobs.silver.json_record import (
+    LONG_NUMBER,
+    as_array,
+    as_object,
+    first_of,
+    is_lost,
+    is_one,
+    is_there,
+    parse_whole,
+    repeated_field,
+)
 
 
 def fit_nested(value: Column, kind: str, record: Column, whole: Column | None = None) -> Column:
     """The typed value; NULL where any part of it does not fit, and where there is none.
 
-    Nearly every value is taken whole by Spark's own cast, and looked at part by part only where that does not say what the value says.
-    `whole` is what `take_whole` gave, for callers that have it in a column: it is asked for twice, and would be computed twice.
+    Nearly every value is taken whole by Spark's own cast, and looked at part by part only where that does not
+    say what the value says. `whole` is what `take_whole` gave, for callers that have it in a column: it is
+    asked for twice, and would be computed twice.
     """
     careful = fit_parts(value, kind, record)
     if not may_be_taken_whole(kind):
@@ -25,12 +47,16 @@ def fit_nested(value: Column, kind: str, record: Column, whole: Column | None = 
 
 
 def may_be_taken_whole(kind: str) -> bool:
-    """Whether its parts, written out again, read as they were written: times and floating numbers do not, and maps have keys of a type."""
+    """Whether its parts, written out again, read as they were written: times and floating numbers do not, and
+    maps have keys of a type.
+    """
     return _are_plain(_parsed_type(kind))
 
 
 def take_whole(value: Column, kind: str) -> Column:
-    """The value by Spark's cast, which may round, cut or leave out: what `fit_nested` compares with the value itself."""
+    """The value by Spark's cast, which may round, cut or leave out: what `fit_nested` compares with the value
+    itself.
+    """
     return F.try_variant_get(value, "$", kind)
 
 
@@ -55,7 +81,8 @@ def _are_plain(kind: DataType) -> bool:
 
 
 def _says_the_same(typed: Column, value: Column) -> Column:
-    """Whether the typed value, written out, is the value written out: nothing was rounded, cut, left out or read as something else.
+    """Whether the typed value, written out, is the value written out: nothing was rounded, cut, left out or
+    read as something else.
 
     Never NULL. Of a double it may be that digits were lost before: who asks looks at the record.
     """
@@ -89,7 +116,11 @@ def _fits_map(fields: Column, kind: MapType, record: Column) -> Column:
     """Names that are one key in another type are there twice: '1' and '01'."""
     keys, inner = F.transform(F.map_keys(fields), lambda name: _key(name, kind)), kind.valueType
     are_keys = F.forall(keys, lambda key: key.isNotNull()) & (F.size(F.array_distinct(keys)) == F.size(keys))
-    return fields.isNotNull() & are_keys & F.forall(F.map_values(fields), lambda item: _fits(item, inner, record))
+    return (
+        fields.isNotNull()
+        & are_keys
+        & F.forall(F.map_values(fields), lambda item: _fits(item, inner, record))
+    )
 
 
 def _typed(value: Column, kind: DataType) -> Column:
@@ -97,11 +128,15 @@ def _typed(value: Column, kind: DataType) -> Column:
         return F.transform(as_array(value), lambda item: _typed(item, kind.elementType))
     if isinstance(kind, MapType):
         pairs = F.map_entries(as_object(value))
-        typed = F.transform(pairs, lambda pair: F.struct(_key(pair["key"], kind), _typed(pair["value"], kind.valueType)))
+        typed = F.transform(
+            pairs, lambda pair: F.struct(_key(pair["key"], kind), _typed(pair["value"], kind.valueType))
+        )
         return F.map_from_entries(typed)
     if isinstance(kind, StructType):
         fields = as_object(value)
-        parts = [_typed(fields.getItem(field.name), field.dataType).alias(field.name) for field in kind.fields]
+        parts = [
+            _typed(fields.getItem(field.name), field.dataType).alias(field.name) for field in kind.fields
+        ]
         return F.when(fields.isNotNull(), F.struct(*parts))
     return _fit(value, kind.simpleString())
 

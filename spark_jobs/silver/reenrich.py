@@ -1,4 +1,6 @@
-"""When a dimension moves, the facts of its changed members are looked up again, and those that come out differently are corrected."""
+"""When a dimension moves, the facts of its changed members are looked up again, and those that come out
+differently are corrected.
+"""
 
 from collections.abc import Sequence
 
@@ -17,12 +19,18 @@ from spark_jobs.silver.upsert import without
 
 
 def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch: Batch) -> Counts:
-    """Correct the facts for what changed in dimension `name` after this version. One write of what differs: it may be done again."""
-    lookup, dimension = next((lookup, dimension) for known, lookup, dimension in table.lookups if known == name)
+    """Correct the facts for what changed in dimension `name` after this version. One write of what differs:
+    it may be done again.
+    """
+    lookup, dimension = next(
+        (lookup, dimension) for known, lookup, dimension in table.lookups if known == name
+    )
     member_table = f"dimension.{name}"
     changes = tables.read_changes(spark, batch.lake.table(member_table), after, batch.inputs[member_table])
     facts = touched_facts(batch.read(spark, table.name), changes, lookup.on, dimension.key)
-    bare = facts.select(*(F.col(c).alias(f"_was_{c}") if c in lookup.take else F.col(c) for c in facts.columns))
+    bare = facts.select(
+        *(F.col(c).alias(f"_was_{c}") if c in lookup.take else F.col(c) for c in facts.columns)
+    )
     again = look_up(bare, batch.read(spark, member_table), lookup, dimension, table.decoding.event_time)
     is_same = F.lit(True)
     for column in lookup.take:
@@ -46,15 +54,21 @@ def _value(rows: DataFrame, name: str) -> Column:
     return F.to_json(F.array(name), WHOLE_JSON) if "map<" in kind.simpleString() else F.col(name)
 
 
-def _candidate(rows: DataFrame, count: int, identity: Sequence[str], batch: Batch, table: FactTable) -> Candidate:
+def _candidate(
+    rows: DataFrame, count: int, identity: Sequence[str], batch: Batch, table: FactTable
+) -> Candidate:
     """The corrected facts, and the table as it will be with them."""
     standing = batch.read(rows.sparkSession, table.name)
     return Candidate(rows, count, lambda: without(standing, rows, identity).unionByName(rows), has_older=True)
 
 
 def _identity(table: FactTable, name: str) -> tuple[str, ...]:
-    """What rows are corrected by. Those of an exploded record share its place; the ones that look up the same are corrected alike."""
-    lookup, dimension = next((lookup, dimension) for known, lookup, dimension in table.lookups if known == name)
+    """What rows are corrected by. Those of an exploded record share its place; the ones that look up the same
+    are corrected alike.
+    """
+    lookup, dimension = next(
+        (lookup, dimension) for known, lookup, dimension in table.lookups if known == name
+    )
     if table.key:
         return table.key
     at = [lookup.as_of or str(table.decoding.event_time)] if dimension.history == "scd2" else []

@@ -1,4 +1,6 @@
-"""Rows that were set aside are judged once more: replayed or discarded by a person, or found in a dimension by now."""
+"""Rows that were set aside are judged once more: replayed or discarded by a person, or found in a dimension
+by now.
+"""
 
 from collections import Counter
 from datetime import datetime
@@ -22,8 +24,9 @@ from spark_jobs.silver.set_aside import SAME_ROW, as_records, move_set_aside
 from spark_jobs.silver.tally import count_classes, tally_rows
 from spark_jobs.silver.upsert import candidate, classify, judge, publish, rank
 
-# Rows that were set aside are looked at again. What enters: rows of quarantine and parked tables, with the class `_was` that they are
-# in now. What leaves: those that are good compete for the table like any row that comes; the others stay, with their reasons of now.
+# Rows that were set aside are looked at again. What enters: rows of quarantine and parked tables, with the
+# class `_was` that they are in now. What leaves: those that are good compete for the table like any row that
+# comes; the others stay, with their reasons of now.
 
 LATER_COLUMNS = {"first_seen_at": "timestamp", "attempts": "int", "state": "string"}
 """Columns that tables of an earlier version may lack."""
@@ -37,20 +40,29 @@ def open_rows(set_aside: DataFrame) -> DataFrame:
     return set_aside.where(F.coalesce("state", F.lit(OPEN)) == OPEN)
 
 
-def judge_again(set_aside: DataFrame, batch: Batch, table: FactTable, clock: Column | None = None) -> DataFrame:
-    """The rows, decoded and classified as today's definition and rules have it, with what was known of them before."""
-    rows = classify(decode(as_records(set_aside), table.decoding, row_rules(batch.gate.rules)), batch, table, clock)
+def judge_again(
+    set_aside: DataFrame, batch: Batch, table: FactTable, clock: Column | None = None
+) -> DataFrame:
+    """The rows, decoded and classified as today's definition and rules have it, with what was known of them
+    before.
+    """
+    rows = classify(
+        decode(as_records(set_aside), table.decoding, row_rules(batch.gate.rules)), batch, table, clock
+    )
     before = set_aside.select(
-        *(F.col(name.removeprefix("_")).alias(name) for name in PLACE),
-        F.col("record").alias("_text"), F.col("reasons").alias("_old_reasons"), F.col("_was"),
-        F.col("seen_until").alias("_seen_until"), F.col("closed_until").alias("_closed_until"),
-        F.coalesce("first_seen_at", "set_aside_at").alias("_first_seen_at"), F.coalesce("attempts", F.lit(0)).alias("_attempts"),
+        *(F.col(name.removeprefix("_")).alias(name) for name in PLACE), F.col("record").alias("_text"),
+        F.col("reasons").alias("_old_reasons"), F.col("_was"), F.col("seen_until").alias("_seen_until"),
+        F.col("closed_until").alias("_closed_until"),
+        F.coalesce("first_seen_at", "set_aside_at").alias("_first_seen_at"),
+        F.coalesce("attempts", F.lit(0)).alias("_attempts"),
     )  # fmt: skip
     return rows.join(before, on=list(PLACE), how="inner").withColumn("_record", F.col("_text"))
 
 
 def settle_facts(moved: DataFrame, batch: Batch, table: FactTable) -> Counts:
-    """Publish the rows that are good by now, and say what became of all. The table comes first: a row may be in both, never in neither."""
+    """Publish the rows that are good by now, and say what became of all. The table comes first: a row may be
+    in both, never in neither.
+    """
     ranked, rules = rank(moved, table), row_rules(batch.gate.rules)
     with kept(ranked) as ranked:
         left = count_classes(ranked.select(F.col("_was").alias("_class")))
@@ -68,9 +80,9 @@ def settle_facts(moved: DataFrame, batch: Batch, table: FactTable) -> Counts:
     return counts
 
 
-# Rows that wait for a member are looked at again when a dimension has moved, or when they have waited long enough.
-# What enters: the parked rows, and those in quarantine for want of a member. What leaves: those that found it compete for the table
-# like any row that comes; the others wait on, with what they wait for now.
+# Rows that wait for a member are looked at again when a dimension has moved, or when they have waited long
+# enough. What enters: the parked rows, and those in quarantine for want of a member. What leaves: those that
+# found it compete for the table like any row that comes; the others wait on, with what they wait for now.
 
 CLOCK = "clock"
 """Among a batch's inputs: the newest recorded arrival, against which waiting is measured."""
@@ -82,7 +94,9 @@ def release(spark: SparkSession, table: FactTable, batch: Batch) -> Counts:
     if waiting is None:
         return Counts()
     rows = judge_again(waiting, batch, table, _clock(batch))
-    is_moved = ~F.col("_class").eqNullSafe(F.col("_was")) | ~F.col("_reasons").eqNullSafe(F.col("_old_reasons"))
+    is_moved = ~F.col("_class").eqNullSafe(F.col("_was")) | ~F.col("_reasons").eqNullSafe(
+        F.col("_old_reasons")
+    )
     return settle_facts(rows.where(is_moved), batch, table)
 
 
@@ -102,8 +116,9 @@ def _clock(batch: Batch) -> Column:
     return F.lit(datetime.fromisoformat(newest) if newest else None).cast("timestamp")
 
 
-# What a person decides about rows in quarantine: taken through the definition and rules of today, or given up.
-# Which rows is written down with the intent of the batch, so that one that was cut is ended with the same.
+# What a person decides about rows in quarantine: taken through the definition and rules of today, or given
+# up. Which rows is written down with the intent of the batch, so that one that was cut is ended with the
+# same.
 
 SELECTION = "selection"
 """Among a batch's inputs: which rows of quarantine it is about."""
@@ -116,7 +131,9 @@ def replay(spark: SparkSession, table: FactTable, batch: Batch) -> Counts:
 
 
 def try_replay(spark: SparkSession, table: FactTable, batch: Batch) -> tuple[dict[str, int], Counter[str]]:
-    """How many of the selected rows would pass or be set aside again, and by which rules these would stay. Nothing is written."""
+    """How many of the selected rows would pass or be set aside again, and by which rules these would stay.
+    Nothing is written.
+    """
     rows = judge_again(_again(spark, table, batch), batch, table)
     rules = F.array_distinct(F.transform("_reasons", lambda reason: reason["rule"]))
     classes, by_rule = Counter[str](), Counter[str]()
@@ -136,19 +153,27 @@ def discard(spark: SparkSession, table: FactTable, batch: Batch) -> Counts:
 
 def selected_rows(spark: SparkSession, table: FactTable, batch: Batch) -> DataFrame:
     """The open rows of the table's quarantine that the batch is about."""
-    return open_rows(batch.read(spark, table.quarantine)).where(_matches(Selection.of_dict(batch.inputs[SELECTION])))
+    return open_rows(batch.read(spark, table.quarantine)).where(
+        _matches(Selection.of_dict(batch.inputs[SELECTION]))
+    )
 
 
 def _again(spark: SparkSession, table: FactTable, batch: Batch) -> DataFrame:
     attempts = F.coalesce("attempts", F.lit(0)) + 1
-    return selected_rows(spark, table, batch).withColumn("_was", F.lit("quarantined")).withColumn("attempts", attempts)
+    return (
+        selected_rows(spark, table, batch)
+        .withColumn("_was", F.lit("quarantined"))
+        .withColumn("attempts", attempts)
+    )
 
 
 def _matches(selection: Selection) -> Column:
     """The same as Selection says of one row."""
     matches = F.lit(True)
     if selection.rules:
-        matches &= F.exists("reasons", lambda reason: _any_of([_names(reason["rule"], rule) for rule in selection.rules]))
+        matches &= F.exists(
+            "reasons", lambda reason: _any_of([_names(reason["rule"], rule) for rule in selection.rules])
+        )
     if selection.files:
         matches &= F.col("file").isin(*selection.files) | F.col("file").rlike(rf"\A{selection.file_regex}\z")
     first_seen_at = F.coalesce("first_seen_at", "set_aside_at")

@@ -5,14 +5,18 @@ from collections.abc import Iterable
 from spark_jobs.config.pipeline import Column, Dimension, Pipeline
 from spark_jobs.silver.decode import REASON
 
-ORIGIN_DDL = "_arrived_at timestamp, _processed_at timestamp, _file string, _file_id string, _line bigint, _content bigint"
+ORIGIN_DDL = (
+    "_arrived_at timestamp, _processed_at timestamp, _file string, _file_id string, _line bigint, _content"
+    " bigint"
+)
 ARRIVAL_DDL = "_chunk bigint, _element int"
 """With `ties: newest_arrival`: what the origin lacks of a row's place among the arrivals."""
 SEEN_DDL = "_seen_until timestamp, _closed_until timestamp"
 SET_ASIDE_DDL = (
-    f"record string, reasons array<{REASON}>, file string, file_id string, line bigint, element int, "
-    "arrived_at timestamp, chunk bigint, seen_until timestamp, closed_until timestamp, "
-    "set_aside_at timestamp, run_id string, batch bigint, rules string, first_seen_at timestamp, attempts int, state string"
+    f"record string, reasons array<{REASON}>, file string, file_id string, line bigint, element int,"
+    " arrived_at timestamp, chunk bigint, seen_until timestamp, closed_until timestamp, set_aside_at"
+    " timestamp, run_id string, batch bigint, rules string, first_seen_at timestamp, attempts int, state"
+    " string"
 )
 """Quarantine and parked tables: a row that is set aside can be read again from its record."""
 

@@ -1,5 +1,5 @@
-"""Rows that are not published: quarantined, or parked until a member comes. Both are kept with their record, their place and every reason,
-so that they can be read again.
+"""Rows that are not published: quarantined, or parked until a member comes. Both are kept with their record,
+their place and every reason, so that they can be read again.
 """
 
 from collections.abc import Collection
@@ -29,20 +29,37 @@ def with_records(rows: DataFrame, records: DataFrame) -> DataFrame:
 
 
 def write_set_aside(rows: DataFrame, longest: int, batch: Batch, table: FactTable, counts: Counts) -> None:
-    """Append the batch's quarantined and parked rows; nothing is written where there are none. `longest` is the length of a record."""
-    for name, count, kind in ((table.quarantine, counts.quarantined, "quarantined"), (table.parked, counts.parked, "parked")):
+    """Append the batch's quarantined and parked rows; nothing is written where there are none. `longest` is
+    the length of a record.
+    """
+    for name, count, kind in (
+        (table.quarantine, counts.quarantined, "quarantined"),
+        (table.parked, counts.parked, "parked"),
+    ):
         if count:
             tables.create(batch.lake.table(name), SET_ASIDE_DDL, tables.CHANGEABLE)
-            tables.append_few(rows.where(F.col("_class") == kind).select(*_columns(rows, batch)), count, longest, name, batch, counts)
+            tables.append_few(
+                rows.where(F.col("_class") == kind).select(*_columns(rows, batch)),
+                count,
+                longest,
+                name,
+                batch,
+                counts,
+            )
 
 
-def move_set_aside(changed: DataFrame, classes: Collection[str], batch: Batch, table: FactTable, counts: Counts) -> None:
-    """Bring the tables of these classes to what the rows are now: those that went on leave, those that wait for something else say so.
+def move_set_aside(
+    changed: DataFrame, classes: Collection[str], batch: Batch, table: FactTable, counts: Counts
+) -> None:
+    """Bring the tables of these classes to what the rows are now: those that went on leave, those that wait
+    for something else say so.
 
     A row that a person replayed does not leave quarantine: its state says that it went on.
     """
     rows = changed.select("_class", *_columns(changed, batch))
-    values: dict[str, str | Column] = {f"`{name}`": f"new.`{name}`" for name in rows.columns if name != "_class"}
+    values: dict[str, str | Column] = {
+        f"`{name}`": f"new.`{name}`" for name in rows.columns if name != "_class"
+    }
     for name, kind in ((table.quarantine, "quarantined"), (table.parked, "parked")):
         if kind not in classes:
             continue
@@ -50,7 +67,9 @@ def move_set_aside(changed: DataFrame, classes: Collection[str], batch: Batch, t
         with tables.merging(rows, name, SAME_ROW, batch, counts) as merge:
             has_left = f"new._class <> '{kind}'"
             if batch.step == REPLAY and kind == "quarantined":
-                merge = merge.whenMatchedUpdate(condition=has_left, set={"state": F.lit(REPLAYED), "attempts": "new.attempts"})
+                merge = merge.whenMatchedUpdate(
+                    condition=has_left, set={"state": F.lit(REPLAYED), "attempts": "new.attempts"}
+                )
             else:
                 merge = merge.whenMatchedDelete(condition=has_left)
             merge = merge.whenMatchedUpdate(set=values)
@@ -60,9 +79,17 @@ def move_set_aside(changed: DataFrame, classes: Collection[str], batch: Batch, t
 def as_records(set_aside: DataFrame) -> DataFrame:
     """The records of set-aside rows in the form of bronze, each once, to be decoded again.
 
-    What could not be read when it came cannot be read now: its problem goes with it, or it would be decoded into a row of NULLs.
+    What could not be read when it came cannot be read now: its problem goes with it, or it would be decoded
+    into a row of NULLs.
     """
-    names = {"record": "record", "file": "_file", "file_id": "_file_id", "line": "_line", "arrived_at": "_arrived_at", "chunk": "_chunk"}
+    names = {
+        "record": "record",
+        "file": "_file",
+        "file_id": "_file_id",
+        "line": "_line",
+        "arrived_at": "_arrived_at",
+        "chunk": "_chunk",
+    }
     columns = [F.col(name).alias(alias) for name, alias in names.items()]
     unread = F.get(F.filter("reasons", lambda reason: reason["rule"] == READABLE), F.lit(0))
     problem = F.coalesce(unread["value"], F.when(unread.isNotNull() | F.col("record").isNull(), NOT_KEPT))
@@ -86,7 +113,9 @@ def _columns(rows: DataFrame, batch: Batch) -> list[Column]:
         F.lit(batch.run_id).alias("run_id"),
         F.lit(batch.number).cast("bigint").alias("batch"),
         F.lit(rules_version(batch.gate.rules) if batch.gate.rules else None).cast("string").alias("rules"),
-        F.coalesce(_known(rows, "_first_seen_at", "timestamp"), F.lit(batch.processed_at)).alias("first_seen_at"),
+        F.coalesce(_known(rows, "_first_seen_at", "timestamp"), F.lit(batch.processed_at)).alias(
+            "first_seen_at"
+        ),
         F.coalesce(_known(rows, "_attempts", "int"), F.lit(0)).alias("attempts"),
         F.coalesce(_known(rows, "_state", "string"), F.lit(OPEN)).alias("state"),
     ]

@@ -1,7 +1,9 @@
-"""SQL of a pipeline file over one row, evaluated strictly: an expression that fails is a fact about the row, and stops no batch.
+"""SQL of a pipeline file over one row, evaluated strictly: an expression that fails is a fact about the row,
+and stops no batch.
 
-Each expression is built in ANSI mode, where nothing wraps, truncates or turns into NULL, and evaluated in Spark's TryEval inside a struct:
-the struct is NULL exactly where the expression failed, and NULL inside it where its value is NULL.
+Each expression is built in ANSI mode, where nothing wraps, truncates or turns into NULL, and evaluated in
+Spark's TryEval inside a struct: the struct is NULL exactly where the expression failed, and NULL inside it
+where its value is NULL.
 """
 
 from collections.abc import Iterator, Mapping
@@ -37,7 +39,9 @@ def with_results(rows: DataFrame, expressions: Mapping[str, str]) -> DataFrame:
         return rows
     session = rows.sparkSession
     with ansi(session):
-        results = rows.select("*", *(_tried(session, F.expr(sql)).alias(name) for name, sql in expressions.items()))
+        results = rows.select(
+            "*", *(_tried(session, F.expr(sql)).alias(name) for name, sql in expressions.items())
+        )
     for name, sql in expressions.items():
         refuse_clocks(results, sql, name)
     return results
@@ -52,7 +56,9 @@ def value_of(result: str) -> Column:
 
 
 def fit_value(value: Column, found: DataType, kind: str, record: Column) -> Column:
-    """The value as a declared type, NULL where that type cannot hold it exactly; of floating numbers it holds the nearest."""
+    """The value as a declared type, NULL where that type cannot hold it exactly; of floating numbers it holds
+    the nearest.
+    """
     if isinstance(found, StringType):
         return fit_nested(nested_in_text(value), kind, record) if is_complex(kind) else fit_text(value, kind)
     typed = _cast_exactly(value, found, kind)
@@ -66,7 +72,9 @@ def _cast_exactly(value: Column, found: DataType, kind: str) -> Column:
     value, found = _in_order(value, found, DataType.fromDDL(kind)) if is_complex(kind) else (value, found)
     there = value.try_cast(kind)
     back = there.try_cast(found.simpleString())
-    is_same = back.cast("string").eqNullSafe(value.cast("string")) if is_complex(kind) else back.eqNullSafe(value)
+    is_same = (
+        back.cast("string").eqNullSafe(value.cast("string")) if is_complex(kind) else back.eqNullSafe(value)
+    )
     if kind in FLOATING and not isinstance(found, IntegralType):
         is_same = is_finite(there) & ((there != 0) | (value == 0))
     elif isinstance(found, FloatType | DoubleType) and kind.startswith("decimal"):
@@ -76,16 +84,22 @@ def _cast_exactly(value: Column, found: DataType, kind: str) -> Column:
 
 
 def _in_order(value: Column, found: DataType, declared: DataType) -> tuple[Column, DataType]:
-    """Fields of structs in the declared order, where the names are the declared ones: a cast goes by place alone, and would swap them."""
+    """Fields of structs in the declared order, where the names are the declared ones: a cast goes by place
+    alone, and would swap them.
+    """
     if isinstance(found, ArrayType) and isinstance(declared, ArrayType):
         inner = _type_in_order(found.elementType, declared.elementType)
         if inner != found.elementType:
-            moved = F.transform(value, lambda item: _in_order(item, found.elementType, declared.elementType)[0])
+            moved = F.transform(
+                value, lambda item: _in_order(item, found.elementType, declared.elementType)[0]
+            )
             return moved, ArrayType(inner, found.containsNull)
     if isinstance(found, MapType) and isinstance(declared, MapType):
         inner = _type_in_order(found.valueType, declared.valueType)
         if inner != found.valueType:
-            moved = F.transform_values(value, lambda _, item: _in_order(item, found.valueType, declared.valueType)[0])
+            moved = F.transform_values(
+                value, lambda _, item: _in_order(item, found.valueType, declared.valueType)[0]
+            )
             return moved, MapType(found.keyType, inner, found.valueContainsNull)
     if isinstance(found, StructType) and isinstance(declared, StructType):
         return _struct_in_order(value, found, declared)
@@ -94,9 +108,16 @@ def _in_order(value: Column, found: DataType, declared: DataType) -> tuple[Colum
 
 def _struct_in_order(value: Column, found: StructType, declared: StructType) -> tuple[Column, DataType]:
     by_name = {field.name.lower(): field for field in found.fields}
-    has_names = sorted(by_name) == sorted(name.lower() for name in declared.names) and len(by_name) == len(found.fields)
-    pairs = [(by_name[field.name.lower()] if has_names else old, field) for old, field in zip(found.fields, declared.fields, strict=False)]
-    moved = [(old, *_in_order(value.getField(old.name), old.dataType, field.dataType)) for old, field in pairs]
+    has_names = sorted(by_name) == sorted(name.lower() for name in declared.names) and len(by_name) == len(
+        found.fields
+    )
+    pairs = [
+        (by_name[field.name.lower()] if has_names else old, field)
+        for old, field in zip(found.fields, declared.fields, strict=False)
+    ]
+    moved = [
+        (old, *_in_order(value.getField(old.name), old.dataType, field.dataType)) for old, field in pairs
+    ]
     kind = StructType([StructField(old.name, inner) for old, _, inner in moved])
     if len(found.fields) != len(declared.fields) or kind.simpleString() == found.simpleString():
         return value, found
@@ -108,11 +129,15 @@ def _type_in_order(found: DataType, declared: DataType) -> DataType:
 
 
 def _tried(session: SparkSession, expression: Column) -> Column:
-    """In a lambda, whose inside code generation leaves alone: else it would take an expression that occurs twice out of its TryEval."""
+    """In a lambda, whose inside code generation leaves alone: else it would take an expression that occurs
+    twice out of its TryEval.
+    """
     jvm: Any = session._jvm
     expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils
     inside = expressions.expression(F.struct(expression.alias(VALUE))._jc)
-    tried = type(expression)(expressions.column(jvm.org.apache.spark.sql.catalyst.expressions.TryEval(inside)))
+    tried = type(expression)(
+        expressions.column(jvm.org.apache.spark.sql.catalyst.expressions.TryEval(inside))
+    )
     return F.get(F.transform(F.array(F.lit(0)), lambda _: tried), F.lit(0))
 
 

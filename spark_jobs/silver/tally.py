@@ -1,4 +1,6 @@
-"""Counting a batch in one job: its rows by class, its records, how far its event times go, and the span of its keys."""
+"""Counting a batch in one job: its rows by class, its records, how far its event times go, and the span of
+its keys.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +23,9 @@ RANGED = ("tinyint", "smallint", "int", "bigint", "string")
 
 @dataclass(frozen=True)
 class Tally:
-    """`rows` is what the records must give: one row each, or one per element. `highs`: the greatest event time before each close mark.
-    `by_rule`: the rows that each rule has set aside. `ties`: the keys of which this batch alone has several newest versions.
+    """`rows` is what the records must give: one row each, or one per element. `highs`: the greatest event
+    time before each close mark. `by_rule`: the rows that each rule has set aside. `ties`: the keys of which
+    this batch alone has several newest versions.
     """
 
     by_class: dict[str, int]
@@ -49,19 +52,30 @@ class Tally:
 
 
 def observe_records(records: DataFrame) -> tuple[DataFrame, Observation]:
-    """The records of a batch, counted as they pass: what must come out again is known apart from what does. And how long the longest is."""
+    """The records of a batch, counted as they pass: what must come out again is known apart from what does.
+    And how long the longest is.
+    """
     entered = Observation()
     longest = F.coalesce(F.max(F.octet_length("record")), F.lit(0)).alias("longest")
-    return records.where(F.col("_line") > 0).observe(entered, F.count(F.lit(1)).alias("records"), longest), entered
+    return (
+        records.where(F.col("_line") > 0).observe(entered, F.count(F.lit(1)).alias("records"), longest),
+        entered,
+    )
 
 
-def tally_rows(rows: DataFrame, table: FactTable, rules: Sequence[Rule] = (), marks: Sequence[int] = ()) -> Tally:
-    """Count the rows, which have `_class`; winners are those that may be published. `rules` are those for single rows."""
+def tally_rows(
+    rows: DataFrame, table: FactTable, rules: Sequence[Rule] = (), marks: Sequence[int] = ()
+) -> Tally:
+    """Count the rows, which have `_class`; winners are those that may be published. `rules` are those for
+    single rows.
+    """
     is_first = F.col("_element") <= 1
     at = F.col(table.decoding.event_time) if table.decoding.event_time else F.lit(None).cast("timestamp")
     is_accepted = (F.col("_is_accepted")) & (at >= F.expr(EARLIEST))
     ranged = ranged_key(table)
-    ends = [end for name in ranged for end in (F.min(name).alias(f"min_{name}"), F.max(name).alias(f"max_{name}"))]
+    ends = [
+        end for name in ranged for end in (F.min(name).alias(f"min_{name}"), F.max(name).alias(f"max_{name}"))
+    ]
     found = (
         rows.groupBy("_class")
         .agg(
@@ -71,8 +85,13 @@ def tally_rows(rows: DataFrame, table: FactTable, rules: Sequence[Rule] = (), ma
             _high(at, is_accepted).alias("high"),
             *(_high(at, is_accepted & (F.col("_chunk") < mark)).alias(f"high_{mark}") for mark in marks),
             F.max("_chunk").alias("chunk"),
-            F.sum((F.col("_is_tied") if "_is_tied" in rows.columns else F.lit(False)).cast("bigint")).alias("ties"),
-            *(F.sum(_names(rule).cast("bigint")).alias(f"rule_{number}") for number, rule in enumerate(rules)),
+            F.sum((F.col("_is_tied") if "_is_tied" in rows.columns else F.lit(False)).cast("bigint")).alias(
+                "ties"
+            ),
+            *(
+                F.sum(_names(rule).cast("bigint")).alias(f"rule_{number}")
+                for number, rule in enumerate(rules)
+            ),
             *ends,
         )
         .collect()
@@ -85,17 +104,22 @@ def tally_rows(rows: DataFrame, table: FactTable, rules: Sequence[Rule] = (), ma
         high=_greatest(found, "high"),
         highs={mark: _greatest(found, f"high_{mark}") for mark in marks},
         chunk=max((row["chunk"] for row in found if row["chunk"] is not None), default=None),
-        by_rule={rule.name: sum(row[f"rule_{number}"] or 0 for row in found) for number, rule in enumerate(rules)},
+        by_rule={
+            rule.name: sum(row[f"rule_{number}"] or 0 for row in found) for number, rule in enumerate(rules)
+        },
         ties=sum(row["ties"] or 0 for row in found),
         key_range={name: (row[f"min_{name}"], row[f"max_{name}"]) for row in winners for name in ranged},
     )
 
 
 def ranged_key(table: FactTable) -> list[str]:
-    """The columns of the key by whose range the versions of the table are searched. Never a sensitive one, nor one that is computed from
-    such or matched with it: its least and greatest value would be literals of Spark's plans, and so stand in event logs.
+    """The columns of the key by whose range the versions of the table are searched. Never a sensitive one,
+    nor one that is computed from such or matched with it: its least and greatest value would be literals of
+    Spark's plans, and so stand in event logs.
     """
-    return [name for name in table.key if table.decoding.columns[name].type in RANGED and name not in table.hidden]
+    return [
+        name for name in table.key if table.decoding.columns[name].type in RANGED and name not in table.hidden
+    ]
 
 
 def count_classes(rows: DataFrame) -> dict[str, int]:

@@ -1,7 +1,9 @@
-"""A batch of bronze records into a silver table (or an scd1 dimension): decode, look up, pick the newest versions, publish.
+"""A batch of bronze records into a silver table (or an scd1 dimension): decode, look up, pick the newest
+versions, publish.
 
-Versions compete only among rows whose members are there: a row that is parked joins in when it is released. So the table does not depend
-on which came first, the fact or its member. What is set aside is written first, and the table last.
+Versions compete only among rows whose members are there: a row that is parked joins in when it is released.
+So the table does not depend on which came first, the fact or its member. What is set aside is written first,
+and the table last.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,13 +26,24 @@ from spark_jobs.silver.feed import Feed, add_seen
 from spark_jobs.silver.lookup import look_up, missing_reasons
 from spark_jobs.silver.set_aside import with_records, write_set_aside
 from spark_jobs.silver.tally import EARLIEST, Tally, observe_records, tally_rows
-from spark_jobs.silver.versions import CHANGE, change_order, content_hash, is_newer, judge_winners, rank_versions
+from spark_jobs.silver.versions import (
+    CHANGE,
+    change_order,
+    content_hash,
+    is_newer,
+    judge_winners,
+    rank_versions,
+)
 
 ROWS_PER_FILE = 250_000
-"""Large loads are written in files of about so many rows, each a span of event time: who asks for a window then reads few of them."""
+"""Large loads are written in files of about so many rows, each a span of event time: who asks for a window
+then reads few of them.
+"""
 
 
-def process_facts(records: DataFrame, batch: Batch, table: FactTable, feed: Feed | None = None) -> tuple[Counts, Seen]:
+def process_facts(
+    records: DataFrame, batch: Batch, table: FactTable, feed: Feed | None = None
+) -> tuple[Counts, Seen]:
     """Publish one batch, and say what became of its rows and how far the feed has come."""
     feed, rules = feed or Feed(), row_rules(batch.gate.rules)
     observed, entered = observe_records(records)
@@ -53,25 +66,37 @@ def process_facts(records: DataFrame, batch: Batch, table: FactTable, feed: Feed
 
 
 def classify(decoded: DataFrame, batch: Batch, table: FactTable, clock: Column | None = None) -> DataFrame:
-    """Adds the taken columns, `_content`, `_is_accepted`, and `_class` of the rows that do not compete: those set aside and filtered.
+    """Adds the taken columns, `_content`, `_is_accepted`, and `_class` of the rows that do not compete: those
+    set aside and filtered.
 
-    Accepted rows show how far the feed has come. That is a matter of the record alone: were it one of rules, members or decisions, which
-    change, a row that is replayed, discarded or judged again would close other windows than it did when it came.
+    Accepted rows show how far the feed has come. That is a matter of the record alone: were it one of rules,
+    members or decisions, which change, a row that is replayed, discarded or judged again would close other
+    windows than it did when it came.
 
-    With a clock, rows that have waited as long as their lookup is ready to wait are given up: they wait no longer.
+    With a clock, rows that have waited as long as their lookup is ready to wait are given up: they wait no
+    longer.
     """
     is_held, held = F.lit(bool(batch.gate.held_for)), _held_reasons(batch.gate.held_for)
     decoded = with_decisions(decoded, batch, table)
     is_accepted = F.col("_is_sound") & ~F.col("_is_filtered") & ~F.col("_is_delete")
     rows = _enrich(decoded.withColumn("_is_accepted", is_accepted), table, batch)
-    is_bad, no_member, is_parked = F.size("_reasons") > 0, _missing(table, "quarantine", clock), _missing(table, "park", clock)
+    is_bad, no_member, is_parked = (
+        F.size("_reasons") > 0,
+        _missing(table, "quarantine", clock),
+        _missing(table, "park", clock),
+    )
     kind = (
         F.when(is_bad, "quarantined")
         .when(F.col("_is_filtered"), "filtered")
         .when(is_held | (F.size(no_member) > 0), "quarantined")
         .when(F.size(is_parked) > 0, "parked")
     )
-    reasons = F.when(is_bad, F.col("_reasons")).when(is_held, held).when(F.size(no_member) > 0, no_member).otherwise(is_parked)
+    reasons = (
+        F.when(is_bad, F.col("_reasons"))
+        .when(is_held, held)
+        .when(F.size(no_member) > 0, no_member)
+        .otherwise(is_parked)
+    )
     rows = rows.withColumn("_class", kind).withColumn("_reasons", reasons)
     rows = rows.withColumn("_content", content_hash(rows, table.declared))
     if table.is_change_feed:
@@ -95,8 +120,8 @@ def check_records(tally: Tally, entered: int, batch: Batch) -> None:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The winners of a batch with their verdict, the number of rows per class, of deleted keys that came back, and of newer copies of
-    versions that stand and of those that deleted their key.
+    """The winners of a batch with their verdict, the number of rows per class, of deleted keys that came
+    back, and of newer copies of versions that stand and of those that deleted their key.
     """
 
     rows: DataFrame
@@ -123,18 +148,32 @@ def judge(ranked: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> It
             yield Judgement(judged, {**by_class, "inserted": count, "grown": count, "ties": tally.ties})
             return
     with kept(judged) as judged:
-        found = judged.groupBy("_class", "_is_standing", "_was_deleted", "_is_newer_copy", "_is_tied").count().collect()
+        found = (
+            judged.groupBy("_class", "_is_standing", "_was_deleted", "_is_newer_copy", "_is_tied")
+            .count()
+            .collect()
+        )
         for row in found:
             by_class[row["_class"]] = by_class.get(row["_class"], 0) + row["count"]
         removed = sum(row["count"] for row in found if row["_class"] == "deleted" and row["_is_standing"])
         revived = sum(row["count"] for row in found if row["_class"] == "inserted" and row["_was_deleted"])
-        copies = [sum(row["count"] for row in found if row["_is_newer_copy"] and row["_was_deleted"] is gone) for gone in (False, True)]
+        copies = [
+            sum(row["count"] for row in found if row["_is_newer_copy"] and row["_was_deleted"] is gone)
+            for gone in (False, True)
+        ]
         ties = sum(row["count"] for row in found if row["_is_tied"])
-        yield Judgement(judged, {**by_class, "grown": by_class.get("inserted", 0) - removed, "ties": ties}, revived, *copies)
+        yield Judgement(
+            judged,
+            {**by_class, "grown": by_class.get("inserted", 0) - removed, "ties": ties},
+            revived,
+            *copies,
+        )
 
 
 def publish(judgement: Judgement, batch: Batch, table: FactTable, counts: Counts) -> None:
-    """Deleted keys are remembered first. New rows alone are appended; a MERGE would read the table for nothing."""
+    """Deleted keys are remembered first. New rows alone are appended; a MERGE would read the table for
+    nothing.
+    """
     judged = judgement.rows
     if counts.deleted or judgement.revived or judgement.copies_of_deletes:
         _remember_deleted(judgement, batch, table, counts)
@@ -162,8 +201,18 @@ def candidate(judgement: Judgement, tally: Tally, batch: Batch, table: FactTable
 
     inserted, updated = (judgement.by_class.get(name, 0) for name in ("inserted", "updated"))
     removed = inserted - judgement.by_class["grown"]
-    shown = changed.where((F.col("_class") != "deleted") | F.col("_is_standing")).select(*shown_columns(batch, table), "_class")
-    return Candidate(rows, inserted + updated, whole, tally.asked, tally.by_rule, removes=lambda: removed > 0, changes=shown)
+    shown = changed.where((F.col("_class") != "deleted") | F.col("_is_standing")).select(
+        *shown_columns(batch, table), "_class"
+    )
+    return Candidate(
+        rows,
+        inserted + updated,
+        whole,
+        tally.asked,
+        tally.by_rule,
+        removes=lambda: removed > 0,
+        changes=shown,
+    )
 
 
 def without(standing: DataFrame, changed: DataFrame, key: Sequence[str]) -> DataFrame:
@@ -185,7 +234,9 @@ def published_columns(batch: Batch, table: FactTable) -> list[Column | str]:
 def _held_reasons(held_for: Sequence[str]) -> Column:
     """Why a row is in quarantine whose whole batch a person has set aside."""
     named = F.lit(", ".join(held_for)).alias("value")
-    return F.array(F.struct(F.lit(SET_ASIDE).alias("rule"), F.lit(None).cast("string").alias("column"), named))
+    return F.array(
+        F.struct(F.lit(SET_ASIDE).alias("rule"), F.lit(None).cast("string").alias("column"), named)
+    )
 
 
 def _enrich(rows: DataFrame, table: FactTable, batch: Batch) -> DataFrame:
@@ -200,10 +251,13 @@ def _missing(table: FactTable, policy: str, clock: Column | None) -> Column:
     waiting = []
     for name, lookup, dimension in table.lookups:
         is_settled = F.col(f"_found_{name}")
-        if dimension.history == "scd2" and lookup.as_of:  # a version is valid at a time: without one there is none to wait for
+        # a version is valid at a time: without one there is none to wait for
+        if dimension.history == "scd2" and lookup.as_of:
             is_settled |= F.col(lookup.as_of).isNull()
         if clock is not None and lookup.give_up_after:
-            is_settled |= F.coalesce(F.col("_arrived_at") + F.expr(f"INTERVAL {lookup.give_up_after}") <= clock, F.lit(False))
+            is_settled |= F.coalesce(
+                F.col("_arrived_at") + F.expr(f"INTERVAL {lookup.give_up_after}") <= clock, F.lit(False)
+            )
         if lookup.if_missing == policy:
             waiting.append((name, lookup, is_settled))
     return missing_reasons(waiting)
@@ -216,7 +270,9 @@ def _with_seen(rows: DataFrame, ranked: DataFrame, tally: Tally, table: FactTabl
 
 
 def _standing(spark: SparkSession, tally: Tally, batch: Batch, table: FactTable) -> DataFrame | None:
-    """The versions that stand and those that deleted their key, as far as the batch's keys go; None where there are none at all."""
+    """The versions that stand and those that deleted their key, as far as the batch's keys go; None where
+    there are none at all.
+    """
     if table.sequence is None:
         return None
     origin = ["_file"] if table.is_change_feed else []
@@ -249,18 +305,31 @@ def _by_event_time(rows: DataFrame, table: FactTable, counts: Counts) -> DataFra
 
 
 def _remember_deleted(judgement: Judgement, batch: Batch, table: FactTable, counts: Counts) -> None:
-    """The table of deleted keys holds those whose newest version deletes them: one that comes back leaves it."""
+    """The table of deleted keys holds those whose newest version deletes them: one that
+    comes back leaves it.
+    """
     identity = dict.fromkeys([*table.key, str(table.sequence)])
     is_copy = F.col("_is_newer_copy") & F.col("_is_delete")
-    moved = judgement.rows.where((F.col("_class") == "deleted") | ((F.col("_class") == "inserted") & F.col("_was_deleted")) | is_copy)
+    moved = judgement.rows.where(
+        (F.col("_class") == "deleted") | ((F.col("_class") == "inserted") & F.col("_was_deleted")) | is_copy
+    )
     rows = moved.select(*identity, *_origin(batch, table), "_is_delete")
     values = tuple(name for name in rows.columns if name != "_is_delete")
     how = Upsert(table.key, values, delete_when="NOT new._is_delete", insert_when="new._is_delete")
-    upsert(rows, counts.deleted + judgement.revived + judgement.copies_of_deletes, table.deleted, how, batch, counts)
+    upsert(
+        rows,
+        counts.deleted + judgement.revived + judgement.copies_of_deletes,
+        table.deleted,
+        how,
+        batch,
+        counts,
+    )
 
 
 def _merge(changed: DataFrame, count: int, batch: Batch, table: FactTable, counts: Counts) -> None:
-    """Write the rows, which were judged already; the guard holds the same order once more at the table itself."""
+    """Write the rows, which were judged already; the guard holds the same order once more at the table
+    itself.
+    """
     newer = is_newer(table.sequences, table.ties)
     how = Upsert(
         table.key,

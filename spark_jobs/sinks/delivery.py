@@ -12,11 +12,15 @@ from spark_jobs.sinks.changes import Tally
 
 
 class KeyNotUnique(Exception):
-    """More than one row of the table has the same key, so that nothing says which of them the other side should keep."""
+    """More than one row of the table has the same key, so that nothing says which of them the other side
+    should keep.
+    """
 
     def __init__(self, sink: str, key: list[str], keys: int) -> None:
         self.sink, self.key, self.keys = sink, key, keys
-        belong = f"({', '.join(key)}) {'belongs' if keys == 1 else 'belong'} to more than one row of its table"
+        belong = (
+            f"({', '.join(key)}) {'belongs' if keys == 1 else 'belong'} to more than one row of its table"
+        )
         super().__init__(
             f"{sink}: {count(keys, 'key')} {belong}; nothing was published: "
             "name columns that identify a row in key, or write mode: complete"
@@ -36,21 +40,30 @@ class RowsTakenBack(Exception):
 
 
 class OtherHistory(Exception):
-    """The other side was not left by the batch that this lake delivered last: changes would be lost, doubled or taken for delivered."""
+    """The other side was not left by the batch that this lake delivered last: changes would be lost, doubled
+    or taken for delivered.
+    """
 
     def __init__(self, delivery: "Delivery", place: str, found: str | None) -> None:
         self.sink, self.place, self.found = delivery.batch.table, place, found
         there = f"was last written by batch {found}" if found else "has no note of what was delivered to it"
-        known = f"this lake delivered {delivery.after.name} last" if delivery.after else "this lake has delivered nothing"
+        known = (
+            f"this lake delivered {delivery.after.name} last"
+            if delivery.after
+            else "this lake has delivered nothing"
+        )
         super().__init__(
-            f"{self.sink}: {place} {there}, but {known}: the lake or the other side was restored from an older copy, or moved; nothing was "
-            f"delivered: run `weir rebuild {delivery.batch.lake.pipeline} {self.sink}` to deliver everything again"
+            f"{self.sink}: {place} {there}, but {known}: the lake or the other side was restored from an"
+            f" older copy, or moved; nothing was delivered: run `weir rebuild {delivery.batch.lake.pipeline}"
+            f" {self.sink}` to deliver everything again"
         )
 
 
 @dataclass(frozen=True)
 class SinkBatch:
-    """What a user's function is told of a batch. `id` is the same whenever the batch is done again, and of no other batch."""
+    """What a user's function is told of a batch. `id` is the same whenever the batch is done again, and of no
+    other batch.
+    """
 
     id: str
     pipeline: str
@@ -64,7 +77,9 @@ class SinkBatch:
 
 @dataclass(frozen=True)
 class Delivery:
-    """`rows` are the delivered columns and the changes' own (see changes.py). `is_whole`: they are all that the other side should have."""
+    """`rows` are the delivered columns and the changes' own (see changes.py). `is_whole`: they are all that
+    the other side should have.
+    """
 
     batch: Batch
     table: str
@@ -75,7 +90,9 @@ class Delivery:
     is_whole: bool
     tally: Tally
     lake_id: str
-    """Which lake it is: one that was loaded anew counts its batches from the beginning, and none of them has been delivered."""
+    """Which lake it is: one that was loaded anew counts its batches from the beginning, and none of them has
+    been delivered.
+    """
     after: Delivered | None
     """The batch that was delivered last, by the ledger."""
 
@@ -86,17 +103,30 @@ class Delivery:
     @property
     def told(self) -> SinkBatch:
         batch = self.batch
-        known_as = (batch.lake.pipeline, batch.table.removeprefix("sink."), self.table, batch.generation, batch.step, batch.number)
+        known_as = (
+            batch.lake.pipeline,
+            batch.table.removeprefix("sink."),
+            self.table,
+            batch.generation,
+            batch.step,
+            batch.number,
+        )
         return SinkBatch(self.known_as.name, *known_as, self.is_whole)
 
     def check_history(self, place: str, found: str | None) -> None:
-        """OtherHistory unless the batch that the other side had last is the one before this. A whole replaces whatever is there."""
-        is_next = self.after.is_known_as(found) if self.after and found else (self.after, found) == (None, None)
+        """OtherHistory unless the batch that the other side had last is the one before this. A whole replaces
+        whatever is there.
+        """
+        is_next = (
+            self.after.is_known_as(found) if self.after and found else (self.after, found) == (None, None)
+        )
         if not self.is_whole and not is_next:
             raise OtherHistory(self, place, found)
 
     def has_nothing(self, counts: Counts) -> bool:
-        """Whether the other side stays as it is: an OPTIMIZE of the table gives such a batch, and a rebuild that changed nothing."""
+        """Whether the other side stays as it is: an OPTIMIZE of the table gives such a batch, and a rebuild
+        that changed nothing.
+        """
         return not self.is_whole and not counts.inserted + counts.updated + counts.deleted
 
     def counts(self, arrived: int) -> Counts:

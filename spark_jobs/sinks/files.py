@@ -1,12 +1,13 @@
 """Files for readers that know nothing of Delta: a folder of which every view is whole.
 
     <path>/current            a link to the newest set: what readers read, as in <path>/current/*.parquet
-    <path>/.sets/<number>/    a set: the files of all batches so far, and _manifest.json, which says what is in it
+    <path>/.sets/<number>/    a set: the files of all batches so far, and _manifest.json with its content
     <path>/.staging/          what a batch is writing
 
-A batch is written where nobody looks, put into a new set together with the files of the last one (links: nothing is copied), and shown by
-replacing the link `current`, which is one step of the file system. Files bear the names of their batches, so that a batch that is done
-again puts the same names in the same place. Small files are put together in the same way: one set has the small ones, the next the big one.
+A batch is written where nobody looks, put into a new set together with the files of the last one (links:
+nothing is copied), and shown by replacing the link `current`, which is one step of the file system. Files
+bear the names of their batches, so that a batch that is done again puts the same names in the same place.
+Small files are put together in the same way: one set has the small ones, the next the big one.
 """
 
 import csv
@@ -47,11 +48,16 @@ OPTIONS: dict[str, dict[str, str]] = {"csv": CSV, "json": JSON, "parquet": {}}
 
 
 class PlaceOccupied(Exception):
-    """The folder of a sink has something in it that the sink did not write, or leads out of the exports root."""
+    """The folder of a sink has something in it that the sink did not write, or leads out
+    of the exports root.
+    """
 
     def __init__(self, sink: str, path: Path, why: str) -> None:
         self.sink, self.path = sink, path
-        super().__init__(f"{sink}: {path} {why}; nothing was written: give the sink a folder of its own, or move away what is there")
+        super().__init__(
+            f"{sink}: {path} {why}; nothing was written: give the sink a folder of its own, or move away what"
+            " is there"
+        )
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a set holds: its entries, and the last batch with its counts, by which one that is done again is known."""
+    """What a set holds: its entries, and the last batch with its counts, by which one that is done again is
+    known.
+    """
 
     number: int = 0
     generation: int = 0
@@ -75,15 +83,29 @@ class Manifest:
     entries: tuple[Entry, ...] = ()
 
     def as_text(self) -> str:
-        entries = [{"files": list(entry.files), "rows": entry.rows, "batches": entry.batches} for entry in self.entries]
-        said = {"generation": self.generation, "batch": self.batch, "version": self.version, "counts": self.counts.as_dict()}
-        return json.dumps({**said, "rows": sum(entry.rows for entry in self.entries), "entries": entries}, indent=1)
+        entries = [
+            {"files": list(entry.files), "rows": entry.rows, "batches": entry.batches}
+            for entry in self.entries
+        ]
+        said = {
+            "generation": self.generation,
+            "batch": self.batch,
+            "version": self.version,
+            "counts": self.counts.as_dict(),
+        }
+        return json.dumps(
+            {**said, "rows": sum(entry.rows for entry in self.entries), "entries": entries}, indent=1
+        )
 
     @classmethod
     def of_text(cls, number: int, text: str) -> "Manifest":
         said: dict[str, Any] = json.loads(text)
-        entries = tuple(Entry(tuple(entry["files"]), entry["rows"], entry["batches"]) for entry in said["entries"])
-        return cls(number, said["generation"], said["batch"], said["version"], Counts.of_row(said["counts"]), entries)
+        entries = tuple(
+            Entry(tuple(entry["files"]), entry["rows"], entry["batches"]) for entry in said["entries"]
+        )
+        return cls(
+            number, said["generation"], said["batch"], said["version"], Counts.of_row(said["counts"]), entries
+        )
 
 
 def deliver_files(delivery: Delivery, sink: FileSink, exports: Path) -> tuple[Counts, int | None]:
@@ -104,9 +126,19 @@ def deliver_files(delivery: Delivery, sink: FileSink, exports: Path) -> tuple[Co
     if delivery.has_nothing(counts):
         shutil.rmtree(staging, ignore_errors=True)
         return counts, delivery.tally.version
-    names = tuple(f"g{told.generation}-{told.step}-{told.number:08}-{index:05}.{sink.format}" for index in range(len(parts)))
+    names = tuple(
+        f"g{told.generation}-{told.step}-{told.number:08}-{index:05}.{sink.format}"
+        for index in range(len(parts))
+    )
     kept = () if delivery.is_whole else before.entries
-    after = Manifest(before.number + 1, told.generation, told.id, delivery.tally.version, counts, (*kept, Entry(names, rows)))
+    after = Manifest(
+        before.number + 1,
+        told.generation,
+        told.id,
+        delivery.tally.version,
+        counts,
+        (*kept, Entry(names, rows)),
+    )
     with writing(delivery.batch.table, delivery.batch):
         publish(folder, after, dict(zip(names, parts, strict=True)))
     compact(delivery, folder, sink)
@@ -124,20 +156,26 @@ def shape(delivery: Delivery, sink: FileSink) -> DataFrame:
 
 
 def _neutral(name: str) -> Column:
-    """As safe_cell of config/text.py: an apostrophe before what a spreadsheet would take for a formula. Numbers stay numbers."""
+    """As safe_cell of config/text.py: an apostrophe before what a spreadsheet would take for a formula.
+    Numbers stay numbers.
+    """
     value = F.col(name)
     is_formula = value.rlike(f"^[{''.join(map(re.escape, FORMULA))}]") & ~value.rlike(f"^({NUMBER.pattern})$")
     return F.when(is_formula, F.concat(F.lit("'"), value)).otherwise(value).alias(name)
 
 
 def prepare_folder(sink: str, exports: Path, path: str) -> Path:
-    """The folder of the sink, which holds nothing but what the sink wrote, below the exports root whatever links are on the way."""
+    """The folder of the sink, which holds nothing but what the sink wrote, below the exports root whatever
+    links are on the way.
+    """
     folder = exports / path
     folder.mkdir(parents=True, exist_ok=True)
     if not folder.resolve().is_relative_to(exports.resolve()):
         raise PlaceOccupied(sink, folder, "leads out of the exports root")
     current = folder / CURRENT
-    if (current.exists() and not current.is_symlink()) or (any(folder.iterdir()) and not (folder / SETS).is_dir()):
+    if (current.exists() and not current.is_symlink()) or (
+        any(folder.iterdir()) and not (folder / SETS).is_dir()
+    ):
         raise PlaceOccupied(sink, folder, "has files that this sink did not write")
     (folder / SETS).mkdir(exist_ok=True)
     return folder
@@ -171,7 +209,9 @@ def publish(folder: Path, manifest: Manifest, new: dict[str, Path]) -> None:
 
 
 def compact(delivery: Delivery, folder: Path, sink: FileSink) -> None:
-    """Put the files of single batches together once there are enough of them. Cut by a crash it is done after the next batch."""
+    """Put the files of single batches together once there are enough of them. Cut by a crash it is done after
+    the next batch.
+    """
     before = read_manifest(folder)
     small = [entry for entry in before.entries if entry.batches == 1]
     if len(small) < sink.compact_after:
@@ -188,7 +228,11 @@ def compact(delivery: Delivery, folder: Path, sink: FileSink) -> None:
     entries = tuple(entry for entry in before.entries if entry.batches > 1)
     merged = Entry((together.name,), rows, sum(entry.batches for entry in small))
     with writing(delivery.batch.table, replace(delivery.batch, step="compact")):
-        publish(folder, replace(before, number=before.number + 1, entries=(*entries, merged)), {together.name: together})
+        publish(
+            folder,
+            replace(before, number=before.number + 1, entries=(*entries, merged)),
+            {together.name: together},
+        )
 
 
 def _put_together(files: list[Path], target: Path, file_format: str) -> None:

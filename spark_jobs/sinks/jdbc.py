@@ -1,7 +1,9 @@
-"""Rows of a table in PostgreSQL. A batch goes into a staging table first, by Spark; then one transaction on the driver puts it in its place
-and notes its id beside it: readers see all of a batch or nothing, and one that is done again finds its id and does nothing.
+"""Rows of a table in PostgreSQL. A batch goes into a staging table first, by Spark; then one transaction on
+the driver puts it in its place and notes its id beside it: readers see all of a batch or nothing, and one
+that is done again finds its id and does nothing.
 
-The target belongs to the sink, which makes it where it is not there. Identifiers come from checked names alone and are quoted all the same.
+The target belongs to the sink, which makes it where it is not there. Identifiers come from checked names
+alone and are quoted all the same.
 """
 
 import hashlib
@@ -31,13 +33,15 @@ COMMIT, NUL_IN = "commit", "NUL in "
 
 
 class DatabaseFailed(Exception):
-    """The database refused something. Its own words may hold values of rows, so that only what kind of error it was is said."""
+    """The database refused something. Its own words may hold values of rows, so that only what kind of error
+    it was is said.
+    """
 
     def __init__(self, sink: str, doing: str, state: str | None, named: str) -> None:
         self.sink, self.state = sink, state
         super().__init__(
-            f"{sink}: the database refused it while {doing} (SQLSTATE {state or 'unknown'}{named}); nothing of the batch is visible there: "
-            "mend the cause and run again"
+            f"{sink}: the database refused it while {doing} (SQLSTATE {state or 'unknown'}{named}); nothing"
+            " of the batch is visible there: mend the cause and run again"
         )
 
 
@@ -46,7 +50,10 @@ class NulInText(Exception):
 
     def __init__(self, sink: str, column: str) -> None:
         self.sink, self.column = sink, column
-        super().__init__(f"{sink}: a value of {column} has the character NUL, which PostgreSQL cannot hold; quarantine such rows by a rule")
+        super().__init__(
+            f"{sink}: a value of {column} has the character NUL, which PostgreSQL cannot hold; quarantine"
+            " such rows by a rule"
+        )
 
 
 class TargetNotEmpty(Exception):
@@ -54,7 +61,10 @@ class TargetNotEmpty(Exception):
 
     def __init__(self, sink: str, table: str) -> None:
         self.sink, self.table = sink, table
-        super().__init__(f"{sink}: {table} has rows that this sink did not write; nothing was changed: name another table, or empty it")
+        super().__init__(
+            f"{sink}: {table} has rows that this sink did not write; nothing was changed: name another table,"
+            " or empty it"
+        )
 
 
 def deliver_jdbc(delivery: Delivery, sink: JdbcSink, connection: Connection) -> tuple[Counts, int | None]:
@@ -63,7 +73,8 @@ def deliver_jdbc(delivery: Delivery, sink: JdbcSink, connection: Connection) -> 
     database = _Database(delivery.rows.sparkSession, name, connection)
     target = _Target(sink, delivery)
     with database.session() as session:
-        with session.transaction():  # several sinks may begin at once, and PostgreSQL would let one of them fail
+        # several sinks may begin at once, and PostgreSQL would let one of them fail
+        with session.transaction():
             session.ask("making its table of notes", f"SELECT pg_advisory_xact_lock({NOTES_LOCK})")
             session.do("making its table of notes", target.make_notes())
             if not session.ask("making its table of notes", target.find_names()):
@@ -79,7 +90,8 @@ def deliver_jdbc(delivery: Delivery, sink: JdbcSink, connection: Connection) -> 
         try:
             database.stage(rows, target.staging)
         except Exception:
-            with suppress(DatabaseFailed):  # why it failed is said; the next batch would replace what is left of this one
+            # why it failed is said; the next batch would replace what is left of this one
+            with suppress(DatabaseFailed):
                 session.do("dropping the staging table", f"DROP TABLE IF EXISTS {target.staging}")
             raise
         arrived = session.ask("counting the staged rows", f"SELECT count(*) FROM {target.staging}")[0][0]
@@ -119,7 +131,9 @@ def _put_in_place(session: "_Session", target: "_Target", delivery: Delivery, co
 
 
 def _staged_rows(delivery: Delivery, sink: JdbcSink) -> DataFrame:
-    """Nested values become JSON text. The character NUL, which PostgreSQL cannot hold, is refused here, by the name of its column."""
+    """Nested values become JSON text. The character NUL, which PostgreSQL cannot hold, is refused here, by
+    the name of its column.
+    """
     fields = {field.name: field.dataType for field in delivery.rows.schema.fields}
     values = [_value(name, fields[name]) for name in delivery.columns]
     return delivery.rows.select(*values, F.col(OPERATION).alias(sink.operation or OPERATION))
@@ -135,15 +149,22 @@ def _value(name: str, data_type: Any) -> Column:
 
 
 class _Target:
-    """The statements about one target. Everything in them is a checked identifier, a number or a name of our own."""
+    """The statements about one target. Everything in them is a checked identifier, a number or a name of our
+    own.
+    """
 
     def __init__(self, sink: JdbcSink, delivery: Delivery) -> None:
         schema, _, table = sink.table.rpartition(".")
         self.sink, self.delivery, self.told = sink, delivery, delivery.told
         self.schema = _quote(schema or "public")
         self.table, self.plain = f"{self.schema}.{_quote(table)}", f"{schema or 'public'}.{table}"
-        own = hashlib.sha256(f"{delivery.lake_id}/{self.told.pipeline}/{self.told.sink}".encode()).hexdigest()[:16]
-        self.staging, self.notes = f"{self.schema}.{_quote(f'weir_stage_{own}')}", f"{self.schema}.{_quote(NOTES)}"
+        own = hashlib.sha256(
+            f"{delivery.lake_id}/{self.told.pipeline}/{self.told.sink}".encode()
+        ).hexdigest()[:16]
+        self.staging, self.notes = (
+            f"{self.schema}.{_quote(f'weir_stage_{own}')}",
+            f"{self.schema}.{_quote(NOTES)}",
+        )
         self.columns = [*delivery.columns, *([sink.operation] if sink.operation else [])]
 
     @property
@@ -159,24 +180,38 @@ class _Target:
 
     def find_names(self) -> str:
         """Notes of earlier versions knew batches by their numbers alone."""
-        return f"SELECT 1 FROM pg_attribute WHERE attrelid = '{self.notes}'::regclass AND attname = 'name' AND NOT attisdropped"
+        return (
+            f"SELECT 1 FROM pg_attribute WHERE attrelid = '{self.notes}'::regclass AND attname = 'name' AND"
+            " NOT attisdropped"
+        )
 
     def add_names(self) -> str:
         return f"ALTER TABLE {self.notes} ADD COLUMN name text, ADD COLUMN place bigserial"
 
     def find_note(self) -> str:
         counts = "rows_in, inserted, updated, deleted, version"
-        return f"SELECT {counts}, {self._name()} FROM {self.notes} WHERE {self._is_sink()} AND {self._is_batch()}"
+        return (
+            f"SELECT {counts}, {self._name()} FROM {self.notes} WHERE {self._is_sink()} AND"
+            f" {self._is_batch()}"
+        )
 
     def find_last(self) -> str:
         return f"SELECT {self._name()} FROM {self.notes} WHERE {self._is_sink()} ORDER BY place DESC LIMIT 1"
 
     def forget_notes(self) -> str:
-        """Before the note of a whole, which replaces what all others brought. A batch of another history may have had its number."""
-        return f"DELETE FROM {self.notes} WHERE {self._is_sink()} AND (target = '{self.plain}' OR {self._is_batch()})"
+        """Before the note of a whole, which replaces what all others brought. A batch of another history may
+        have had its number.
+        """
+        return (
+            f"DELETE FROM {self.notes} WHERE {self._is_sink()} AND (target = '{self.plain}' OR"
+            f" {self._is_batch()})"
+        )
 
     def _is_batch(self) -> str:
-        return f"generation = {self.told.generation} AND step = '{self.told.step}' AND batch = {self.told.number}"
+        return (
+            f"generation = {self.told.generation} AND step = '{self.told.step}' AND batch ="
+            f" {self.told.number}"
+        )
 
     def _name(self) -> str:
         numbers = "'/g' || generation || '/' || step || '/' || batch"
@@ -187,9 +222,18 @@ class _Target:
 
     def note(self, counts: Counts, version: int | None) -> str:
         told = self.told
-        who = f"'{self.delivery.lake_id}', '{told.pipeline}', '{told.sink}', {told.generation}, '{told.step}', {told.number}"
-        counted = f"{counts.rows_in}, {counts.inserted}, {counts.updated}, {counts.deleted}, {'NULL' if version is None else version}"
-        columns = "lake, pipeline, sink, generation, step, batch, rows_in, inserted, updated, deleted, version, target, name"
+        who = (
+            f"'{self.delivery.lake_id}', '{told.pipeline}', '{told.sink}', {told.generation}, '{told.step}',"
+            f" {told.number}"
+        )
+        counted = (
+            f"{counts.rows_in}, {counts.inserted}, {counts.updated}, {counts.deleted},"
+            f" {'NULL' if version is None else version}"
+        )
+        columns = (
+            "lake, pipeline, sink, generation, step, batch, rows_in, inserted, updated, deleted, version,"
+            " target, name"
+        )
         return f"INSERT INTO {self.notes} ({columns}) VALUES ({who}, {counted}, '{self.plain}', '{told.id}')"
 
     def create(self) -> Iterator[str]:
@@ -209,31 +253,53 @@ class _Target:
         is_kept = "" if self.delivery.operation else f" AND new.{_quote(OPERATION)} <> '{DELETE}'"
         if self.key:
             others = [name for name in self.columns if name not in self.key]
-            changed = ", ".join(f"{_quote(name)} = new.{_quote(name)}::{types.get(name, 'text')}" for name in others or self.key)
-            yield "changing rows", f"UPDATE {self.table} AS old SET {changed} FROM {self.staging} AS new WHERE {self._same(types)}{is_kept}"
+            changed = ", ".join(
+                f"{_quote(name)} = new.{_quote(name)}::{types.get(name, 'text')}"
+                for name in others or self.key
+            )
+            yield (
+                "changing rows",
+                (
+                    f"UPDATE {self.table} AS old SET {changed} FROM {self.staging} AS new WHERE"
+                    f" {self._same(types)}{is_kept}"
+                ),
+            )
             missing = f"NOT EXISTS (SELECT 1 FROM {self.table} AS old WHERE {self._same(types)})"
         else:
             missing = "true"
         yield (
             "inserting rows",
-            f"INSERT INTO {self.table} ({self._list()}) SELECT {values} FROM {self.staging} AS new WHERE {missing}{is_kept}",
+            (
+                f"INSERT INTO {self.table} ({self._list()}) SELECT {values} FROM {self.staging} AS new WHERE"
+                f" {missing}{is_kept}"
+            ),
         )
 
     def deletes(self, types: dict[str, str]) -> Iterator[tuple[str, str]]:
         if self.key:
             gone = f"new.{_quote(OPERATION)} = '{DELETE}'"
-            yield "deleting rows", f"DELETE FROM {self.table} AS old USING {self.staging} AS new WHERE {self._same(types)} AND {gone}"
+            yield (
+                "deleting rows",
+                (
+                    f"DELETE FROM {self.table} AS old USING {self.staging} AS new WHERE {self._same(types)}"
+                    f" AND {gone}"
+                ),
+            )
             if self.delivery.is_whole:
                 there = f"SELECT 1 FROM {self.staging} AS new WHERE {self._same(types)}"
                 yield "deleting rows of before", f"DELETE FROM {self.table} AS old WHERE NOT EXISTS ({there})"
 
     def empties(self) -> str | None:
-        """Before the rows of a whole come in, without a key to compare by; a table of one row is a whole each time."""
+        """Before the rows of a whole come in, without a key to compare by; a table of one row is a whole each
+        time.
+        """
         is_whole = self.delivery.is_whole or self.sink.mode == "update"
         return f"DELETE FROM {self.table}" if is_whole and not self.key else None
 
     def _same(self, types: dict[str, str]) -> str:
-        """Window bounds and keys of silver are never NULL, and equality finds them by an index; a group may be NULL."""
+        """Window bounds and keys of silver are never NULL, and equality finds them by an index; a group may
+        be NULL.
+        """
         pairs = []
         for name in self.key:
             new = f"new.{_quote(name)}" + (f"::{types[name]}" if name in types else "")
@@ -245,7 +311,10 @@ class _Target:
         return self.key if TableName(self.told.table).has_keys else ("window_start", "window_end")
 
     def _is_sink(self) -> str:
-        return f"lake = '{self.delivery.lake_id}' AND pipeline = '{self.told.pipeline}' AND sink = '{self.told.sink}'"
+        return (
+            f"lake = '{self.delivery.lake_id}' AND pipeline = '{self.told.pipeline}' AND sink ="
+            f" '{self.told.sink}'"
+        )
 
     def _list(self) -> str:
         return ", ".join(map(_quote, self.columns))
@@ -261,7 +330,9 @@ class _Database:
 
     def stage(self, rows: DataFrame, staging: str) -> None:
         with _telling(self.sink, "staging the batch"):
-            rows.write.option("isolationLevel", "READ_COMMITTED").jdbc(str(self.connection.url), staging, "overwrite", self.properties())
+            rows.write.option("isolationLevel", "READ_COMMITTED").jdbc(
+                str(self.connection.url), staging, "overwrite", self.properties()
+            )
 
     @contextmanager
     def session(self) -> Iterator["_Session"]:
@@ -301,7 +372,10 @@ class _Session:
             while found.next():
                 rows.append([found.getObject(place) for place in range(1, width + 1)])
             made.close()
-            return [[value if value is None or isinstance(value, int | str) else str(value) for value in row] for row in rows]
+            return [
+                [value if value is None or isinstance(value, int | str) else str(value) for value in row]
+                for row in rows
+            ]
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

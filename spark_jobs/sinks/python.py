@@ -1,6 +1,8 @@
-"""A function of the user's, for each batch (a DataFrame, on the driver) or for each row (a dict, on the executors).
+"""A function of the user's, for each batch (a DataFrame, on the driver) or for each row (a dict, on the
+executors).
 
-Both get a SinkBatch, whose id is the same when the batch is done again: by it, and by `_row` of a row, the function can tell a repetition.
+Both get a SinkBatch, whose id is the same when the batch is done again: by it, and by `_row` of a row, the
+function can tell a repetition.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,12 +22,15 @@ from spark_jobs.sinks.delivery import Delivery, SinkBatch
 
 
 class HookFailed(Exception):
-    """The user's function raised an error. Its own words may hold values of a row, so that only its kind and place are said."""
+    """The user's function raised an error. Its own words may hold values of a row, so that only its kind and
+    place are said.
+    """
 
     def __init__(self, sink: str, hook: str, kind: str, place: str) -> None:
         self.sink, self.hook, self.kind, self.place = sink, hook, kind, place
         super().__init__(
-            f"{sink}: {hook} raised {kind} {place}; the batch counts as not delivered, and is handed over again by the next run"
+            f"{sink}: {hook} raised {kind} {place}; the batch counts as not delivered, and is handed over"
+            " again by the next run"
         )
 
 
@@ -43,7 +48,9 @@ def deliver_python(delivery: Delivery, sink: PythonSink, conf: Path) -> tuple[Co
             if sink.per == "batch":
                 _call_with_batch(name, sink.function, conf, shown.drop(PLACE), told)
             else:
-                call = _RowCaller(name, sink.function, read_text(conf / sink.function.partition(":")[0]), told)
+                call = _RowCaller(
+                    name, sink.function, read_text(conf / sink.function.partition(":")[0]), told
+                )
                 results = shown.rdd.mapPartitionsWithIndex(call).collect()
                 for failed in (result for result in results if isinstance(result, tuple)):
                     raise HookFailed(name, sink.function, *failed)
@@ -62,8 +69,8 @@ def _call_with_batch(sink: str, reference: str, conf: Path, rows: Any, told: Sin
 
 
 class _RowCaller:
-    """Sent to the executors with the text of the file, so that these need not have it. Gives the number of rows of each partition, or of
-    a failure its kind and place.
+    """Sent to the executors with the text of the file, so that these need not have it. Gives the number of
+    rows of each partition, or of a failure its kind and place.
     """
 
     def __init__(self, sink: str, reference: str, text: str, told: SinkBatch) -> None:
@@ -77,7 +84,7 @@ class _RowCaller:
             place = values.pop(PLACE) or f"row {done + 1} of part {partition + 1} of batch {self.told.id}"
             try:
                 function(values, self.told)
-            except (Exception, *ENDINGS) as error:  # noqa: BLE001 - whatever it raises fails the batch, told without the row's values
+            except (Exception, *ENDINGS) as error:  # noqa: BLE001 - fails the batch, without the row's values
                 yield type(error).__name__, f"at {line_of(error, file)}, for the row of {place}"
                 return
             done += 1

@@ -1,8 +1,10 @@
-"""`weir stream`: the increments of `weir run`, one after the other in one warm session, until somebody stops it.
+"""`weir stream`: the increments of `weir run`, one after the other in one warm session, until somebody stops
+it.
 
-The same tables, checkpoints and ledger as scheduled runs, and the lease only while an increment is at work: runs, releases, replays and
-upkeep come in between, and either way can follow the other at any time. A source that keeps nothing (a socket) is read by a query that
-stays open (live.py), and so are relays (relays.py), which have no increments; a stream with one keeps the lease.
+The same tables, checkpoints and ledger as scheduled runs, and the lease only while an increment is at work:
+runs, releases, replays and upkeep come in between, and either way can follow the other at any time. A source
+that keeps nothing (a socket) is read by a query that stays open (live.py), and so are relays (relays.py),
+which have no increments; a stream with one keeps the lease.
 """
 
 import time
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     from spark_jobs.stream.relays import Relays
 
 GAP, IDLE = 0.2, 1.0
-"""Seconds in which others can take the lease after an increment, and after which a stream that found nothing looks again."""
+"""Seconds in which others can take the lease after an increment, and after which a stream that found nothing
+looks again.
+"""
 GLANCE = 0.1
 """Seconds after which it looks at the times of folders, where something that has landed shows first."""
 FIRST_WAIT, LONGEST_WAIT = 2.0, 300.0
@@ -45,7 +49,9 @@ ALL_FILES = 100_000
 
 @dataclass(frozen=True)
 class Orders:
-    """How to stream: when to look, how many failures in a row are borne (None: all), and whom to tell of an increment with work."""
+    """How to stream: when to look, how many failures in a row are borne (None: all), and whom to tell of an
+    increment with work.
+    """
 
     trigger: Trigger
     give_up_after: int | None = None
@@ -53,7 +59,9 @@ class Orders:
 
 
 class Session(Protocol):
-    """The Spark session of a stream (standing.py): `increments` it has served, how one gets it, and how it ends."""
+    """The Spark session of a stream (standing.py): `increments` it has served, how one gets it, and how it
+    ends.
+    """
 
     increments: int
 
@@ -64,15 +72,25 @@ class Session(Protocol):
 
 
 def stream_pipeline(
-    project: Project, name: str, profile: Profile, orders: Orders, pulse: Pulse, session: Session | None = None
+    project: Project,
+    name: str,
+    profile: Profile,
+    orders: Orders,
+    pulse: Pulse,
+    session: Session | None = None,
 ) -> RunResult:
     """Run increments until a stop is asked for: then all is well."""
     if orders.trigger.ends_by_itself:
         files = ALL_FILES if orders.trigger.name == ONCE else None
-        return run_pipeline(project, name, profile, RunRequest(files_per_batch=files), session.start if session else None)
+        return run_pipeline(
+            project, name, profile, RunRequest(files_per_batch=files), session.start if session else None
+        )
     lake = Lake(project.lake, name)
     try:
-        with open_lease(lake.stream_lease(), name, STREAM) as standing, open_lease(lake.lease(), name, STREAM) as lease:
+        with (
+            open_lease(lake.stream_lease(), name, STREAM) as standing,
+            open_lease(lake.lease(), name, STREAM) as lease,
+        ):
             standing.take(patience=0)
             return _Stream(project, name, profile, orders, pulse, lease, session or _standing()).run()
     except LeaseHeld as held:
@@ -86,8 +104,24 @@ def _standing() -> Session:
 
 
 class _Stream:
-    def __init__(self, project: Project, name: str, profile: Profile, orders: Orders, pulse: Pulse, lease: Lease, session: Session) -> None:
-        self.project, self.name, self.profile, self.orders, self.pulse, self.lease = project, name, profile, orders, pulse, lease
+    def __init__(
+        self,
+        project: Project,
+        name: str,
+        profile: Profile,
+        orders: Orders,
+        pulse: Pulse,
+        lease: Lease,
+        session: Session,
+    ) -> None:
+        self.project, self.name, self.profile, self.orders, self.pulse, self.lease = (
+            project,
+            name,
+            profile,
+            orders,
+            pulse,
+            lease,
+        )
         self.session = session
         self.live: LiveQueries | Relays | None = None
         self.reported: float | None = None
@@ -102,7 +136,8 @@ class _Stream:
                 result = self._look()
                 pause = self._weigh(result, time.monotonic() - began)
                 if self.live is None:
-                    self.lease.give_back()  # last: a session that has failed has ended by now, and writes no more
+                    # last: a session that has failed has ended by now, and writes no more
+                    self.lease.give_back()
                 if stopping.asked_by() or pause is None:
                     break
                 if result.status is Status.NOTHING_TO_DO and not self.orders.trigger.pause:
@@ -111,7 +146,11 @@ class _Stream:
                     stopping.pause(pause)
         finally:
             self._end_session(Status.OK, "the stream has ended")
-        said = result.message if pause is None else f"stopped by {stopping.asked_by()} after {self.pulse.now.increments} increments"
+        said = (
+            result.message
+            if pause is None
+            else f"stopped by {stopping.asked_by()} after {self.pulse.now.increments} increments"
+        )
         self.pulse.tell(mood=Mood.ENDED, message=said)
         status = result.status if pause is None else Status.OK
         return replace(result, status=status, message=said)
@@ -149,7 +188,9 @@ class _Stream:
             from spark_jobs.stream.relays import Relays
 
             plan = make_plan(pipeline, self.project.conf, Lake(self.project.lake, self.name))
-            self.live = Relays(self.project, self.profile, plan, self.lease, self.session.start, self.orders.trigger.every)
+            self.live = Relays(
+                self.project, self.profile, plan, self.lease, self.session.start, self.orders.trigger.every
+            )
         elif pipeline.live_sources:
             from spark_jobs.stream.open_queries import LiveQueries
 
@@ -196,7 +237,13 @@ class _Stream:
         worked = result.status is Status.OK
         known = self.pulse.now
         last = datetime.now(UTC) if worked else known.last_increment_at
-        self.pulse.tell(mood=Mood.WAITING, message=result.message, failures=0, increments=known.increments + worked, last_increment_at=last)
+        self.pulse.tell(
+            mood=Mood.WAITING,
+            message=result.message,
+            failures=0,
+            increments=known.increments + worked,
+            last_increment_at=last,
+        )
         return max(GAP if worked else IDLE, self.orders.trigger.pause.total_seconds() - seconds)
 
     def _after_failure(self, result: RunResult) -> float | None:

@@ -1,4 +1,6 @@
-"""How an always-on stream fares: kept in memory, in a file that a watchdog can look at, and behind the health endpoint."""
+"""How an always-on stream fares: kept in memory, in a file that a watchdog can look at, and behind the health
+endpoint.
+"""
 
 import json
 import os
@@ -43,16 +45,27 @@ class Health:
 
     def is_well(self, now: datetime, stale_after: timedelta) -> bool:
         """Neither failing nor silent for so long. What rules hold is healthy: it is the data that is not."""
-        return self.mood not in (Mood.FAILING, Mood.ENDED) and now - (self.changed_at or self.started_at) <= stale_after
+        return (
+            self.mood not in (Mood.FAILING, Mood.ENDED)
+            and now - (self.changed_at or self.started_at) <= stale_after
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in vars(self).items()}
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name, value in vars(self).items()
+        }
 
 
 class Pulse:
     """The newest health of a stream, for whoever asks, and in the heartbeat file where one is wanted."""
 
-    def __init__(self, health: Health, heartbeat: Path | None = None, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+    def __init__(
+        self,
+        health: Health,
+        heartbeat: Path | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._health, self._heartbeat, self._clock = health, heartbeat, clock
         self._lock = threading.Lock()
         self.tell()

@@ -1,7 +1,8 @@
-"""Queries of an always-on stream that never end: the bronze tables of sources that keep nothing, such as a socket.
+"""Queries of an always-on stream that never end: the bronze tables of sources that keep nothing, such as a
+socket.
 
-Their batches are batches like all others, by the same function into the same ledger. What was sent while no query was reading is lost, so
-they stay open from the first increment to the last.
+Their batches are batches like all others, by the same function into the same ledger. What was sent while no
+query was reading is lost, so they stay open from the first increment to the last.
 """
 
 import time
@@ -50,8 +51,18 @@ class LiveQueries:
     def _open(self, spark: SparkSession) -> None:
         settings, ledger = {name: str(spark.conf.get(name)) for name in PER_BATCH}, self.order.ledger
         told = self.batch_progress.extend
-        notices = Notices(self.order.plan.pipeline.name)  # of a query that never ends nobody waits for the end: `weir account` has it
-        context = RunContext(self.order, spark, settings, lambda batch, counts: None, told, lambda line: None, Verdicts(ledger), notices)
+        # of a query that never ends nobody waits for the end: `weir account` has it
+        notices = Notices(self.order.plan.pipeline.name)
+        context = RunContext(
+            self.order,
+            spark,
+            settings,
+            lambda batch, counts: None,
+            told,
+            lambda line: None,
+            Verdicts(ledger),
+            notices,
+        )
         for name in self.order.plan.pipeline.live_sources:
             self.queries.append(start_bronze(context, name, AS_FAST_AS_POSSIBLE))
 
@@ -64,7 +75,11 @@ class LiveQueries:
     def end(self, status: Status, message: str) -> None:
         """Close them, each after the batch at work."""
         for running in self.queries:
-            while running.query.isActive and running.query.status["isTriggerActive"] and running.query.status["isDataAvailable"]:
+            while (
+                running.query.isActive
+                and running.query.status["isTriggerActive"]
+                and running.query.status["isDataAvailable"]
+            ):
                 time.sleep(LOOK_SECONDS)
             running.query.stop()
             running.tell()

@@ -1,6 +1,8 @@
-"""The open queries of a stream with relays: Spark's continuous processing, from topic to topic, at least once, outside the tables.
+"""The open queries of a stream with relays: Spark's continuous processing, from topic to topic, at least
+once, outside the tables.
 
-There are no batches: nothing is judged, counted or written to the ledger. How far a relay has come stands in its checkpoint in the lake.
+There are no batches: nothing is judged, counted or written to the ledger. How far a relay has come stands in
+its checkpoint in the lake.
 """
 
 from datetime import timedelta
@@ -27,24 +29,30 @@ from spark_jobs.sinks.changes import JSON
 
 
 class TooFewCores(Exception):
-    """A relay holds one core for each partition that it reads, for as long as it runs; with fewer, some would never be read."""
+    """A relay holds one core for each partition that it reads, for as long as it runs; with fewer, some would
+    never be read.
+    """
 
     def __init__(self, needed: int, there: int) -> None:
         self.needed, self.there = needed, there
         super().__init__(
-            f"the relays read {count(needed, 'partition')} and need as many cores, but Spark has {there}: set `master: local[{needed}]` in "
-            "the profile, run on a cluster, or give relays to several pipelines"
+            f"the relays read {count(needed, 'partition')} and need as many cores, but Spark has {there}: set"
+            f" `master: local[{needed}]` in the profile, run on a cluster, or give relays to several"
+            " pipelines"
         )
 
 
 class Relays:
     """What a stream keeps open: opened at once or not at all."""
 
-    def __init__(self, project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start, every: timedelta) -> None:
+    def __init__(
+        self, project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start, every: timedelta
+    ) -> None:
         self.project, self.plan, self.every = project, plan, every
         self.queries: list[StreamingQuery] = []
         needed = sum(self._partitions(relay) for relay in plan.pipeline.relays.values())
-        with start(new_order(project, profile, plan, lease), {}) as spark:  # the session of the stream: it stays
+        # the session of the stream: it stays
+        with start(new_order(project, profile, plan, lease), {}) as spark:
             if needed > spark.sparkContext.defaultParallelism:
                 raise TooFewCores(needed, spark.sparkContext.defaultParallelism)
             try:
@@ -57,13 +65,21 @@ class Relays:
     def _partitions(self, relay: Relay) -> int:
         """Asks the broker, so that one that is not there, or lets nobody in, is told of in words."""
         source = relay.from_
-        return len(read_ends(source, broker_settings(self.project, source))) if isinstance(source, KafkaSource) else 1
+        return (
+            len(read_ends(source, broker_settings(self.project, source)))
+            if isinstance(source, KafkaSource)
+            else 1
+        )
 
     def _open(self, spark: SparkSession, name: str, relay: Relay) -> StreamingQuery:
         session = spark.newSession()
-        for setting, value in LENIENT.items():  # a value that is no number is NULL: one message must not stop the others
+        # a value that is no number is NULL: one message must not stop the others
+        for setting, value in LENIENT.items():
             session.conf.set(setting, value)
-        to, topic = relay.to, relay.from_.topic if isinstance(relay.from_, KafkaSource) else relay.from_.format
+        to, topic = (
+            relay.to,
+            relay.from_.topic if isinstance(relay.from_, KafkaSource) else relay.from_.format,
+        )
         secret = read_connection(self.project.root, to.connection).settings if to.connection else {}
         writer = relayed(read_stream(session, self.project, relay.from_), relay).writeStream.format("kafka")
         writer = writer.options(**{f"kafka.{name}": value for name, value in secret.items()})
@@ -85,8 +101,12 @@ class Relays:
 
 def relayed(messages: DataFrame, relay: Relay) -> DataFrame:
     """Key and value of what is sent: an object of the columns."""
-    fields = {name: F.col(name).cast("string") if relay.from_.format == "kafka" and name in ("key", "value") else F.col(name)
-              for name in FIELDS[relay.from_.format]}  # fmt: skip
+    fields = {
+        name: F.col(name).cast("string")
+        if relay.from_.format == "kafka" and name in ("key", "value")
+        else F.col(name)
+        for name in FIELDS[relay.from_.format]
+    }
     seen = messages.select(*(field.alias(name) for name, field in fields.items()))
     chosen = seen.where(relay.where) if relay.where else seen
     columns = chosen.select(*(F.expr(text).alias(name) for name, text in relay.columns.items()))

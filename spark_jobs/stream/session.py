@@ -1,4 +1,6 @@
-"""The Spark session of an always-on stream: started with the first increment that has work, and anew after one that failed."""
+"""The Spark session of an always-on stream: started with the first increment that has work, and anew after
+one that failed.
+"""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,7 +14,9 @@ from spark_jobs.session.settings import Workload
 
 
 class StandingSession:
-    """One session for many increments. A backlog that finds none is read by a session of its own, with the settings for big loads."""
+    """One session for many increments. A backlog that finds none is read by a session of its own, with the
+    settings for big loads.
+    """
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -32,7 +36,9 @@ class StandingSession:
         yield self._spark
 
     def forget_tables(self) -> None:
-        """Another process had the lease: what this one remembers of the tables' logs may be of tables that were replaced."""
+        """Another process had the lease: what this one remembers of the tables' logs may be of tables that
+        were replaced.
+        """
         if self._spark is not None:
             self._spark.sparkContext._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
 

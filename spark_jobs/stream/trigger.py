@@ -20,7 +20,9 @@ class UnknownTrigger(ValueError):
 
 @dataclass(frozen=True)
 class Trigger:
-    """`every` is the time from the start of an increment to that of the next; of `continuous` how often its progress is written down."""
+    """`every` is the time from the start of an increment to that of the next; of `continuous` how often its
+    progress is written down.
+    """
 
     name: str
     every: timedelta = timedelta()
@@ -44,7 +46,9 @@ def parse_trigger(text: str) -> Trigger:
     words = text.strip()
     if words in (AVAILABLE_NOW, ONCE, FAST):
         return Trigger(words)
-    name, pause = (CONTINUOUS, words[len(CONTINUOUS) :]) if re.match(rf"{CONTINUOUS}\b", words) else ("every", words)
+    name, pause = (
+        (CONTINUOUS, words[len(CONTINUOUS) :]) if re.match(rf"{CONTINUOUS}\b", words) else ("every", words)
+    )
     try:
         return Trigger(name, parse_duration(pause))
     except ValueError:
@@ -55,16 +59,26 @@ def check_trigger(pipeline: Pipeline, trigger: Trigger, where: str = "--trigger"
     """UsageError where the pipeline cannot be run by this trigger, which `where` has asked for."""
     if trigger.ends_by_itself and pipeline.live_sources:
         source = pipeline.live_sources[0]
-        message = f"source {source!r} keeps nothing, so that a run which ends would lose what is sent after it"
+        message = (
+            f"source {source!r} keeps nothing, so that a run which ends would lose what is sent after it"
+        )
         hint = f"run `weir stream {pipeline.name}`, with --trigger {FAST} or a pause such as '1 second'"
         raise UsageError(where, str(trigger), message, hint)
     if pipeline.relays and trigger.name != CONTINUOUS:
-        message = "the pipeline has relays, which only Spark's continuous processing runs: there is no increment, and nothing that ends"
-        raise UsageError(where, str(trigger), message, f"run `weir stream {pipeline.name} --trigger 'continuous 1 second'`")
+        message = (
+            "the pipeline has relays, which only Spark's continuous processing runs: there is no increment,"
+            " and nothing that ends"
+        )
+        raise UsageError(
+            where, str(trigger), message, f"run `weir stream {pipeline.name} --trigger 'continuous 1 second'`"
+        )
     if trigger.name == CONTINUOUS and not pipeline.relays:
         message = (
-            "the continuous trigger has no batches: Spark then knows neither foreachBatch nor Delta as a target, so that nothing could be "
-            "judged before it is published, and no sum be checked"
+            "the continuous trigger has no batches: Spark then knows neither foreachBatch nor Delta as a"
+            " target, so that nothing could be judged before it is published, and no sum be checked"
         )
-        hint = f"use --trigger {FAST}, or a pause such as '1 second'; topics can be joined without tables by `relays` (docs/always-on.md)"
+        hint = (
+            f"use --trigger {FAST}, or a pause such as '1 second'; topics can be joined without tables by"
+            " `relays` (docs/always-on.md)"
+        )
         raise UsageError(where, str(trigger), message, hint)

@@ -1,7 +1,9 @@
-"""`weir verify --files`: the landed files, read again and compared with bronze record by record, by their hashes. No JVM.
+"""`weir verify --files`: the landed files, read again and compared with bronze record by record, by their
+hashes. No JVM.
 
-What enters: the arrivals that bronze has read, and the files that are still as they were then. What leaves: a Verification. A file that is
-gone or says something else by now cannot be compared and is named. The reader is the one that filled bronze, with its second count.
+What enters: the arrivals that bronze has read, and the files that are still as they were then. What leaves: a
+Verification. A file that is gone or says something else by now cannot be compared and is named. The reader is
+the one that filled bronze, with its second count.
 """
 
 import hashlib
@@ -95,24 +97,38 @@ def _chosen(pipeline: Pipeline, select: Collection[str]) -> list[str]:
 
 def _has_begun(lake: Lake, source: str) -> bool:
     """Where bronze is gone and arrivals are not, its files were read, and are missed."""
-    return any(table_version(table) is not None for table in (lake.table(f"bronze.{source}"), lake.arrivals(source)))
+    return any(
+        table_version(table) is not None for table in (lake.table(f"bronze.{source}"), lake.arrivals(source))
+    )
 
 
-def _check_source(project: Project, lake: Lake, pipeline: Pipeline, name: str, until: int, rows: int, on_file: OnFile) -> TableCheck:
+def _check_source(
+    project: Project, lake: Lake, pipeline: Pipeline, name: str, until: int, rows: int, on_file: OnFile
+) -> TableCheck:
     started, table, source = time.monotonic(), f"bronze.{name}", pipeline.sources[name]
     assert isinstance(source, FileSource)
     taken = [row for row in read_arrivals(lake.arrivals(name)) if row["verdict"] == TAKEN]
     arrivals = [row for row in taken if row["chunk"] <= until]
     bronze = lake.table(table)
     stored = _sums_of_bronze(bronze, {row["chunk"] for row in taken if row["chunk"] > until})
-    not_compared, first, kinds, problems = list[tuple[str, str]](), list[Difference](), Counter[Kind](), list[str]()
+    not_compared, first, kinds, problems = (
+        list[tuple[str, str]](),
+        list[Difference](),
+        Counter[Kind](),
+        list[str](),
+    )
     files = rows_here = rows_again = 0
     for done, arrival in enumerate(sorted(arrivals, key=lambda row: (row["chunk"], row["path"])), 1):
-        file, here = make_arrived(arrival, project.landing), stored.pop((arrival["file_id"], arrival["chunk"]), Sum())
+        file, here = (
+            make_arrived(arrival, project.landing),
+            stored.pop((arrival["file_id"], arrival["chunk"]), Sum()),
+        )
         try:
             why_not, again = _read_again(file, source, here)
         except ReadingBroken as broken:
-            problems.append(f"{arrival['path']!r} is as it was, and cannot be read to its end: {broken.cause}")
+            problems.append(
+                f"{arrival['path']!r} is as it was, and cannot be read to its end: {broken.cause}"
+            )
             why_not, again = broken.cause, Sum()
         if why_not:
             not_compared.append((arrival["path"], why_not))
@@ -140,7 +156,9 @@ def _check_source(project: Project, lake: Lake, pipeline: Pipeline, name: str, u
 
 
 def _read_again(file: ArrivedFile, source: FileSource, here: Sum) -> tuple[str | None, Sum]:
-    """Why the file cannot be compared, or what it gives now. ReadingBroken where it is as it was, and is not read to its end."""
+    """Why the file cannot be compared, or what it gives now. ReadingBroken where it is as it was, and is not
+    read to its end.
+    """
     try:
         with open_landed(file.path, file.folder_of(source)) as opened:
             check_content(opened, file, source.format)
@@ -181,7 +199,9 @@ def _records_of_file(file: ArrivedFile, source: FileSource) -> Iterator[tuple[in
 
 
 def _sums_of_bronze(bronze: str, unfinished: Collection[int]) -> dict[Place, Sum]:
-    """All its rows but those of chunks that a run has begun with: a row of no chunk, or of one that never was, must not pass."""
+    """All its rows but those of chunks that a run has begun with: a row of no chunk, or of one that never
+    was, must not pass.
+    """
     import pyarrow as pa
     import pyarrow.dataset as ds  # takes a third of a second
 
@@ -189,7 +209,9 @@ def _sums_of_bronze(bronze: str, unfinished: Collection[int]) -> dict[Place, Sum
     wanted = ["_file_id", "_chunk", "_line", "record", "_problem"]
     is_finished = ~ds.field("_chunk").isin(pa.array(unfinished, pa.int64()))
     for batch in scan_pieces(bronze, wanted, ROWS_AT_ONCE, is_finished, ["_chunk"]):
-        for file_id, chunk, line, record, problem in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        for file_id, chunk, line, record, problem in zip(
+            *(column.to_pylist() for column in batch.columns), strict=True
+        ):
             found[file_id, chunk].add(line, _hash(line, record, problem))
     return found
 
@@ -200,7 +222,9 @@ def _differences(bronze: str, arrival: Row, file: ArrivedFile, source: FileSourc
 
     is_mine = (ds.field("_file_id") == arrival["file_id"]) & (ds.field("_chunk") == arrival["chunk"])
     here: dict[int, list[bytes]] = defaultdict(list)
-    for batch in scan_pieces(bronze, ["_line", "record", "_problem"], ROWS_AT_ONCE, is_mine, ["_file_id", "_chunk"]):
+    for batch in scan_pieces(
+        bronze, ["_line", "record", "_problem"], ROWS_AT_ONCE, is_mine, ["_file_id", "_chunk"]
+    ):
         for line, record, problem in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             here[line].append(_hash(line, record, problem))
     for line, digest in _records_of_file(file, source):
@@ -210,12 +234,18 @@ def _differences(bronze: str, arrival: Row, file: ArrivedFile, source: FileSourc
         else:
             kind = Kind.DIFFERENT if stored else Kind.ONLY_RECOMPUTED
             yield _difference(kind, arrival, line, stored.pop() if stored else None, digest)
-    yield from (_difference(Kind.ONLY_HERE, arrival, line, digest, None) for line in sorted(here) for digest in here[line])
+    yield from (
+        _difference(Kind.ONLY_HERE, arrival, line, digest, None)
+        for line in sorted(here)
+        for digest in here[line]
+    )
 
 
 def _difference(kind: Kind, arrival: Row, line: int, here: bytes | None, again: bytes | None) -> Difference:
     shown = [f"hash {digest.hex()[:8]}" if digest else None for digest in (here, again)]
-    return Difference(kind, {"file": repr(arrival["path"]), "line": str(line)}, {"record": (shown[0], shown[1])})
+    return Difference(
+        kind, {"file": repr(arrival["path"]), "line": str(line)}, {"record": (shown[0], shown[1])}
+    )
 
 
 def _keep(found: Iterator[Difference], kinds: Counter[Kind], first: list[Difference], rows: int) -> None:
@@ -243,4 +273,7 @@ def _verdict(checks: list[TableCheck]) -> tuple[Outcome, str]:
     files, records = sum(check.files or 0 for check in checks), sum(check.rows for check in checks)
     if not files:
         return Outcome.NOTHING_TO_DO, f"no file that was read is still there to be compared{more}"
-    return Outcome.OK, f"bronze has what {count(files, 'file says', 'files say')}, {count(records, 'row')}{more}"
+    return (
+        Outcome.OK,
+        f"bronze has what {count(files, 'file says', 'files say')}, {count(records, 'row')}{more}",
+    )

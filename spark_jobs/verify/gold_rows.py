@@ -22,7 +22,9 @@ def keeps_late(gold: Gold) -> bool:
 
 
 def aggregate(silver: DataFrame, gold: Gold, column: str, progress: DataFrame | None) -> DataFrame:
-    """All windows and groups; with `emit: append` those that are closed, with `late: keep` without the rows that came too late."""
+    """All windows and groups; with `emit: append` those that are closed, with `late: keep` without the rows
+    that came too late.
+    """
     rows = in_windows(silver, gold, column)
     if keeps_late(gold):
         rows = rows.where(~_is_late(str(gold.watermark)))
@@ -31,13 +33,17 @@ def aggregate(silver: DataFrame, gold: Gold, column: str, progress: DataFrame | 
         session = F.session_window(F.col(column), gold.window.gap)
         found = rows.where(F.col(column).isNotNull()).groupBy(session.alias("_window"), *gold.group_by)
         bounds = [F.col(f"_window.{edge}").alias(f"window_{edge}") for edge in ("start", "end")]
-        result = found.agg(*measures, F.count(F.lit(1)).alias("_row_count")).select(*bounds, "*").drop("_window")
+        result = (
+            found.agg(*measures, F.count(F.lit(1)).alias("_row_count")).select(*bounds, "*").drop("_window")
+        )
     else:
         result = rows.groupBy(*key_of(gold)).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
     if not key_of(gold):  # SQL gives one row even for no rows at all
         result = result.where("_row_count > 0")
     if gold.mode == "append" and gold.watermark and progress is not None:
-        result = result.crossJoin(F.broadcast(progress)).where(_is_closed(gold.watermark)).drop(*progress.columns)
+        result = (
+            result.crossJoin(F.broadcast(progress)).where(_is_closed(gold.watermark)).drop(*progress.columns)
+        )
     return result
 
 
@@ -53,7 +59,9 @@ def in_windows(silver: DataFrame, gold: Gold, column: str) -> DataFrame:
         return rows
     window = F.window(F.col(column), gold.window.length, gold.window.step)
     return rows.select("*", window.alias("_window")).select(
-        *silver.columns, F.col("_window.start").alias("window_start"), F.col("_window.end").alias("window_end")
+        *silver.columns,
+        F.col("_window.start").alias("window_start"),
+        F.col("_window.end").alias("window_end"),
     )
 
 
@@ -70,9 +78,10 @@ def _is_closed(watermark: str) -> Column:
     return F.coalesce(is_behind, F.lit(False)) | F.coalesce(is_after_close, F.lit(False))
 
 
-# What can be recomputed of native stateful tables: the pairs of a join, and that dedup has published one row of every key, none twice.
-# Rows that were late for the query are taken as recorded. Rows of an outer join that found no partner must be in the table once no
-# partner can come any more; before, they are held in its state, and are compared only where they stand.
+# What can be recomputed of native stateful tables: the pairs of a join, and that dedup has published one row
+# of every key, none twice. Rows that were late for the query are taken as recorded. Rows of an outer join
+# that found no partner must be in the table once no partner can come any more; before, they are held in its
+# state, and are compared only where they stand.
 
 MARGIN = "INTERVAL 1 second"
 """Spark's watermark has milliseconds: what lies so close to it may be in the table or not."""
@@ -85,33 +94,47 @@ def on_time(silver: DataFrame, late: DataFrame | None, table: str) -> DataFrame:
     """The rows of a silver table without those that the native table has set aside as late."""
     if late is None:
         return silver
-    places = late.where(F.col("input") == table).select(*(F.col(name.removeprefix("_")).alias(name) for name in PLACE))
+    places = late.where(F.col("input") == table).select(
+        *(F.col(name.removeprefix("_")).alias(name) for name in PLACE)
+    )
     return silver.join(places, on=list(PLACE), how="left_anti")
 
 
 def watermark_of(join: Join, progress: Sequence[DataFrame]) -> DataFrame:
     """How far the query has come (`_until`), by the greatest event times (`_high`) of both inputs."""
-    left, right = (frame.select((F.col("_high") - F.expr(f"INTERVAL {side.watermark}")).alias(f"_{name}"))
-                   for frame, side, name in zip(progress, join.sides.values(), SIDES, strict=True))  # fmt: skip
+    left, right = (
+        frame.select((F.col("_high") - F.expr(f"INTERVAL {side.watermark}")).alias(f"_{name}"))
+        for frame, side, name in zip(progress, join.sides.values(), SIDES, strict=True)
+    )
     both = [F.col(f"_{name}") for name in SIDES]
     until = F.least(*both) if join.watermark_policy == "min" else F.greatest(*both)
     is_known = both[0].isNotNull() & both[1].isNotNull()
     return left.crossJoin(right).select(F.when(is_known, until).alias("_until"))
 
 
-def join_rows(join: Join, left: DataFrame, right: DataFrame, standing: DataFrame | None, watermark: DataFrame) -> DataFrame:
-    """Every pair; and of rows without a partner those that stand in the table, or that can find none any more."""
+def join_rows(
+    join: Join, left: DataFrame, right: DataFrame, standing: DataFrame | None, watermark: DataFrame
+) -> DataFrame:
+    """Every pair; and of rows without a partner those that stand in the table, or that can find none any
+    more.
+    """
     ours, theirs = left.alias("left"), right.alias("right")
     at, theirs_at = F.col("left._event_at"), F.col("right._event_at")
     earliest = at - F.expr(f"INTERVAL {join.within.before}") if join.within.before else at
     latest = at + F.expr(f"INTERVAL {join.within.after}") if join.within.after else at
-    is_same = reduce(Column.__and__, (F.col(f"left.{mine}") == F.col(f"right.{other}") for mine, other in join.on.items()))
+    is_same = reduce(
+        Column.__and__, (F.col(f"left.{mine}") == F.col(f"right.{other}") for mine, other in join.on.items())
+    )
     how = {"inner": "inner", "left": "left_outer", "full": "full_outer"}[join.kind]
-    places = [F.col(f"{side}._{name}").alias(f"_{side}_{name}") for side in SIDES for name in ("file_id", "line")]
+    places = [
+        F.col(f"{side}._{name}").alias(f"_{side}_{name}") for side in SIDES for name in ("file_id", "line")
+    ]
     taken = [F.col(path).alias(name) for name, path in join.take.items()]
     before = F.expr(f"INTERVAL {join.within.before}") if join.within.before else F.expr("INTERVAL 0 seconds")
     last_at = F.coalesce(latest, theirs_at + before).alias("_last_at")
-    found = ours.join(theirs, on=is_same & theirs_at.between(earliest, latest), how=how).select(*taken, *places, last_at)
+    found = ours.join(theirs, on=is_same & theirs_at.between(earliest, latest), how=how).select(
+        *taken, *places, last_at
+    )
     is_pair = F.col("_left_file_id").isNotNull() & F.col("_right_file_id").isNotNull()
     alone = found.where(~is_pair).crossJoin(F.broadcast(watermark))
     is_due = F.coalesce(F.col("_last_at") + F.expr(MARGIN) < F.col("_until"), F.lit(False))
@@ -131,19 +154,26 @@ def dedup_rows(dedup: Dedup, rows: DataFrame, standing: DataFrame | None) -> Dat
     known = standing.select(*dedup.on).distinct()
     same = reduce(Column.__and__, (F.col(f"a.{name}").eqNullSafe(F.col(f"b.{name}")) for name in dedup.on))
     missing = rows.alias("a").join(known.alias("b"), on=same, how="left_anti").select(*rows.columns)
-    return rows.join(standing.select(*PLACE).distinct(), on=list(PLACE), how="left_semi").select(*rows.columns).unionByName(missing)
+    return (
+        rows.join(standing.select(*PLACE).distinct(), on=list(PLACE), how="left_semi")
+        .select(*rows.columns)
+        .unionByName(missing)
+    )
 
 
-# How far a silver table had seen the event time when each file came. What enters: its rows, of which the accepted ones count, and the
-# close marks. What leaves: per file `_seen_until` and `_closed_until`, and for the table as a whole one row (`_high`, `_closed`).
+# How far a silver table had seen the event time when each file came. What enters: its rows, of which the
+# accepted ones count, and the close marks. What leaves: per file `_seen_until` and `_closed_until`, and for
+# the table as a whole one row (`_high`, `_closed`).
 
 EARLIEST = "TIMESTAMP '0100-01-01'"
 """Event times before it have no part in the watermark."""
 
 
-def seen_by_file(judged: DataFrame, event_time: str, marks: DataFrame, *, is_stream: bool = False) -> DataFrame:
-    """Files in the order of their chunks, then of their paths; a close mark (`chunk`) stands before the files of later chunks. All that
-    came in one chunk of a stream came at once.
+def seen_by_file(
+    judged: DataFrame, event_time: str, marks: DataFrame, *, is_stream: bool = False
+) -> DataFrame:
+    """Files in the order of their chunks, then of their paths; a close mark (`chunk`) stands before the files
+    of later chunks. All that came in one chunk of a stream came at once.
     """
     counts = F.col("_is_accepted") & (F.col(event_time) >= F.expr(EARLIEST))
     latest = F.max(F.when(counts, F.col(event_time)))
@@ -174,5 +204,7 @@ def progress(seen: DataFrame) -> DataFrame:
 
 
 def with_seen(rows: DataFrame, seen: DataFrame) -> DataFrame:
-    files = seen.where(~F.col("_is_mark")).select("_file_id", "_chunk", "_file_number", "_seen_until", "_closed_until")
+    files = seen.where(~F.col("_is_mark")).select(
+        "_file_id", "_chunk", "_file_number", "_seen_until", "_closed_until"
+    )
     return rows.join(F.broadcast(files), on=["_file_id", "_chunk"], how="left")

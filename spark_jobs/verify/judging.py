@@ -1,6 +1,8 @@
-"""By which rules the records of a table were judged when they came, and what people decided about them since: both are taken as recorded.
+"""By which rules the records of a table were judged when they came, and what people decided about them since:
+both are taken as recorded.
 
-Rules may change; rows that are there stay as they were judged. A decision of a person is no function of the files at all.
+Rules may change; rows that are there stay as they were judged. A decision of a person is no function of the
+files at all.
 """
 
 from collections.abc import Callable
@@ -42,20 +44,27 @@ def spans(ledger: Ledger, table: str, generation: int) -> list[Span]:
         if row["step"] == STREAM and row["chunk"] is not None:
             intent = ledger.intent((table, STREAM, generation, row["batch"]))
             version = intent.inputs.get(RULES) if intent else None
-            chunk = max(row["chunk"], (found[-1][1] or 0) if found else 0)  # the batches of a first snapshot have no order
+            # the batches of a first snapshot have no order
+            chunk = max(row["chunk"], (found[-1][1] or 0) if found else 0)
             if found and found[-1][0] == version:
                 found.pop()
             found.append((version, chunk))
     result, after = list[Span](), None
     for number, (version, chunk) in enumerate(found or [(None, None)]):
-        rules = tuple(rule for rule in verdicts.rules(table, version) if rule.on_fail == "quarantine") if version else ()
+        rules = (
+            tuple(rule for rule in verdicts.rules(table, version) if rule.on_fail == "quarantine")
+            if version
+            else ()
+        )
         until = chunk if number < len(found) - 1 else None
         result.append(Span(after, until, rules))
         after = until
     return result
 
 
-def judged_rows(records: DataFrame, build: Build, rules: list[Span], quarantine: DataFrame | None) -> DataFrame:
+def judged_rows(
+    records: DataFrame, build: Build, rules: list[Span], quarantine: DataFrame | None
+) -> DataFrame:
     """The typed rows of a table: each by the rules of its time, or as a person decided."""
     frames = [build(records.where(span.holds()), span.rules) for span in rules]
     rows = frames[0]
@@ -64,12 +73,20 @@ def judged_rows(records: DataFrame, build: Build, rules: list[Span], quarantine:
     if quarantine is None or "state" not in quarantine.columns:
         return rows
     is_replayed = F.col("state") == "replayed"
-    if quarantine.where(is_replayed | _is_by_hand()).isEmpty():  # mostly so, and what follows decodes the records a second time
+    # mostly so, and what follows decodes the records a second time
+    if quarantine.where(is_replayed | _is_by_hand()).isEmpty():
         return rows
     place = [F.col(name.removeprefix("_")).alias(name) for name in PLACE]
     passed = quarantine.where(is_replayed).select(*place)
-    again = build(records.join(passed.select("_file_id", "_line").distinct(), on=["_file_id", "_line"], how="left_semi"), ())
-    rows = rows.join(passed, on=list(PLACE), how="left_anti").unionByName(again.join(passed, on=list(PLACE), how="left_semi"))
+    again = build(
+        records.join(
+            passed.select("_file_id", "_line").distinct(), on=["_file_id", "_line"], how="left_semi"
+        ),
+        (),
+    )
+    rows = rows.join(passed, on=list(PLACE), how="left_anti").unionByName(
+        again.join(passed, on=list(PLACE), how="left_semi")
+    )
     names = F.transform("reasons", lambda reason: reason["rule"])
     return _as_decided(rows, quarantine.where(_is_by_hand()).select(*place, names.alias("_named")))
 
@@ -77,7 +94,9 @@ def judged_rows(records: DataFrame, build: Build, rules: list[Span], quarantine:
 def _is_by_hand() -> Column:
     """Discarded, set aside with its batch, or looked at again since it came."""
     was_set_aside = F.exists("reasons", lambda reason: reason["rule"] == SET_ASIDE)
-    return (F.col("state") == "discarded") | ((F.col("state") == "open") & (was_set_aside | (F.col("attempts") > 0)))
+    return (F.col("state") == "discarded") | (
+        (F.col("state") == "open") & (was_set_aside | (F.col("attempts") > 0))
+    )
 
 
 def _as_decided(rows: DataFrame, decided: DataFrame) -> DataFrame:
@@ -87,4 +106,6 @@ def _as_decided(rows: DataFrame, decided: DataFrame) -> DataFrame:
         "_class": F.when(is_decided, QUARANTINED).otherwise(F.col("_class")),
         "_rules": F.coalesce("_named", "_rules"),
     }
-    return joined.select(*(changed[name].alias(name) if name in changed else F.col(name) for name in rows.columns))
+    return joined.select(
+        *(changed[name].alias(name) if name in changed else F.col(name) for name in rows.columns)
+    )

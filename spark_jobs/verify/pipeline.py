@@ -1,4 +1,5 @@
-"""`weir verify`: recomputes what bronze gives and compares it with the tables. What leaves: a Verification, never a traceback.
+"""`weir verify`: recomputes what bronze gives and compares it with the tables. What leaves: a Verification,
+never a traceback.
 
 It holds the pipeline's lease while it reads, so that nothing moves, and it writes nothing but its log.
 """
@@ -63,12 +64,22 @@ def verify_pipeline(
     start: Start | None = None,
     tell: Tell = lambda check: None,
 ) -> Verification:
-    """Verify the tables of a pipeline, or those selected. `start` gives another session than its own; `tell` hears of each table."""
+    """Verify the tables of a pipeline, or those selected. `start` gives another session than its own; `tell`
+    hears of each table.
+    """
     started, lake, pipeline = time.monotonic(), Lake(project.lake, name), project.pipelines[name]
-    inputs = {table: needed for table, needed in order_tables(pipeline, project.conf).items() if not TableName(table).is_sink}
+    inputs = {
+        table: needed
+        for table, needed in order_tables(pipeline, project.conf).items()
+        if not TableName(table).is_sink
+    }
     chosen = _chosen(inputs, select)
     if all(table_version(lake.table(table)) is None for table in inputs):
-        return Verification(name, Outcome.NOTHING_TO_DO, f"there is no table of {name} in {project.lake} yet; `weir run {name}` makes them")
+        return Verification(
+            name,
+            Outcome.NOTHING_TO_DO,
+            f"there is no table of {name} in {project.lake} yet; `weir run {name}` makes them",
+        )
     log_file = project.root / "logs" / name / f"verify-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"
     order = _Order(project, pipeline, lake, inputs, chosen, rows, log_file)
     try:
@@ -84,7 +95,9 @@ def _chosen(inputs: Collection[str], select: Collection[str]) -> tuple[str, ...]
     tables = [table for table in inputs if not TableName(table).is_bronze]
     for name in select:
         if name not in tables:
-            why = "bronze is what tables are verified with" if name in inputs else f"there is no table {name!r}"
+            why = (
+                "bronze is what tables are verified with" if name in inputs else f"there is no table {name!r}"
+            )
             raise UsageError("--select", name, why, did_you_mean(name, tables))
     return tuple(table for table in tables if not select or table in select)
 
@@ -92,8 +105,12 @@ def _chosen(inputs: Collection[str], select: Collection[str]) -> tuple[str, ...]
 def _own_session(order: _Order, profile: Profile, lease: Lease) -> Start:
     from spark_jobs.verify.session import start_session
 
-    size = TIMES_COLUMNAR * sum(table_bytes(order.lake.table(source)) for sources in order.inputs.values() for source in sources)
-    return lambda: start_session(order.project, profile, order.pipeline.name, size, lease.descriptor, order.log_file)
+    size = TIMES_COLUMNAR * sum(
+        table_bytes(order.lake.table(source)) for sources in order.inputs.values() for source in sources
+    )
+    return lambda: start_session(
+        order.project, profile, order.pipeline.name, size, lease.descriptor, order.log_file
+    )
 
 
 def _verify_held(order: _Order, start: Start, tell: Tell) -> Verification:
@@ -105,7 +122,9 @@ def _verify_held(order: _Order, start: Start, tell: Tell) -> Verification:
                 checks.append(check)
     except Exception as error:  # noqa: BLE001 - Spark did not start, or ended: the verification fails with the cause
         keep_trace(order.log_file, "the verification", error)
-        return Verification(name, Outcome.FAILED, f"{first_line(error)}; log: {order.log_file}", tuple(checks))
+        return Verification(
+            name, Outcome.FAILED, f"{first_line(error)}; log: {order.log_file}", tuple(checks)
+        )
     given_by = "bronze gives" if order.pipeline.sources else "the tables they read give"
     return Verification(name, *_verdict(checks, given_by, order.log_file), tuple(checks))
 
@@ -118,7 +137,9 @@ def _check_tables(order: _Order, spark: "SparkSession") -> Iterator[TableCheck]:
     from spark_jobs.verify.targets import targets_of
 
     consumed = Ledger(order.lake).consumed_inputs()
-    again = Recomputation(order.pipeline, order.project.conf, Standing(spark.newSession(), order.lake), order.inputs, consumed)
+    again = Recomputation(
+        order.pipeline, order.project.conf, Standing(spark.newSession(), order.lake), order.inputs, consumed
+    )
     try:
         for table in order.chosen:
             hint = _hint(order, table, consumed.get(table, {}))
@@ -143,31 +164,54 @@ def _check_tables(order: _Order, spark: "SparkSession") -> Iterator[TableCheck]:
 
 
 def _with_sample(check: TableCheck, sampled: "Sampled", rows: int) -> TableCheck:
-    """A value that plain Python decodes in another way is a problem of the table, however equal it is to its recomputation."""
+    """A value that plain Python decodes in another way is a problem of the table, however equal it is to its
+    recomputation.
+    """
     number = len(sampled.differences)
-    said = f"of {count(sampled.records, 'sampled record')} {count(number, 'value is', 'values are')} decoded otherwise in plain Python"
+    said = (
+        f"of {count(sampled.records, 'sampled record')} {count(number, 'value is', 'values are')} decoded"
+        " otherwise in plain Python"
+    )
     more = (said, *sampled.differences[:rows]) if number else ()
-    return replace(check, sampled=sampled.records, left_out=sampled.left_out, problems=(*check.problems, *more))
+    return replace(
+        check, sampled=sampled.records, left_out=sampled.left_out, problems=(*check.problems, *more)
+    )
 
 
 def _hint(order: _Order, table: str, consumed: dict[str, object]) -> str | None:
-    """A table that has not taken in all of its inputs is behind rather than wrong. Those of other pipelines are read as it took them."""
+    """A table that has not taken in all of its inputs is behind rather than wrong. Those of other pipelines
+    are read as it took them.
+    """
     own = [source for source in order.inputs[table] if other_pipeline(source) is None]
     moved = [source for source in own if consumed.get(source) != table_version(order.lake.table(source))]
-    return f"it has not taken in all of {', '.join(moved)}: `weir run {order.pipeline.name}`, then verify again" if moved else None
+    return (
+        f"it has not taken in all of {', '.join(moved)}: `weir run {order.pipeline.name}`, then verify again"
+        if moved
+        else None
+    )
 
 
 def _verdict(checks: list[TableCheck], given_by: str, log_file: Path) -> tuple[Outcome, str]:
     failed = [check for check in checks if check.error]
     if failed:
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        return Outcome.FAILED, f"{failed[0].table} could not be recomputed{more}: {failed[0].error}; log: {log_file}"
+        return (
+            Outcome.FAILED,
+            f"{failed[0].table} could not be recomputed{more}: {failed[0].error}; log: {log_file}",
+        )
     different = [check.table for check in checks if not check.is_equal]
     if different:
         differ = "differs" if len(different) == 1 else "differ"
         found = f"{len(different):,} of {count(len(checks), 'table')} {differ} from what {given_by}"
         return Outcome.DIFFERENT, f"{found}: {', '.join(different)}"
     compared = [check for check in checks if not check.skipped]
-    more = f"; not recomputed: {', '.join(check.table for check in checks if check.skipped)}" if len(compared) < len(checks) else ""
+    more = (
+        f"; not recomputed: {', '.join(check.table for check in checks if check.skipped)}"
+        if len(compared) < len(checks)
+        else ""
+    )
     rows = sum(check.rows for check in compared)
-    return Outcome.OK, f"{count(len(compared), 'table is', 'tables are')} what {given_by}, {count(rows, 'row')}{more}"
+    return (
+        Outcome.OK,
+        f"{count(len(compared), 'table is', 'tables are')} what {given_by}, {count(rows, 'row')}{more}",
+    )

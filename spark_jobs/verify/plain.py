@@ -1,8 +1,9 @@
-"""A record decoded a second time, in plain Python, without anything of the engine. What enters: the text of a record and the columns of its
-table. What leaves: for each row that it gives, the values that its columns must have.
+"""A record decoded a second time, in plain Python, without anything of the engine. What enters: the text of a
+record and the columns of its table. What leaves: for each row that it gives, the values that its columns must
+have.
 
-It is strict: a value that does not fit its type exactly is none (MISFIT). Where parsers may read a text in more than one way it does not
-guess: such a value is UNSURE, and is left out of the comparison.
+It is strict: a value that does not fit its type exactly is none (MISFIT). Where parsers may read a text in
+more than one way it does not guess: such a value is UNSURE, and is left out of the comparison.
 """
 
 import json
@@ -32,7 +33,9 @@ LONGEST_NUMBER = 100
 INTEGER, DECIMAL = re.compile(r"-?(?:0|[1-9]\d*)"), re.compile(r"-?(?:0|[1-9]\d*)(?:\.(\d+))?")
 NUMBER_LIKE = re.compile(r"[\d\s.eE+-]*\d[\d\s.eE+-]*")
 DATE = re.compile(r"(?!0000)\d{4}-\d{2}-\d{2}")
-TIMESTAMP = re.compile(r"((?!0000)\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?)(Z|[+-](?:0\d|1[0-7]):[0-5]\d)?")
+TIMESTAMP = re.compile(
+    r"((?!0000)\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?)(Z|[+-](?:0\d|1[0-7]):[0-5]\d)?"
+)
 DATE_LIKE = re.compile(r"\s*[+-]?\d+")
 BOOLEAN_LIKE = ("t", "f", "y", "n", "yes", "no", "1", "0", "true", "false")
 
@@ -82,7 +85,9 @@ class PlainTable:
 
 
 def decode_plain(record: str, table: PlainTable) -> dict[int, dict[str, Any]]:
-    """The rows of a record by their number, which is 0 where it is one row; per column its value, None, MISFIT or UNSURE."""
+    """The rows of a record by their number, which is 0 where it is one row; per column its value, None,
+    MISFIT or UNSURE.
+    """
     if table.record_format == "text":
         return {0: {name: record for name in table.judged if table.columns[name].type == "string"}}
     whole = _parse(record)
@@ -94,21 +99,29 @@ def decode_plain(record: str, table: PlainTable) -> dict[int, dict[str, Any]]:
         return {}
     if not isinstance(elements, list) or not all(isinstance(element, Object) for element in elements):
         raise UnsureRecordError
-    return {number: _row_of_element(whole, element, array, table) for number, element in enumerate(elements, 1)}
+    return {
+        number: _row_of_element(whole, element, array, table) for number, element in enumerate(elements, 1)
+    }
 
 
-def _row_of_element(whole: Object, element: Object, array: tuple[str, ...], table: PlainTable) -> dict[str, Any]:
+def _row_of_element(
+    whole: Object, element: Object, array: tuple[str, ...], table: PlainTable
+) -> dict[str, Any]:
     row = {}
     for name in table.judged:
         path = table.path_of(name)
         is_inside = path[: len(array)] == array
-        row[name] = _value(element if is_inside else whole, path[len(array) :] if is_inside else path, table, name)
+        row[name] = _value(
+            element if is_inside else whole, path[len(array) :] if is_inside else path, table, name
+        )
     return row
 
 
 def _parse(record: str) -> Object:
     try:
-        found = json.loads(record, parse_int=Number, parse_float=Number, parse_constant=_refuse, object_pairs_hook=_object)
+        found = json.loads(
+            record, parse_int=Number, parse_float=Number, parse_constant=_refuse, object_pairs_hook=_object
+        )
     except (ValueError, RecursionError):  # a more tolerant parser may take it
         raise UnsureRecordError from None
     if not isinstance(found, Object):
@@ -134,7 +147,8 @@ def _find(value: Any, path: tuple[str, ...]) -> Any:
         if not isinstance(value, Object):
             raise UnsureRecordError
         if part in value.doubled:
-            raise UnsureRecordError if part.startswith("_") else BrokenRecordError  # of a message, both may have such a field
+            # of a message, both may have such a field
+            raise UnsureRecordError if part.startswith("_") else BrokenRecordError
         if any(other != part and other.casefold() == part.casefold() for other in value):
             raise UnsureRecordError
         value = value.get(part)
@@ -156,7 +170,13 @@ def _value(record: Object, path: tuple[str, ...], table: PlainTable, name: str) 
     if kind in BITS:
         return _integer(leaf, BITS[kind])
     if kind == "boolean":
-        return leaf == "true" if leaf in ("true", "false") else UNSURE if leaf.strip().lower() in BOOLEAN_LIKE else MISFIT
+        return (
+            leaf == "true"
+            if leaf in ("true", "false")
+            else UNSURE
+            if leaf.strip().lower() in BOOLEAN_LIKE
+            else MISFIT
+        )
     if kind == "date":
         return _date(leaf)
     if kind == "timestamp":
@@ -211,5 +231,7 @@ def _micros(text: str) -> Any:
         return MISFIT
     offset = timedelta()
     if found[3] and found[3] != "Z":
-        offset = timedelta(hours=int(found[3][1:3]), minutes=int(found[3][4:6])) * (-1 if found[3][0] == "-" else 1)
+        offset = timedelta(hours=int(found[3][1:3]), minutes=int(found[3][4:6])) * (
+            -1 if found[3][0] == "-" else 1
+        )
     return (moment - EPOCH - offset) // timedelta(microseconds=1)

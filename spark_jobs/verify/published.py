@@ -1,4 +1,6 @@
-"""The tables as they stand in the lake: bronze, from which all is recomputed, and those that are compared with it. Only reads."""
+"""The tables as they stand in the lake: bronze, from which all is recomputed, and those that are compared
+with it. Only reads.
+"""
 
 from dataclasses import dataclass
 
@@ -11,7 +13,10 @@ from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.tables import read
 from spark_jobs.verify.judging import Span, spans
 
-RECORDS_DDL = "record string, _file string, _file_id string, _line bigint, _arrived_at timestamp, _chunk bigint, _problem string"
+RECORDS_DDL = (
+    "record string, _file string, _file_id string, _line bigint, _arrived_at timestamp, _chunk bigint,"
+    " _problem string"
+)
 ARRIVALS_DDL = "chunk bigint, arrived_at timestamp, verdict string"
 TAKEN, CLOSED = "taken", "closed"
 
@@ -24,7 +29,9 @@ class Standing:
     lake: Lake
 
     def has(self, name: str) -> bool:
-        """Whether a table is there, by its full name; those of rows set aside are called quarantine.silver.orders and the like."""
+        """Whether a table is there, by its full name; those of rows set aside are called
+        quarantine.silver.orders and the like.
+        """
         return table_version(self.lake.table(name)) is not None
 
     def table(self, name: str) -> DataFrame | None:
@@ -53,7 +60,9 @@ class Standing:
         found: str | None = None
         for source in sources:
             counted = self._arrivals(source).where(F.col("verdict").isin(TAKEN, CLOSED))
-            newest = counted.agg(F.date_format(F.max("arrived_at"), "yyyy-MM-dd HH:mm:ss.SSSSSS")).collect()[0][0]
+            newest = counted.agg(F.date_format(F.max("arrived_at"), "yyyy-MM-dd HH:mm:ss.SSSSSS")).collect()[
+                0
+            ][0]
             found = max(filter(None, (found, newest)), default=None)
         return found
 

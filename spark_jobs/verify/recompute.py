@@ -1,7 +1,8 @@
-"""Every table of a pipeline, recomputed from bronze as one plain batch query. Nothing is computed before a frame is asked for its rows.
+"""Every table of a pipeline, recomputed from bronze as one plain batch query. Nothing is computed before a
+frame is asked for its rows.
 
-A table of another pipeline is taken as it stands, at the version that was consumed of it: what it should be is for its own pipeline's
-verification to say.
+A table of another pipeline is taken as it stands, at the version that was consumed of it: what it should be
+is for its own pipeline's verification to say.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,7 +50,8 @@ class Recomputation:
     _kept: list[DataFrame] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        # As a batch of silver has it, in which no row stops the others. Gold is built strictly: see `_strict`.
+        # As a batch of silver has it, in which no row stops the others. Gold is built strictly: see
+        # `_strict`.
         self.standing.spark.conf.set(ANSI, "false")
 
     def table(self, name: str) -> DataFrame:
@@ -109,7 +111,11 @@ class Recomputation:
 
     def _judged_dimension(self, name: str) -> DataFrame:
         dimension = self.pipeline.dimensions[name]
-        return self._typed(f"dimension.{name}", dimension.from_, partial(rows.dimension_rows, pipeline=self.pipeline, dimension=dimension))
+        return self._typed(
+            f"dimension.{name}",
+            dimension.from_,
+            partial(rows.dimension_rows, pipeline=self.pipeline, dimension=dimension),
+        )
 
     def _dimension(self, name: str) -> DataFrame:
         dimension = self.pipeline.dimensions[name]
@@ -118,20 +124,28 @@ class Recomputation:
         if dimension.history == "scd1":
             found, history = rows.newest_versions(versions, dimension.key, dimension.sequence_by, ties), []
         else:
-            found = rows.intervals(versions, dimension.key, dimension.sequence_by, list(dimension.columns), ties)
+            found = rows.intervals(
+                versions, dimension.key, dimension.sequence_by, list(dimension.columns), ties
+            )
             history = ["_valid_from", "_valid_to"]
         return _unprocessed(found).select(*dimension.columns, *history, *ORIGIN)
 
     def _judged_silver(self, name: str) -> DataFrame:
         silver = self.pipeline.silver[name]
-        typed = self._typed(f"silver.{name}", silver.from_, partial(rows.silver_rows, pipeline=self.pipeline, silver=silver))
+        typed = self._typed(
+            f"silver.{name}", silver.from_, partial(rows.silver_rows, pipeline=self.pipeline, silver=silver)
+        )
         memberships = [
-            Membership(dimension, lookup, self.pipeline.dimensions[dimension], self.table(f"dimension.{dimension}"))
+            Membership(
+                dimension, lookup, self.pipeline.dimensions[dimension], self.table(f"dimension.{dimension}")
+            )
             for dimension, lookup in silver.lookup.items()
         ]
         gives_up = any(lookup.give_up_after for lookup in silver.lookup.values())
         newest_arrival = self.standing.newest_arrival(list(self.pipeline.sources)) if gives_up else None
-        return with_members(typed, memberships, silver.event_time.column if silver.event_time else None, newest_arrival)
+        return with_members(
+            typed, memberships, silver.event_time.column if silver.event_time else None, newest_arrival
+        )
 
     def _typed(self, table: str, source: str, build: Callable[..., DataFrame]) -> DataFrame:
         quarantine, judged_by = self.standing.table(f"quarantine.{table}"), self.standing.rules(table)
@@ -157,12 +171,16 @@ class Recomputation:
         return rows.newest_versions(versions, silver.key, silver.sequence_column, ties)
 
     def _seen_by_file(self, name: str, silver: Silver) -> DataFrame:
-        """Every row that fits its columns has been seen, whatever became of it by rules, decisions, versions or for want of a member."""
+        """Every row that fits its columns has been seen, whatever became of it by rules, decisions, versions
+        or for want of a member.
+        """
         if name not in self._seen:
             assert silver.event_time is not None
             marks = self.standing.close_marks(silver.from_)
             is_stream = self.pipeline.sources[silver.from_].is_stream
-            found = gold_rows.seen_by_file(self.judged(name), silver.event_time.column, marks, is_stream=is_stream)
+            found = gold_rows.seen_by_file(
+                self.judged(name), silver.event_time.column, marks, is_stream=is_stream
+            )
             self._seen[name] = self._keep(found)
         return self._seen[name]
 
@@ -182,20 +200,32 @@ class Recomputation:
 
     def _native(self, name: str, gold: Gold, inputs: dict[str, DataFrame]) -> DataFrame:
         standing, late = self.standing.table(f"gold.{name}"), self.standing.table(f"late.gold.{name}")
-        rows = {table: gold_rows.on_time(frame.where(gold.where or "true"), late, table) for table, frame in inputs.items()}
+        rows = {
+            table: gold_rows.on_time(frame.where(gold.where or "true"), late, table)
+            for table, frame in inputs.items()
+        }
         if gold.join is not None:
             sides = [side.from_ for side in gold.join.sides.values()]
-            progress = [gold_rows.progress(self._seen_by_file(table, self.pipeline.silver[TableName(table).name])) for table in sides]
+            progress = [
+                gold_rows.progress(self._seen_by_file(table, self.pipeline.silver[TableName(table).name]))
+                for table in sides
+            ]
             left, right = (rows[table] for table in sides)
-            return gold_rows.join_rows(gold.join, left, right, standing, gold_rows.watermark_of(gold.join, progress))
+            return gold_rows.join_rows(
+                gold.join, left, right, standing, gold_rows.watermark_of(gold.join, progress)
+            )
         assert gold.dedup is not None
         return gold_rows.dedup_rows(gold.dedup, rows[str(gold.from_)], standing)
 
     def _progress(self, name: str, gold: Gold) -> DataFrame:
-        """How far the feed had come; of another pipeline's feed as far as the ledger says that the table knew."""
+        """How far the feed had come; of another pipeline's feed as far as the ledger says that the table
+        knew.
+        """
         source = str(gold.from_)
         if other_pipeline(source) is None:
-            return gold_rows.progress(self._seen_by_file(source, self.pipeline.silver[TableName(source).name]))
+            return gold_rows.progress(
+                self._seen_by_file(source, self.pipeline.silver[TableName(source).name])
+            )
         until, closed = self.consumed.get(f"gold.{name}", {}).get("watermark") or (None, None)
         known = self.standing.spark.createDataFrame([(until, closed)], "until string, closed string")
         high = F.col("until").cast("timestamp") + F.expr(f"INTERVAL {gold.watermark}")
@@ -207,17 +237,25 @@ class Recomputation:
         return self.standing.other(name, self.consumed.get(table, {}).get(name))
 
     def _as_it_stands(self, name: str) -> DataFrame:
-        """The recomputed table with the columns of the one that stands, in its order: SQL and Python may name them all."""
+        """The recomputed table with the columns of the one that stands, in its order: SQL and Python may name
+        them all.
+        """
         frame, table = self.table(name), self.standing.table(name)
         known = {field.name: field.dataType for field in table.schema.fields} if table is not None else {}
-        absent = {column: kind for column, kind in known.items() if column.startswith("_") and column not in frame.columns}
+        absent = {
+            column: kind
+            for column, kind in known.items()
+            if column.startswith("_") and column not in frame.columns
+        }
         full = frame.withColumns({column: F.lit(None).cast(kind) for column, kind in absent.items()})
         in_order = [column for column in known if column in full.columns]
         return full.select(*in_order, *(column for column in full.columns if column not in in_order))
 
     @contextmanager
     def _strict(self) -> Iterator[None]:
-        """Gold tables follow the rules of ANSI, as they do when they are made: types of expressions depend on it."""
+        """Gold tables follow the rules of ANSI, as they do when they are made: types of expressions depend on
+        it.
+        """
         spark = self.standing.spark
         spark.conf.set(ANSI, "true")
         try:

@@ -33,21 +33,27 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Difference:
-    """One row that differs: its key, and per column what the table has and what was recomputed. Values are as a person reads them."""
+    """One row that differs: its key, and per column what the table has and what was recomputed. Values are as
+    a person reads them.
+    """
 
     kind: Kind
     key: dict[str, str]
     columns: dict[str, tuple[str | None, str | None]]
 
     def as_dict(self) -> dict[str, Any]:
-        columns = [{"column": name, "table": here, "recomputed": again} for name, (here, again) in self.columns.items()]
+        columns = [
+            {"column": name, "table": here, "recomputed": again}
+            for name, (here, again) in self.columns.items()
+        ]
         return {"kind": self.kind.value, "key": self.key, "columns": columns}
 
 
 @dataclass(frozen=True)
 class TableCheck:
-    """One table against what bronze gives. `problems` are differences of its columns, `hint` says what may have led to them, `skipped`
-    why it cannot be recomputed. Of a bronze table: how many `files` were read again, and those that were not, each with the reason.
+    """One table against what bronze gives. `problems` are differences of its columns, `hint` says what may
+    have led to them, `skipped` why it cannot be recomputed. Of a bronze table: how many `files` were read
+    again, and those that were not, each with the reason.
     """
 
     table: str
@@ -63,7 +69,9 @@ class TableCheck:
     skipped: str | None = None
     seconds: float = 0.0
     sampled: int | None = None
-    """Of a dimension or silver table: the records that were decoded a second time, and below what was left out of that."""
+    """Of a dimension or silver table: the records that were decoded a second time, and below what was left
+    out of that.
+    """
     left_out: tuple[str, ...] = ()
     files: int | None = None
     not_compared: tuple[tuple[str, str], ...] = ()
@@ -73,7 +81,10 @@ class TableCheck:
         return not (self.only_here or self.only_recomputed or self.different or self.problems or self.error)
 
     def as_dict(self) -> dict[str, Any]:
-        numbers = {name: getattr(self, name) for name in ("rows", "recomputed", "only_here", "only_recomputed", "different")}
+        numbers = {
+            name: getattr(self, name)
+            for name in ("rows", "recomputed", "only_here", "only_recomputed", "different")
+        }
         said: dict[str, Any] = {
             "problems": list(self.problems),
             "hint": self.hint,
@@ -84,8 +95,17 @@ class TableCheck:
         if self.sampled is not None:
             said |= {"sampled": self.sampled, "left_out": list(self.left_out)}
         if self.files is not None:
-            said |= {"files": self.files, "not_compared": [{"path": path, "reason": reason} for path, reason in self.not_compared]}
-        return {"table": self.table, "is_equal": self.is_equal, **numbers, "first": [row.as_dict() for row in self.first], **said}
+            said |= {
+                "files": self.files,
+                "not_compared": [{"path": path, "reason": reason} for path, reason in self.not_compared],
+            }
+        return {
+            "table": self.table,
+            "is_equal": self.is_equal,
+            **numbers,
+            "first": [row.as_dict() for row in self.first],
+            **said,
+        }
 
 
 @dataclass(frozen=True)

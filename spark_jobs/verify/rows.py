@@ -13,18 +13,23 @@ from spark_jobs.config.sources import AnySource
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.decoding import Decoding
 
-# What each record of bronze says by itself. What enters: bronze rows. What leaves: typed rows with `_class` (candidate, delete,
-# quarantined, filtered), `_is_accepted`, the `_rules` against them, and `_content`.
+# What each record of bronze says by itself. What enters: bronze rows. What leaves: typed rows with `_class`
+# (candidate, delete, quarantined, filtered), `_is_accepted`, the `_rules` against them, and `_content`.
 # Decoding is shared with the engine, because it looks at one row at a time; nothing else is.
 
-MICROSECONDS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"}
+MICROSECONDS = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
 WHOLE = {"ignoreNullFields": "false", **MICROSECONDS}
 """JSON in which two values are equal only if they are: NULLs and microseconds included."""
 ORIGIN = ("_file", "_file_id", "_line", "_element", "_arrived_at", "_chunk")
 CANDIDATE, DELETE, QUARANTINED, FILTERED, PARKED = "candidate", "delete", "quarantined", "filtered", "parked"
 
 
-def dimension_rows(records: DataFrame, pipeline: Pipeline, dimension: Dimension, rules: Sequence[Rule] = ()) -> DataFrame:
+def dimension_rows(
+    records: DataFrame, pipeline: Pipeline, dimension: Dimension, rules: Sequence[Rule] = ()
+) -> DataFrame:
     how = Decoding(
         source_format=pipeline.sources[dimension.from_].record_format,
         fields=pipeline.sources[dimension.from_].fields,
@@ -36,7 +41,9 @@ def dimension_rows(records: DataFrame, pipeline: Pipeline, dimension: Dimension,
     return _classified(decode(records, how, rules), how)
 
 
-def silver_rows(records: DataFrame, pipeline: Pipeline, silver: Silver, rules: Sequence[Rule] = ()) -> DataFrame:
+def silver_rows(
+    records: DataFrame, pipeline: Pipeline, silver: Silver, rules: Sequence[Rule] = ()
+) -> DataFrame:
     event = silver.event_time
     version = version_columns(silver)
     how = Decoding(
@@ -62,9 +69,13 @@ def version_columns(silver: Silver) -> list[str]:
 
 
 def content(rows: DataFrame, columns: Sequence[str]) -> Column:
-    """The hash that decides between versions of one sequence: of the values, then of which of them are NULL."""
+    """The hash that decides between versions of one sequence: of the values, then of
+    which of them are NULL.
+    """
     types = {field.name: field.dataType for field in rows.schema.fields}
-    values = [F.to_json(F.struct(name), MICROSECONDS) if is_nested(types[name]) else F.col(name) for name in columns]
+    values = [
+        F.to_json(F.struct(name), MICROSECONDS) if is_nested(types[name]) else F.col(name) for name in columns
+    ]
     return F.xxhash64(*values, *(F.isnull(name) for name in columns))
 
 
@@ -74,7 +85,12 @@ def is_nested(kind: DataType) -> bool:
 
 def _classified(decoded: DataFrame, how: Decoding) -> DataFrame:
     is_delete = F.col("_is_delete")
-    own = F.when(F.size("_reasons") > 0, QUARANTINED).when(F.col("_is_filtered"), FILTERED).when(is_delete, DELETE).otherwise(CANDIDATE)
+    own = (
+        F.when(F.size("_reasons") > 0, QUARANTINED)
+        .when(F.col("_is_filtered"), FILTERED)
+        .when(is_delete, DELETE)
+        .otherwise(CANDIDATE)
+    )
     return decoded.select(
         *how.columns,
         own.alias("_class"),
@@ -102,20 +118,35 @@ class Membership:
         return f"member of {self.name}"
 
 
-def with_members(rows: DataFrame, memberships: list[Membership], event_time: str | None, newest_arrival: str | None) -> DataFrame:
-    """Adds the taken columns, and puts candidates whose member is missing into the class and under the rules that the lookups ask for."""
+def with_members(
+    rows: DataFrame, memberships: list[Membership], event_time: str | None, newest_arrival: str | None
+) -> DataFrame:
+    """Adds the taken columns, and puts candidates whose member is missing into the class and under the rules
+    that the lookups ask for.
+    """
     missing: dict[str, list[Column]] = {"park": [], "quarantine": [], "unknown": []}
     for membership in memberships:
         rows = _joined(rows, membership, event_time)
-        is_waiting = F.col(f"_is_missing_{membership.name}") & ~_is_given_up(membership.lookup, newest_arrival)
+        is_waiting = F.col(f"_is_missing_{membership.name}") & ~_is_given_up(
+            membership.lookup, newest_arrival
+        )
         missing[membership.lookup.if_missing].append(F.when(is_waiting, F.lit(membership.rule)))
-    refused, parked = (F.array_compact(F.array(*rules).cast("array<string>")) for rules in (missing["quarantine"], missing["park"]))
+    refused, parked = (
+        F.array_compact(F.array(*rules).cast("array<string>"))
+        for rules in (missing["quarantine"], missing["park"])
+    )
     is_candidate = F.col("_class") == CANDIDATE
-    judged = F.when(F.size(refused) > 0, QUARANTINED).when(F.size(parked) > 0, PARKED).otherwise(F.col("_class"))
+    judged = (
+        F.when(F.size(refused) > 0, QUARANTINED).when(F.size(parked) > 0, PARKED).otherwise(F.col("_class"))
+    )
     names = [name for name in rows.columns if not name.startswith("_is_missing_")]
     changed = {
         "_class": F.when(is_candidate, judged).otherwise(F.col("_class")),
-        "_rules": F.when(is_candidate, F.when(F.size(refused) > 0, refused).otherwise(parked)).otherwise(F.col("_rules")),
+        "_rules": (
+            F.when(is_candidate, F.when(F.size(refused) > 0, refused).otherwise(parked)).otherwise(
+                F.col("_rules")
+            )
+        ),
     }
     return rows.select(*(changed[name].alias(name) if name in changed else F.col(name) for name in names))
 
@@ -135,14 +166,18 @@ def _joined(rows: DataFrame, membership: Membership, event_time: str | None) -> 
     for column, name in zip(lookup.on, dimension.key, strict=True):
         is_member = is_member & (rows[column] == found[f"_key_{name}"])
     if at:
-        is_valid = (rows[at] >= found["_valid_from"]) & ((rows[at] < found["_valid_to"]) | found["_valid_to"].isNull())
+        is_valid = (rows[at] >= found["_valid_from"]) & (
+            (rows[at] < found["_valid_to"]) | found["_valid_to"].isNull()
+        )
         is_member = is_member & is_valid
     asks = F.lit(True)
     for column in [*lookup.on, *([at] if at else [])]:
         asks = asks & rows[column].isNotNull()
     is_missing = (found["_is_found"].isNull() & asks).alias(f"_is_missing_{membership.name}")
     taken = [found[f"_taken_{name}"].alias(name) for name in lookup.take]
-    return rows.join(found, on=is_member, how="left").select(*(rows[name] for name in rows.columns), *taken, is_missing)
+    return rows.join(found, on=is_member, how="left").select(
+        *(rows[name] for name in rows.columns), *taken, is_missing
+    )
 
 
 def _is_given_up(lookup: Lookup, newest_arrival: str | None) -> Column:
@@ -156,13 +191,24 @@ def _is_given_up(lookup: Lookup, newest_arrival: str | None) -> Column:
 # Versions of keys, all at once: the newest of each key, or the intervals of all of them (scd2).
 
 
-def newest_versions(versions: DataFrame, key: Sequence[str], sequence: str, ties: Sequence[Column] = ()) -> DataFrame:
-    """One row per key: the version with the greatest sequence; of these the greatest by `ties`, then a delete, then the greatest content.
+def newest_versions(
+    versions: DataFrame, key: Sequence[str], sequence: str, ties: Sequence[Column] = ()
+) -> DataFrame:
+    """One row per key: the version with the greatest sequence; of these the greatest by `ties`, then a
+    delete, then the greatest content.
 
-    Of identical copies the one that came first. Where it matters in which file it came, rows know the number of theirs.
+    Of identical copies the one that came first. Where it matters in which file it came, rows know the number
+    of theirs.
     """
     arrival = "_file_number" if "_file_number" in versions.columns else "_chunk"
-    order = [F.col(sequence), *ties, F.col("_class") == DELETE, F.col("_content"), -F.col(arrival), -F.col("_line")]
+    order = [
+        F.col(sequence),
+        *ties,
+        F.col("_class") == DELETE,
+        F.col("_content"),
+        -F.col(arrival),
+        -F.col("_line"),
+    ]
     row = F.struct(*(name for name in versions.columns if name not in key))
     by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate(order)))
     found = versions.groupBy(*key).agg(F.max_by(row, by).alias("_row"))
@@ -170,24 +216,49 @@ def newest_versions(versions: DataFrame, key: Sequence[str], sequence: str, ties
 
 
 def ties_of(table: Silver | Dimension, source: AnySource) -> list[Column]:
-    """What decides between versions of one sequence before their content: the commit and image of a change, the place among arrivals."""
+    """What decides between versions of one sequence before their content: the commit and image of a change,
+    the place among arrivals.
+    """
     parts = [F.regexp_extract("_file", r"@(\d+)(?:/(old|new)/[^/]*)?$", group) for group in (1, 2)]
-    image = F.when(parts[1] == "", F.when(F.col("_class") == DELETE, "old").otherwise("new")).otherwise(parts[1])
-    changes = [parts[0].cast("bigint"), F.when(image == "new", 1).otherwise(0)] if source.is_change_feed else []
-    return changes + ([F.col("_chunk"), F.col("_file"), F.col("_line"), F.col("_element")] if table.ties == "newest_arrival" else [])
+    image = F.when(parts[1] == "", F.when(F.col("_class") == DELETE, "old").otherwise("new")).otherwise(
+        parts[1]
+    )
+    changes = (
+        [parts[0].cast("bigint"), F.when(image == "new", 1).otherwise(0)] if source.is_change_feed else []
+    )
+    return changes + (
+        [F.col("_chunk"), F.col("_file"), F.col("_line"), F.col("_element")]
+        if table.ties == "newest_arrival"
+        else []
+    )
 
 
-def intervals(versions: DataFrame, key: Sequence[str], sequence: str, declared: Sequence[str], ties: Sequence[Column] = ()) -> DataFrame:
-    """One row per interval of a key, `_valid_from` on and until before `_valid_to`: versions in a row that say the same are one."""
+def intervals(
+    versions: DataFrame,
+    key: Sequence[str],
+    sequence: str,
+    declared: Sequence[str],
+    ties: Sequence[Column] = (),
+) -> DataFrame:
+    """One row per interval of a key, `_valid_from` on and until before `_valid_to`: versions in a row that
+    say the same are one.
+    """
     row = F.struct(*(name for name in versions.columns if name not in (*key, sequence)))
     by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate([*ties, F.col("_content")])))
-    winners = versions.groupBy(*key, sequence).agg(F.max_by(row, by).alias("_row")).select(*key, sequence, "_row.*")
+    winners = (
+        versions.groupBy(*key, sequence).agg(F.max_by(row, by).alias("_row")).select(*key, sequence, "_row.*")
+    )
     in_order = Window.partitionBy(*key).orderBy(sequence)
-    said = F.struct(*(_comparable(winners, name) for name in declared if name not in (*key, sequence)), F.lit(1).alias("_"))
+    said = F.struct(
+        *(_comparable(winners, name) for name in declared if name not in (*key, sequence)),
+        F.lit(1).alias("_"),
+    )
     opening = winners.withColumn("_said", said).withColumn("_said_before", F.lag("_said").over(in_order))
     opened = opening.where(~F.col("_said").eqNullSafe(F.col("_said_before"))).drop("_said", "_said_before")
     return opened.withColumns({"_valid_from": F.col(sequence), "_valid_to": F.lead(sequence).over(in_order)})
 
 
 def _comparable(rows: DataFrame, name: str) -> Column:
-    return F.to_json(F.struct(name), WHOLE).alias(name) if is_nested(rows.schema[name].dataType) else F.col(name)
+    return (
+        F.to_json(F.struct(name), WHOLE).alias(name) if is_nested(rows.schema[name].dataType) else F.col(name)
+    )

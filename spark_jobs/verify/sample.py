@@ -1,7 +1,8 @@
-"""Some records of each table, decoded once more in plain Python and compared with what the engine's decoding gives.
+"""Some records of each table, decoded once more in plain Python and compared with what the engine's decoding
+gives.
 
-The recomputation shares the decoding with the engine, so both would bend a value alike. Which records are looked at depends on their places
-alone: the same lake has the same sample.
+The recomputation shares the decoding with the engine, so both would bend a value alike. Which records are
+looked at depends on their places alone: the same lake has the same sample.
 """
 
 from collections import Counter
@@ -16,7 +17,14 @@ from spark_jobs.config.pipeline import Dimension, Silver
 from spark_jobs.config.sensitive import MASK
 from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
-from spark_jobs.verify.plain import MISFIT, UNSURE, BrokenRecordError, PlainTable, UnsureRecordError, decode_plain
+from spark_jobs.verify.plain import (
+    MISFIT,
+    UNSURE,
+    BrokenRecordError,
+    PlainTable,
+    UnsureRecordError,
+    decode_plain,
+)
 from spark_jobs.verify.recompute import Recomputation
 from spark_jobs.verify.result import shown
 from spark_jobs.verify.rows import QUARANTINED
@@ -39,7 +47,9 @@ class Sampled:
 def decode_sample(again: Recomputation, table: str, hidden: Collection[str]) -> Sampled:
     """The sample of a dimension or silver table; the values of `hidden` columns are masked."""
     layer, name = TableName(table).parts
-    definition: Dimension | Silver = again.pipeline.dimensions[name] if layer == "dimension" else again.pipeline.silver[name]
+    definition: Dimension | Silver = (
+        again.pipeline.dimensions[name] if layer == "dimension" else again.pipeline.silver[name]
+    )
     explode = definition.explode if isinstance(definition, Silver) else None
     deletes = isinstance(definition, Silver) and definition.delete_when is not None
     plain = PlainTable(again.pipeline.sources[definition.from_].record_format, definition.columns, explode)
@@ -64,13 +74,21 @@ def _pick(records: DataFrame) -> list[Row]:
     return in_order.select(*PLACE, "_file", "record", "_problem").collect()
 
 
-def _decoded(judged: DataFrame, picked: list[Row], plain: PlainTable) -> dict[tuple[str, int], dict[int, Row]]:
-    """What the engine's decoding gives for these records: by place and number of the element, as values that Python knows."""
+def _decoded(
+    judged: DataFrame, picked: list[Row], plain: PlainTable
+) -> dict[tuple[str, int], dict[int, Row]]:
+    """What the engine's decoding gives for these records: by place and number of the element, as values that
+    Python knows.
+    """
     rows = [tuple(record[name] for name in PLACE) for record in picked]
     places = judged.sparkSession.createDataFrame(rows, "_file_id string, _line bigint")
-    mine = judged.join(F.broadcast(places), on=list(PLACE), how="left_semi").where(F.col("_element") <= ELEMENTS)
+    mine = judged.join(F.broadcast(places), on=list(PLACE), how="left_semi").where(
+        F.col("_element") <= ELEMENTS
+    )
     found: dict[tuple[str, int], dict[int, Row]] = {}
-    for row in mine.select(*PLACE, "_element", "_class", *(_as_python(name, plain) for name in plain.judged)).collect():
+    for row in mine.select(
+        *PLACE, "_element", "_class", *(_as_python(name, plain) for name in plain.judged)
+    ).collect():
         found.setdefault((row["_file_id"], row["_line"]), {})[row["_element"]] = row
     return found
 
@@ -78,11 +96,18 @@ def _decoded(judged: DataFrame, picked: list[Row], plain: PlainTable) -> dict[tu
 def _as_python(name: str, plain: PlainTable) -> Column:
     """Times may lie outside of Python's years."""
     kind, value = plain.columns[name].type, F.col(f"`{name}`")
-    return (F.unix_micros(value) if kind == "timestamp" else value.cast("string") if kind == "date" else value).alias(f"c_{name}")
+    return (
+        F.unix_micros(value) if kind == "timestamp" else value.cast("string") if kind == "date" else value
+    ).alias(f"c_{name}")
 
 
 def _compare(
-    record: Row, rows: dict[int, Row], plain: PlainTable, unsure: Counter[tuple[str, str]], *, must_be_aside: bool
+    record: Row,
+    rows: dict[int, Row],
+    plain: PlainTable,
+    unsure: Counter[tuple[str, str]],
+    *,
+    must_be_aside: bool,
 ) -> Iterator[tuple[str, str, str]]:
     """Column, what the engine has and what it should be, for each value that is not the same."""
     try:
@@ -93,7 +118,11 @@ def _compare(
         unsure["record", ""] += 1
         return
     except BrokenRecordError:
-        yield from (("the record", row["_class"], QUARANTINED) for row in rows.values() if row["_class"] != QUARANTINED)
+        yield from (
+            ("the record", row["_class"], QUARANTINED)
+            for row in rows.values()
+            if row["_class"] != QUARANTINED
+        )
         return
     for number, values in expected.items():
         if number > ELEMENTS:

@@ -1,4 +1,6 @@
-"""The Spark session of a verification. It computes every table anew, so its settings follow the size of all that these are made from."""
+"""The Spark session of a verification. It computes every table anew, so its settings follow the size of all
+that these are made from.
+"""
 
 import os
 from collections.abc import Iterator
@@ -23,14 +25,26 @@ def start_session(
     project: Project, profile: Profile, pipeline: str, size: int, lease: int | None, log_file: Path
 ) -> Iterator[SparkSession]:
     """A session of the verification's own, which holds its lease."""
-    installed, profile = Installation(project.root), without_hidden_plans(profile, project.pipelines[pipeline], project.conf)
+    installed, profile = (
+        Installation(project.root),
+        without_hidden_plans(profile, project.pipelines[pipeline], project.conf),
+    )
     installed.check()
     workload = Workload.BIG if size > profile.big_load_from_mb * MEGABYTE else Workload.SMALL
     log4j, cores = project.conf / "log4j2.properties", os.cpu_count() or 1
     storage, more_jars = storage_settings(project.roots), installed.component_jars(project.components)
     with hosts_of(profile, installed, project.root) as hosts:
         settings = spark_settings(
-            profile, workload, cores, installed.jars, installed.archive, log4j, log_file, more_jars=more_jars, storage=storage, hosts=hosts
+            profile,
+            workload,
+            cores,
+            installed.jars,
+            installed.archive,
+            log4j,
+            log_file,
+            more_jars=more_jars,
+            storage=storage,
+            hosts=hosts,
         )
         with spark_session(f"weir verify {pipeline}", settings, installed.java(), log_file, lease) as spark:
             yield spark

@@ -1,7 +1,8 @@
-"""What is compared: each table and the tables of rows set aside for it, with the columns that must be equal and those that name a row.
+"""What is compared: each table and the tables of rows set aside for it, with the columns that must be equal
+and those that name a row.
 
-Never compared is what tells of processing or of arrival, and of keyed tables the file and line: identical copies of a version may come
-in several files.
+Never compared is what tells of processing or of arrival, and of keyed tables the file and line: identical
+copies of a version may come in several files.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +23,9 @@ ROW_PLACE = ("_file_id", "_line")
 
 @dataclass(frozen=True)
 class Target:
-    """A table that stands (or is not there) and its recomputation. Without a key a row is known by all that it says."""
+    """A table that stands (or is not there) and its recomputation. Without a key a row is known by all that
+    it says.
+    """
 
     name: str
     standing: DataFrame | None
@@ -36,9 +39,15 @@ class Target:
 
 
 def targets_of(again: Recomputation, table: str) -> Iterator[tuple[str, Callable[[], Target]]]:
-    """The table and its side tables by their names, each built when it is its turn; none where neither it nor its input is there yet."""
+    """The table and its side tables by their names, each built when it is its turn; none where neither it nor
+    its input is there yet.
+    """
     layer, name = TableName(table).parts
-    waits_for = [source for source in again.inputs[table] if not (layer == "silver" and TableName(source).is_in("dimension"))]
+    waits_for = [
+        source
+        for source in again.inputs[table]
+        if not (layer == "silver" and TableName(source).is_in("dimension"))
+    ]
     if not again.standing.has(table) and not all(map(again.standing.has, waits_for)):
         return
     if layer == "dimension":
@@ -56,7 +65,9 @@ def targets_of(again: Recomputation, table: str) -> Iterator[tuple[str, Callable
             yield f"late.{table}", lambda: _late(again, table, gold)
 
 
-def _targets_of_silver(again: Recomputation, table: str, silver: Silver) -> Iterator[tuple[str, Callable[[], Target]]]:
+def _targets_of_silver(
+    again: Recomputation, table: str, silver: Silver
+) -> Iterator[tuple[str, Callable[[], Target]]]:
     parks = any(lookup.if_missing == "park" for lookup in silver.lookup.values())
     yield table, lambda: _silver(again, table, silver)
     yield f"quarantine.{table}", lambda: _quarantine(again, table)
@@ -77,7 +88,13 @@ def _silver(again: Recomputation, table: str, silver: Silver) -> Target:
     own = (*silver.columns, *taken, "_event_at", "_content")
     standing, recomputed = again.standing.table(table), again.table(table)
     if silver.key:
-        return Target(table, standing, recomputed, tuple(silver.key), tuple(name for name in own if name not in silver.key))
+        return Target(
+            table,
+            standing,
+            recomputed,
+            tuple(silver.key),
+            tuple(name for name in own if name not in silver.key),
+        )
     if silver.explode:  # the elements of a record share its place
         return Target(table, standing, recomputed, None, (*ROW_PLACE, *own))
     return Target(table, standing, recomputed, ROW_PLACE, own)

@@ -60,15 +60,19 @@ PIPELINES = [
 @pytest.fixture(scope="session")
 def fake_weir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = tmp_path_factory.mktemp("bin") / "weir"
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).with_name("fake_weir.py")}" "$@"\n', encoding="utf-8")
+    command.write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" "{Path(__file__).with_name("fake_weir.py")}" "$@"\n',
+        encoding="utf-8",
+    )
     command.chmod(0o755)
     return command
 
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with this repository's DAGs: one pipeline for each kind of tasks, one that follows others, one with a typing error, one
-    with a bad schedule; and an expectation file with a typing error."""
+    """A project with this repository's DAGs: one pipeline for each kind of tasks, one that follows others,
+    one with a typing error, one with a bad schedule; and an expectation file with a typing error.
+    """
     root = tmp_path_factory.mktemp("project")
     for folder in ("dags", "plugins", ".envs"):
         (root / folder).symlink_to(ROOT / folder)
@@ -80,14 +84,20 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         deadline = "deadline: 1 hour" if name == "by_pipeline" else ""
         (pipelines / f"{name}.yml").write_text(
             PIPELINE.format(
-                name=name, tasks=tasks, schedule=schedule, deadline=deadline, sinks=SINKS if name in ("by_layer", "by_table") else ""
+                name=name,
+                tasks=tasks,
+                schedule=schedule,
+                deadline=deadline,
+                sinks=SINKS if name in ("by_layer", "by_table") else "",
             ),
             encoding="utf-8",
         )
     (pipelines / "after.yml").write_text(AFTER, encoding="utf-8")
     expectations = root / "expectations" / "by_layer" / "silver.readings.yml"
     expectations.parent.mkdir(parents=True)
-    expectations.write_text("expectations:\n  kwh_is_there: {kind: expect_column_values_to_not_be_null}\n", encoding="utf-8")
+    expectations.write_text(
+        "expectations:\n  kwh_is_there: {kind: expect_column_values_to_not_be_null}\n", encoding="utf-8"
+    )
     return root
 
 
@@ -99,8 +109,12 @@ def airflow(project: Path, fake_weir: Path) -> Airflow:
     return prepared
 
 
-def run_inside(airflow: Airflow, script: str, *arguments: str, settings: Mapping[str, str] | None = None) -> str:
-    """Runs a script of tests/airflow/inside with Airflow's Python and returns the last line it printed. `settings` are variables on top."""
+def run_inside(
+    airflow: Airflow, script: str, *arguments: str, settings: Mapping[str, str] | None = None
+) -> str:
+    """Runs a script of tests/airflow/inside with Airflow's Python and returns the last line it printed.
+    `settings` are variables on top.
+    """
     command = [str(AIRFLOW_PYTHON), str(Path(__file__).with_name("inside") / script), *arguments]
     environ = airflow_environ(airflow.root, airflow.environ) | dict(settings or {})
     ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120, check=False)

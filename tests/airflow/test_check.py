@@ -1,4 +1,6 @@
-"""What Airflow shows of a project is what `weir check` finds in it, asked once for each state of the files."""
+"""What Airflow shows of a project is what `weir check` finds in it, asked once for each
+state of the files.
+"""
 
 from pathlib import Path
 
@@ -40,14 +42,18 @@ def test_a_wrong_column_is_found_with_its_line_and_gone_when_it_is_corrected(pow
     assert found.startswith(PROBLEM)
     assert "did you mean 'sent_at'?" in found
 
-    (power / "conf" / "pipelines" / "power.yml").write_text(POWER.replace("send_at", "sent_at"), encoding="utf-8")
+    (power / "conf" / "pipelines" / "power.yml").write_text(
+        POWER.replace("send_at", "sent_at"), encoding="utf-8"
+    )
     assert find_problems(power, weir, kept) == []
 
 
 @pytest.mark.system
 def test_the_command_is_asked_once_for_the_same_files(power: Path) -> None:
     command, kept = power / "weir", power / "kept.json"
-    command.write_text(f'#!/bin/sh\necho asked >> "{power}/asked"\necho \'{{"problems": []}}\'\n', encoding="utf-8")
+    command.write_text(
+        f'#!/bin/sh\necho asked >> "{power}/asked"\necho \'{{"problems": []}}\'\n', encoding="utf-8"
+    )
     command.chmod(0o755)
 
     assert [find_problems(power, str(command), kept) for _ in range(3)] == [[], [], []]

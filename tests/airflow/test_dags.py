@@ -11,7 +11,15 @@ from tests.airflow.conftest import run_inside
 
 pytestmark = pytest.mark.airflow
 
-TABLES = ["bronze.readings", "bronze.places", "dimension.places", "silver.readings", "gold.per_hour", "gold.all_time", "gold.newest"]
+TABLES = [
+    "bronze.readings",
+    "bronze.places",
+    "dimension.places",
+    "silver.readings",
+    "gold.per_hour",
+    "gold.all_time",
+    "gold.newest",
+]
 AROUND = {
     "prepare": [None, []],
     "finish": [None, ["decide"]],
@@ -25,14 +33,24 @@ def told(airflow: Airflow) -> dict[str, Any]:
 
 
 def test_each_pipeline_file_is_a_dag_with_what_the_file_says(told: dict[str, Any]) -> None:
-    dag = {key: value for key, value in told["dags"]["by_pipeline"].items() if key not in ("tasks", "form", "said", "retries", "rules")}
+    dag = {
+        key: value
+        for key, value in told["dags"]["by_pipeline"].items()
+        if key not in ("tasks", "form", "said", "retries", "rules")
+    }
 
     assert dag == {
         "owner": "somebody",
         "tags": ["meters", "weir"],
         "catchup": False,
         "max_active_runs": 1,
-        "run_types": ["asset_materialization", "asset_triggered", "manual", "operator_triggered", "scheduled"],
+        "run_types": [
+            "asset_materialization",
+            "asset_triggered",
+            "manual",
+            "operator_triggered",
+            "scheduled",
+        ],
         "schedule": "*/5 * * * *",
         "doc_md": "Readings.\n\nRead *daily*.\n\nDefined in `conf/pipelines/by_pipeline.yml`.",
         "deadline": [3600.0],
@@ -70,7 +88,18 @@ def test_tables_wait_for_the_whole_layer_before_them(told: dict[str, Any]) -> No
         "gold.per_hour": [["gold.per_hour"], ["silver.readings"]],
         "gold": [["gold.all_time", "gold.newest"], ["gold.per_hour"]],
         "sink.look": [["sink.look"], ["gold"]],
-        "decide": [None, ["bronze.places", "bronze.readings", "dimension.places", "gold", "gold.per_hour", "silver.readings", "sink.look"]],
+        "decide": [
+            None,
+            [
+                "bronze.places",
+                "bronze.readings",
+                "dimension.places",
+                "gold",
+                "gold.per_hour",
+                "silver.readings",
+                "sink.look",
+            ],
+        ],
     }
 
 
@@ -85,7 +114,10 @@ def test_the_form_offers_what_the_pipeline_has_and_bounds_it(told: dict[str, Any
     assert form["rebuild"]["enum"] == ["no table", "tables whose definition changed", *TABLES[2:]]
     assert form["replay"]["enum"] == ["no table", "dimension.places", "silver.readings"]
     assert form["when_held"]["enum"] == ["ask", "fail"]
-    assert {name: form[name]["type"] for name in ("full_refresh", "dry_run")} == {"full_refresh": "boolean", "dry_run": "boolean"}
+    assert {name: form[name]["type"] for name in ("full_refresh", "dry_run")} == {
+        "full_refresh": "boolean",
+        "dry_run": "boolean",
+    }
     assert {key: form["files_per_batch"][key] for key in ("type", "minimum", "maximum")} == {
         "type": ["null", "integer"],
         "minimum": 1,
@@ -108,7 +140,9 @@ def test_every_table_is_an_asset_and_a_dag_can_be_scheduled_on_one_of_another(to
     assert told["dags"]["after"]["schedule"] == ["by_pipeline.silver.readings", "by_layer.gold.newest"]
 
 
-def test_a_table_is_produced_by_the_tasks_that_publish_it_and_consumed_by_those_that_read_it(told: dict[str, Any]) -> None:
+def test_a_table_is_produced_by_the_tasks_that_publish_it_and_consumed_by_those_that_read_it(
+    told: dict[str, Any],
+) -> None:
     """`prepare`, where the form asks for it, and `finish` after a decision publish as the run does."""
     around = {f"{dag}.{task}" for dag in ("by_pipeline", "by_table") for task in ("prepare", "finish")}
     producers, consumers = told["producers"], told["consumers"]
@@ -121,17 +155,30 @@ def test_a_table_is_produced_by_the_tasks_that_publish_it_and_consumed_by_those_
     assert "by_table.gold.per_hour" not in consumers
 
 
-def test_a_broken_file_is_an_import_error_with_its_place_and_leaves_the_other_dags_in_service(told: dict[str, Any]) -> None:
-    in_service = [name for name in told["in_service"] if name != "hanging"]  # which another test puts into the same database
+def test_a_broken_file_is_an_import_error_with_its_place_and_leaves_the_other_dags_in_service(
+    told: dict[str, Any],
+) -> None:
+    # which another test puts into the same database
+    in_service = [name for name in told["in_service"] if name != "hanging"]
 
-    assert in_service == ["after", "by_layer", "by_pipeline", "by_table", "holding", "idle", "weir_maintenance"]
+    assert in_service == [
+        "after",
+        "by_layer",
+        "by_pipeline",
+        "by_table",
+        "holding",
+        "idle",
+        "weir_maintenance",
+    ]
     assert list(told["import_errors"]) == ["broken_pipelines.py"]
     shown = told["import_errors"]["broken_pipelines.py"]
     assert "conf/pipelines/mistyped.yml:6: tasks" in shown
     assert "conf/pipelines/whenever.yml" in shown
 
 
-def test_what_only_the_whole_check_finds_is_shown_as_well_and_the_dag_stays_to_say_it_in_its_run(told: dict[str, Any]) -> None:
+def test_what_only_the_whole_check_finds_is_shown_as_well_and_the_dag_stays_to_say_it_in_its_run(
+    told: dict[str, Any],
+) -> None:
     shown = told["import_errors"]["broken_pipelines.py"]
 
     assert "conf/pipelines/by_table.yml:17: silver.readings.event_time: there is no column 'att'" in shown
@@ -139,7 +186,10 @@ def test_what_only_the_whole_check_finds_is_shown_as_well_and_the_dag_stays_to_s
 
 
 def test_a_broken_expectation_file_is_shown_and_its_pipeline_keeps_its_dag(told: dict[str, Any]) -> None:
-    assert "expectations/by_layer/silver.readings.yml:2: expectations.kwh_is_there.kind" in told["import_errors"]["broken_pipelines.py"]
+    assert (
+        "expectations/by_layer/silver.readings.yml:2: expectations.kwh_is_there.kind"
+        in told["import_errors"]["broken_pipelines.py"]
+    )
     assert "by_layer" in told["in_service"]
 
 

@@ -38,13 +38,17 @@ def test_a_failure_and_a_missed_deadline_are_told_to_the_webhook_and_by_mail(air
         smtp = {"disable_ssl": True, "disable_tls": True, "from_email": "weir@example.com", "retry_limit": 1}
         connections = {
             "AIRFLOW_CONN_ALARM": json.dumps({"conn_type": "http", "host": hook.url}),
-            "AIRFLOW_CONN_SMTP_DEFAULT": json.dumps({"conn_type": "smtp", "host": "127.0.0.1", "port": mail_port, "extra": smtp}),
+            "AIRFLOW_CONN_SMTP_DEFAULT": json.dumps(
+                {"conn_type": "smtp", "host": "127.0.0.1", "port": mail_port, "extra": smtp}
+            ),
         }
         told = json.loads(run_inside(airflow, "send_notices.py", settings=connections))
 
     assert told["deadline"] == ["running", "success"]
     failure, deadline = hook.posted
-    assert {name: failure[name] for name in ("pipeline", "task", "tables", "rules", "rows_held", "report")} == {
+    assert {
+        name: failure[name] for name in ("pipeline", "task", "tables", "rules", "rows_held", "report")
+    } == {
         "pipeline": "retail",
         "task": "run",
         "tables": ["silver.orders"],

@@ -28,8 +28,13 @@ Maintain(task_id="hang", pipeline="hang", root="{root}", grace_seconds=0.2, dag=
 
 @pytest.fixture(scope="module")
 def ends(airflow: Airflow, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    marked = replace(airflow, environ={**airflow.environ, "WEIR_FAKE_PIDS": str(tmp_path_factory.mktemp("marked") / "busy")})
-    answer: dict[str, Any] = json.loads(run_inside(marked, "end_tasks.py", *(f"exit_{code}" for code in range(7)), "busy_once"))
+    marked = replace(
+        airflow,
+        environ={**airflow.environ, "WEIR_FAKE_PIDS": str(tmp_path_factory.mktemp("marked") / "busy")},
+    )
+    answer: dict[str, Any] = json.loads(
+        run_inside(marked, "end_tasks.py", *(f"exit_{code}" for code in range(7)), "busy_once")
+    )
     return answer
 
 
@@ -40,7 +45,9 @@ def test_done_and_nothing_to_do_succeed_with_the_commands_result(ends: dict[str,
     assert (result["exit_code"], result["arguments"]) == (code, ["--layer", "silver", "--json"])
 
 
-@pytest.mark.parametrize(("code", "reason"), [(2, "configuration error"), (4, "data blocked by quality"), (6, "stopped")])
+@pytest.mark.parametrize(
+    ("code", "reason"), [(2, "configuration error"), (4, "data blocked by quality"), (6, "stopped")]
+)
 def test_what_a_retry_cannot_mend_fails_at_once(ends: dict[str, Any], code: int, reason: str) -> None:
     text = f"run exit_{code} --layer silver --json ended with {code} ({reason}): this is {code}"
 
@@ -85,7 +92,12 @@ def test_a_missing_command_says_what_to_do(ends: dict[str, Any]) -> None:
 def test_a_dag_run_shows_progress_says_where_it_comes_from_and_keeps_results(airflow: Airflow) -> None:
     shown: list[str] = []
 
-    run_dag(airflow, "by_layer", shown.append, {"tables": "silver", "files_per_batch": 7, "replay": "silver.readings"})
+    run_dag(
+        airflow,
+        "by_layer",
+        shown.append,
+        {"tables": "silver", "files_per_batch": 7, "replay": "silver.readings"},
+    )
 
     assert [line for line in shown if line.startswith(("plan", "replay", "run", "report"))] == [
         "plan by_layer --json",
@@ -148,7 +160,10 @@ def test_a_batch_that_is_held_fails_the_run_where_nobody_is_to_be_asked(airflow:
     with pytest.raises(AirflowFailed) as raised:
         run_dag(airflow, "holding", print, {"when_held": "fail"})
 
-    assert "holding ended with 4 (data blocked by quality): silver.readings: batch blocked, 3 rows not published" in str(raised.value)
+    assert (
+        "holding ended with 4 (data blocked by quality): silver.readings: batch blocked, 3 rows not published"
+        in str(raised.value)
+    )
 
 
 def test_a_form_that_contradicts_itself_is_refused_before_anything_runs(airflow: Airflow) -> None:
@@ -158,13 +173,17 @@ def test_a_form_that_contradicts_itself_is_refused_before_anything_runs(airflow:
     assert "choose one of the two" in str(raised.value)
 
 
-def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_without_a_reason(airflow: Airflow) -> None:
+def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_without_a_reason(
+    airflow: Airflow,
+) -> None:
     told = json.loads(run_inside(airflow, "answer_question.py"))
 
     for choice, action in (("Release", "release"), ("Set aside", "set-aside"), ("Stop", "hold")):
         decided = told[choice]["result"]
         assert (decided["action"], decided["reason"], decided["by"]) == (action, "a sale", "ada")
-        assert [(entry["table"], entry["seen"]) for entry in decided["held"]] == [("silver.readings", "0a1b2c")], "what was asked about"
+        assert [(entry["table"], entry["seen"]) for entry in decided["held"]] == [
+            ("silver.readings", "0a1b2c")
+        ], "what was asked about"
     for missing in ("no reason", "no form"):
         assert told[missing]["is_final"]
         assert "without a reason, and nothing was done" in told[missing]["text"]
@@ -172,16 +191,26 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
     assert "nobody decided within 1 day" in told["nobody"]["text"]
     assert told["not asked"]["is_final"]
     assert told["not asked"]["text"].startswith("what ada was asked about is not known, and nothing was done")
-    assert told["carried out"]["not seen"]["text"].startswith("it is not known what ada saw of silver.readings"), "and none is carried out"
+    assert told["carried out"]["not seen"]["text"].startswith(
+        "it is not known what ada saw of silver.readings"
+    ), "and none is carried out"
     assert told["carried out"]["nothing"] == []
-    assert told["carried out"]["Set aside"] == [["silver.readings", "--seen", "0a1b2c", "--reason", "a sale", "--by", "ada", "--json"]]
+    assert told["carried out"]["Set aside"] == [
+        ["silver.readings", "--seen", "0a1b2c", "--reason", "a sale", "--by", "ada", "--json"]
+    ]
     stopped = told["carried out"]["Stop"]
-    assert stopped["text"].startswith("stopped by ada: a sale; silver.readings: batch blocked, 3 rows not published")
+    assert stopped["text"].startswith(
+        "stopped by ada: a sale; silver.readings: batch blocked, 3 rows not published"
+    )
     assert [entry["rules"] for entry in stopped["held"]] == [["usual_volume"]], "which the notice names"
     asked = told["asked"]
-    assert asked["scheduled"].startswith("shop is blocked by quality, as it was when somebody chose 'Stop', and nobody is asked again. ")
+    assert asked["scheduled"].startswith(
+        "shop is blocked by quality, as it was when somebody chose 'Stop', and nobody is asked again. "
+    )
     assert "silver.readings: ada left it blocked: the grid looks into it" in asked["scheduled"]
-    assert asked["manual"].startswith("asked: shop: silver.readings"), "whoever starts a run wants to be asked"
+    assert asked["manual"].startswith("asked: shop: silver.readings"), (
+        "whoever starts a run wants to be asked"
+    )
     assert asked["another"].startswith("asked: shop: silver.readings, silver.readings")
     assert asked["nothing"] == "None"
     assert "**`silver.readings`**: 3 rows, blocked by" in told["body"]
@@ -193,7 +222,9 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
 def xcoms(airflow: Airflow, dag: str) -> dict[str, Any]:
     """What the tasks of the DAG's runs returned."""
     with sqlite3.connect(airflow.home / "airflow.db") as database:
-        rows = database.execute("SELECT task_id, value FROM xcom WHERE key = 'return_value' AND dag_id = ?", (dag,)).fetchall()
+        rows = database.execute(
+            "SELECT task_id, value FROM xcom WHERE key = 'return_value' AND dag_id = ?", (dag,)
+        ).fetchall()
     return {task: json.loads(value) for task, value in rows}
 
 
@@ -201,10 +232,14 @@ def test_a_terminated_task_ends_the_command_and_what_it_started(airflow: Airflow
     (tmp_path / "dags").mkdir()
     (tmp_path / "dags" / "hanging.py").write_text(HANGING_DAG.format(root=airflow.root), encoding="utf-8")
     hanging = replace(airflow, environ={**airflow.environ, "WEIR_FAKE_PIDS": str(tmp_path / "pids")})
-    environ = airflow_environ(airflow.root, hanging.environ) | {"AIRFLOW__CORE__DAGS_FOLDER": str(tmp_path / "dags")}
+    environ = airflow_environ(airflow.root, hanging.environ) | {
+        "AIRFLOW__CORE__DAGS_FOLDER": str(tmp_path / "dags")
+    }
 
     command = [str(AIRFLOW_PYTHON), "-m", "airflow", "dags", "test", "hanging"]
-    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as runner:
+    with subprocess.Popen(
+        command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as runner:
         assert runner.stdout is not None
         watchdog = threading.Timer(180, runner.kill)
         watchdog.start()
@@ -213,7 +248,9 @@ def test_a_terminated_task_ends_the_command_and_what_it_started(airflow: Airflow
         runner.communicate()
         watchdog.cancel()
 
-    left = [pid for pid in map(int, (tmp_path / "pids").read_text(encoding="utf-8").split()) if is_running(pid)]
+    left = [
+        pid for pid in map(int, (tmp_path / "pids").read_text(encoding="utf-8").split()) if is_running(pid)
+    ]
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert is_ready

@@ -41,7 +41,10 @@ def test_much_output_on_both_sides_does_not_block(tmp_path: Path) -> None:
 
 
 def test_a_process_that_outlives_the_command_is_ended_with_it(tmp_path: Path) -> None:
-    source = f"import subprocess, sys; subprocess.Popen([{sys.executable!r}, '-c', 'import time; time.sleep(3600)']); sys.exit(1)"
+    source = (
+        f"import subprocess, sys; subprocess.Popen([{sys.executable!r}, '-c', 'import time;"
+        " time.sleep(3600)']); sys.exit(1)"
+    )
     started = time.monotonic()
 
     finished = follow(python(source, tmp_path), print, grace_seconds=30)
@@ -51,7 +54,9 @@ def test_a_process_that_outlives_the_command_is_ended_with_it(tmp_path: Path) ->
 
 
 def test_a_child_that_ends_when_asked_is_not_killed(tmp_path: Path) -> None:
-    source = f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); {READY}; signal.pause()"
+    source = (
+        f"import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(7)); {READY}; signal.pause()"
+    )
     child = python(source, tmp_path)
 
     finished = follow(child, lambda line: end_group(child, grace_seconds=30), grace_seconds=30)
@@ -60,7 +65,10 @@ def test_a_child_that_ends_when_asked_is_not_killed(tmp_path: Path) -> None:
 
 
 def test_a_child_that_does_not_hear_is_killed_after_the_grace(tmp_path: Path) -> None:
-    source = f"import signal, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN); {READY}\nwhile True: signal.pause()"
+    source = (
+        f"import signal, sys\nsignal.signal(signal.SIGTERM, signal.SIG_IGN); {READY}\nwhile True:"
+        " signal.pause()"
+    )
     child = python(source, tmp_path)
 
     finished = follow(child, lambda line: end_group(child, grace_seconds=0.1), grace_seconds=30)
@@ -71,17 +79,36 @@ def test_a_child_that_does_not_hear_is_killed_after_the_grace(tmp_path: Path) ->
 def test_the_command_knows_its_parent_and_what_else_it_is_told(tmp_path: Path) -> None:
     source = "import os; print(os.environ['WEIR_PARENT_PID'], os.getppid(), os.environ['WEIR_ORIGIN'])"
 
-    finished = follow(start([sys.executable, "-c", source], tmp_path, {"WEIR_ORIGIN": "here"}), print, grace_seconds=5)
+    finished = follow(
+        start([sys.executable, "-c", source], tmp_path, {"WEIR_ORIGIN": "here"}), print, grace_seconds=5
+    )
 
     assert finished == Finished(0, f"{os.getpid()} {os.getpid()} here")
 
 
-def test_neither_the_command_nor_what_it_starts_gets_airflows_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_the_command_nor_what_it_starts_gets_airflows_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "conf").mkdir()
-    (tmp_path / "conf" / "lakehouse.yml").write_text("landing: a\nlake: b\nhand_on: [BILLING_*]\n", encoding="utf-8")
-    kept = {"AWS_SECRET_ACCESS_KEY": "mine", "SPARK_CONF_DIR": "/spark", "WEIR_LAKE": "/lake", "BILLING_TOKEN": "asked for"}
-    secrets = {"AIRFLOW__CORE__FERNET_KEY": "hush", "AIRFLOW__API_AUTH__JWT_SECRET": "hush", "AIRFLOW_CONN_SHOP": "hush"}
-    secrets |= {"WEIR_AIRFLOW_DATABASE": "hush", "WEIR_AIRFLOW__API__SECRET_KEY": "hush", "OTHER_TOKEN": "hush"}
+    (tmp_path / "conf" / "lakehouse.yml").write_text(
+        "landing: a\nlake: b\nhand_on: [BILLING_*]\n", encoding="utf-8"
+    )
+    kept = {
+        "AWS_SECRET_ACCESS_KEY": "mine",
+        "SPARK_CONF_DIR": "/spark",
+        "WEIR_LAKE": "/lake",
+        "BILLING_TOKEN": "asked for",
+    }
+    secrets = {
+        "AIRFLOW__CORE__FERNET_KEY": "hush",
+        "AIRFLOW__API_AUTH__JWT_SECRET": "hush",
+        "AIRFLOW_CONN_SHOP": "hush",
+    }
+    secrets |= {
+        "WEIR_AIRFLOW_DATABASE": "hush",
+        "WEIR_AIRFLOW__API__SECRET_KEY": "hush",
+        "OTHER_TOKEN": "hush",
+    }
     for name, value in (kept | secrets).items():
         monkeypatch.setenv(name, value)
     other = "print(flush=True); input()"
@@ -126,9 +153,14 @@ def environ_of(pid: int) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
-def test_a_process_with_a_group_of_its_own_is_not_asked_but_does_not_outlive_the_grace(tmp_path: Path) -> None:
+def test_a_process_with_a_group_of_its_own_is_not_asked_but_does_not_outlive_the_grace(
+    tmp_path: Path,
+) -> None:
     """As the JVM: asked to end it would cut the batch that the command is about to finish."""
-    other = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(9)); print('up', flush=True); signal.pause()"
+    other = (
+        "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(9)); print('up', flush=True);"
+        " signal.pause()"
+    )
     source = f"""
 import os, signal, subprocess, sys
 other = subprocess.Popen([sys.executable, "-c", {other!r}], stdout=subprocess.PIPE, text=True, process_group=0)
@@ -146,7 +178,9 @@ signal.pause()
     assert not Path("/proc", pid, "exe").exists()  # nor is it there as one that nobody has waited for
 
 
-def test_a_number_that_may_be_another_process_by_now_is_not_signalled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_number_that_may_be_another_process_by_now_is_not_signalled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     child = python("", tmp_path)
     follow(child, print, grace_seconds=5)
     signalled: list[int] = []

@@ -1,4 +1,6 @@
-"""The Data-quality tab: who sees what, that nothing of a request reaches the file system unchecked, and what the pages say."""
+"""The Data-quality tab: who sees what, that nothing of a request reaches the file system unchecked, and what
+the pages say.
+"""
 
 import json
 import re
@@ -19,9 +21,21 @@ pytestmark = pytest.mark.airflow
 RUNS = [run_id_of(number) for number in range(3)]
 NEWEST = f"{RUNS[2]}.html"
 HOSTILE = "</bdi><script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
-STARTED_BY = {RUNS[0]: ("manual__0", "run"), RUNS[1]: ("manual__1", "bronze"), RUNS[2]: ("manual__1", HOSTILE)}
+STARTED_BY = {
+    RUNS[0]: ("manual__0", "run"),
+    RUNS[1]: ("manual__1", "bronze"),
+    RUNS[2]: ("manual__1", HOSTILE),
+}
 # Pipelines that have a DAG, and how their reports are made bad.
-SPOILED = ["cut_off", "of_other_shape", "without_list", "with_other_page", "linked", "linked_list", "linked_page"]
+SPOILED = [
+    "cut_off",
+    "of_other_shape",
+    "without_list",
+    "with_other_page",
+    "linked",
+    "linked_list",
+    "linked_page",
+]
 WITH_REPORTS = ["shop", "secret_shop", *SPOILED]
 DAGS = [*WITH_REPORTS, "fresh", "secret_fresh", "weir.maintenance", "no_pipeline"]
 ODD_PATHS = [
@@ -38,12 +52,17 @@ ASKED = [
     "dags/shop?run=manual__8&task=gold", "dags/shop?run=manual__1&task=gold", "dags/shop?show=../../conf",
     "dags/fresh", "dags/cut_off", "dags/weir.maintenance", *ODD_PATHS,
 ]  # fmt: skip
-POLICY = r"default-src 'none'; style-src 'sha256-[\w+/=]+'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+POLICY = (
+    r"default-src 'none'; style-src 'sha256-[\w+/=]+'; frame-src 'self'; frame-ancestors 'self'; base-uri"
+    r" 'none'; form-action 'none'"
+)
 
 
 @pytest.fixture(scope="module")
 def shops(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A shop with three reports, one that is not for everybody, one that has not run, and some whose files are bad."""
+    """A shop with three reports, one that is not for everybody, one that has not run, and some whose files
+    are bad.
+    """
     shop = LakeOfRuns(tmp_path_factory.mktemp("shop"))
     shop.set_up()
     for number in range(3):
@@ -52,7 +71,9 @@ def shops(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for folder in ("dags", "plugins", ".envs"):
         (shop.root / folder).symlink_to(ROOT / folder)
     for name in (*WITH_REPORTS, "fresh", "secret_fresh"):
-        (shop.root / "conf" / "pipelines" / f"{name}.yml").write_text(PIPELINE.replace("shop", name), encoding="utf-8")
+        (shop.root / "conf" / "pipelines" / f"{name}.yml").write_text(
+            PIPELINE.replace("shop", name), encoding="utf-8"
+        )
     reports = shop.root / "reports"
     change_runs(reports / "shop", tell_origins)
     (reports / "shop" / "notes.html").write_text("<p>mine", encoding="utf-8")
@@ -75,7 +96,9 @@ def spoil(reports: Path) -> None:
     (reports / "cut_off" / "runs.json").write_text('{"pipeline": "cut', encoding="utf-8")
     change_runs(reports / "of_other_shape", lambda runs: runs.pop("made_at"))
     (reports / "without_list" / "runs.json").unlink()
-    change_runs(reports / "with_other_page", lambda runs: runs["runs"][0].update(page="../../conf/lakehouse.yml"))
+    change_runs(
+        reports / "with_other_page", lambda runs: runs["runs"][0].update(page="../../conf/lakehouse.yml")
+    )
     shutil.rmtree(reports / "linked")
     (reports / "linked").symlink_to(reports / "shop")
     (reports / "linked_list" / "runs.json").rename(reports / "linked_list" / "other.json")
@@ -96,13 +119,19 @@ def told(shops: Path, airflow: Airflow) -> dict[str, Any]:
     mine.home.mkdir()
     shutil.copy(airflow.home / "airflow.db", mine.home)
     fills = {"dag_id": ["shop", "secret_shop", "there_is_none"], "page": [NEWEST, "runs.json"]}
-    answer: dict[str, Any] = json.loads(run_inside(mine, "ask_pages.py", json.dumps(DAGS), json.dumps(fills), json.dumps(ASKED)))
+    answer: dict[str, Any] = json.loads(
+        run_inside(mine, "ask_pages.py", json.dumps(DAGS), json.dumps(fills), json.dumps(ASKED))
+    )
     return answer
 
 
 def answers(told: dict[str, Any], user: str, name: str = "") -> dict[str, dict[str, Any]]:
     """What a user got on the walk through all routes, where the path has this name."""
-    return {each["path"]: each for each in told["walk"] if each["user"] == user and (not name or f"/{name}" in each["path"])}
+    return {
+        each["path"]: each
+        for each in told["walk"]
+        if each["user"] == user and (not name or f"/{name}" in each["path"])
+    }
 
 
 def test_no_route_tells_anything_to_somebody_who_has_not_signed_in(told: dict[str, Any]) -> None:
@@ -110,7 +139,9 @@ def test_no_route_tells_anything_to_somebody_who_has_not_signed_in(told: dict[st
 
     assert len(refused) >= len(told["routes"]) > 0
     assert {each["status"] for each in refused.values()} == {401}
-    assert len({each["text"] for each in refused.values()}) == 1, "it is the same whether there is such a pipeline or not"
+    assert len({each["text"] for each in refused.values()}) == 1, (
+        "it is the same whether there is such a pipeline or not"
+    )
 
 
 def test_who_may_not_read_a_dag_learns_neither_its_name_nor_that_it_is_there(told: dict[str, Any]) -> None:
@@ -119,7 +150,9 @@ def test_who_may_not_read_a_dag_learns_neither_its_name_nor_that_it_is_there(tol
     assert {each["status"] for each in hidden.values()} == {404}
     assert [each["text"] for each in hidden.values()] == [each["text"] for each in missing.values()]
     outside = answers(told, "outsider")
-    assert {path: each["status"] for path, each in outside.items() if each["status"] != 404} == {"/air/weir/reports/index.html": 200}
+    assert {path: each["status"] for path, each in outside.items() if each["status"] != 404} == {
+        "/air/weir/reports/index.html": 200
+    }
     for user in ("viewer", "outsider"):
         assert "secret" not in "".join(each["text"] for each in answers(told, user).values())
     assert "shop" not in "".join(each["text"] for each in outside.values())
@@ -129,7 +162,10 @@ def test_who_may_not_read_a_dag_learns_neither_its_name_nor_that_it_is_there(tol
 @pytest.mark.parametrize(("user", "names"), [("viewer", ["shop"]), ("admin", ["shop", "secret_shop"])])
 def test_who_may_read_a_dag_sees_its_reports(told: dict[str, Any], user: str, names: list[str]) -> None:
     for name in names:
-        statuses = {path.removeprefix("/air/weir/"): each["status"] for path, each in answers(told, user, name).items()}
+        statuses = {
+            path.removeprefix("/air/weir/"): each["status"]
+            for path, each in answers(told, user, name).items()
+        }
         assert statuses == {
             f"reports/{name}/index.html": 200,
             f"reports/{name}/{NEWEST}": 200,
@@ -144,7 +180,9 @@ def test_no_path_leads_to_another_file(told: dict[str, Any]) -> None:
     assert "landing: landing" not in json.dumps(told["asked"])
 
 
-def test_broken_missing_and_linked_files_are_said_in_their_place_and_break_nothing_else(told: dict[str, Any]) -> None:
+def test_broken_missing_and_linked_files_are_said_in_their_place_and_break_nothing_else(
+    told: dict[str, Any],
+) -> None:
     rows = re.split(r"<tr>", told["asked"]["reports/index.html"]["text"])
     said = {name: next(row for row in rows if f">{name}</a>" in row) for name in [*WITH_REPORTS, "fresh"]}
 
@@ -153,7 +191,9 @@ def test_broken_missing_and_linked_files_are_said_in_their_place_and_break_nothi
     assert "no list of them" in said["without_list"]
     assert "Nothing has run yet: trigger the DAG <bdi>fresh</bdi>" in said["fresh"]
     assert "Good, with warnings" in said["shop"]
-    assert {name: told["asked"][f"reports/{name}/{NEWEST}"]["status"] for name in SPOILED} == dict.fromkeys(SPOILED, 500)
+    assert {name: told["asked"][f"reports/{name}/{NEWEST}"]["status"] for name in SPOILED} == dict.fromkeys(
+        SPOILED, 500
+    )
     assert "Not readable" in told["asked"]["dags/cut_off"]["text"]
 
 
@@ -175,7 +215,9 @@ def test_every_answer_lets_nothing_but_its_own_style_through(told: dict[str, Any
     report = told["asked"][f"reports/shop/{NEWEST}"]
     assert report["text"] == (shops / "reports" / "shop" / NEWEST).read_text(encoding="utf-8")
     [own] = re.findall(r"'sha256-[^']+'", report["text"])
-    assert f"style-src {own};" in report["headers"]["content-security-policy"], "as strict as the report is by itself"
+    assert f"style-src {own};" in report["headers"]["content-security-policy"], (
+        "as strict as the report is by itself"
+    )
 
 
 def test_links_work_behind_a_prefix_and_without_one(told: dict[str, Any]) -> None:
@@ -185,7 +227,9 @@ def test_links_work_behind_a_prefix_and_without_one(told: dict[str, Any]) -> Non
     assert {f"/air{path}": status for path, status in told["crawl_without_prefix"].items()} == crawled
     pages = {f"/air/weir/reports/{name}/{run}.html" for name in ("shop", "secret_shop") for run in RUNS}
     assert pages < crawled.keys()
-    assert {path for path, status in crawled.items() if status != 200} == {f"/air/weir/reports/linked_page/{NEWEST}"}
+    assert {path for path, status in crawled.items() if status != 200} == {
+        f"/air/weir/reports/linked_page/{NEWEST}"
+    }
     assert [view["href"] for view in told["views"]] == [
         "weir/reports/index.html",
         "weir/dags/{DAG_ID}",
@@ -224,7 +268,9 @@ def test_a_tab_without_a_report_says_what_airflow_knows_of_its_run(told: dict[st
     assert "This DAG run had nothing to do" in said[9]
     assert "Airflow has no such run of this DAG." in said[10]
     assert "This task has not begun." in told["asked"]["dags/shop?run=manual__8&task=gold"]["text"]
-    assert "Airflow has no such run of this DAG." in told["asked"]["dags/shop?run=manual__1&task=gold"]["text"]
+    assert (
+        "Airflow has no such run of this DAG." in told["asked"]["dags/shop?run=manual__1&task=gold"]["text"]
+    )
     assert "Nothing has run yet" in told["asked"]["dags/fresh"]["text"]
     assert "not a pipeline of Weir" in told["asked"]["dags/weir.maintenance"]["text"]
     states = told["states"]
@@ -242,8 +288,13 @@ def test_a_token_that_was_not_made_by_this_airflow_gets_the_advice_to_sign_in(to
     refused = answers(told, "broken")
 
     assert {each["status"] for each in refused.values()} == {403}
-    assert len({each["text"] for each in refused.values()}) == 1, "it is the same whether there is such a pipeline or not"
-    assert all("Sign in to Airflow" in each["text"] and "no such page" not in each["text"] for each in refused.values())
+    assert len({each["text"] for each in refused.values()}) == 1, (
+        "it is the same whether there is such a pipeline or not"
+    )
+    assert all(
+        "Sign in to Airflow" in each["text"] and "no such page" not in each["text"]
+        for each in refused.values()
+    )
 
 
 def test_only_the_api_server_loads_the_pages_and_they_need_no_spark(told: dict[str, Any]) -> None:

@@ -33,7 +33,9 @@ class _Keeper(BaseHTTPRequestHandler):
 @contextmanager
 def webhook() -> Iterator[Webhook]:
     posted: list[dict[str, Any]] = []
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), type("Keeper", (_Keeper,), {"posted": posted}))) as port:
+    with serving(
+        ThreadingHTTPServer(("127.0.0.1", 0), type("Keeper", (_Keeper,), {"posted": posted}))
+    ) as port:
         yield Webhook(f"http://127.0.0.1:{port}", posted)
 
 

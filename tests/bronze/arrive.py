@@ -15,7 +15,9 @@ Row = tuple[int, str | None, str | None]
 def arrived(path: Path, start_byte: int = 0, start_line: int = 1) -> ArrivedFile:
     found, content = path.stat(), path.read_bytes()
     times = file_time(found.st_mtime_ns)
-    return ArrivedFile(str(path), found.st_size, times, hashlib.sha256(content).hexdigest(), start_byte, start_line)
+    return ArrivedFile(
+        str(path), found.st_size, times, hashlib.sha256(content).hexdigest(), start_byte, start_line
+    )
 
 
 def read(file: Path, file_format: str = "json", **keys: Any) -> list[Row]:

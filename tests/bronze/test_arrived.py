@@ -45,23 +45,31 @@ def test_a_file_that_vanished_gives_its_problem(landed: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b'{"b":1}\n{"b":2}\n', b'{"a":1}\n', b'{"b":1}\n{"b":2}\n{"b":3}\n'], ids=["as long", "shorter", "longer"]
+    "content",
+    [b'{"b":1}\n{"b":2}\n', b'{"a":1}\n', b'{"b":1}\n{"b":2}\n{"b":3}\n'],
+    ids=["as long", "shorter", "longer"],
 )
-def test_a_file_that_was_rewritten_gives_its_problem_and_no_record_of_the_new_content(landed: Path, content: bytes) -> None:
+def test_a_file_that_was_rewritten_gives_its_problem_and_no_record_of_the_new_content(
+    landed: Path, content: bytes
+) -> None:
     file = arrived(landed)
     landed.write_bytes(content)
     assert read(file) == CHANGED
 
 
 @pytest.mark.parametrize("file_format", ["json", "csv"])
-def test_a_file_that_was_replaced_at_the_same_size_and_time_gives_its_problem(landed: Path, file_format: str) -> None:
+def test_a_file_that_was_replaced_at_the_same_size_and_time_gives_its_problem(
+    landed: Path, file_format: str
+) -> None:
     file = arrived(landed)
     landed.write_bytes(b'{"b":1}\n{"b":2}\n')
     os.utime(landed, (100, 100))
     assert read(file, file_format) == CHANGED
 
 
-def test_a_file_that_is_replaced_between_two_attempts_of_a_batch_gives_its_problem_to_the_second(landed: Path) -> None:
+def test_a_file_that_is_replaced_between_two_attempts_of_a_batch_gives_its_problem_to_the_second(
+    landed: Path,
+) -> None:
     file = arrived(landed)
     assert read(file) == [(1, '{"a":1}', None), (2, '{"a":2}', None)]
     copy = landed.with_name("copy")
@@ -71,7 +79,9 @@ def test_a_file_that_is_replaced_between_two_attempts_of_a_batch_gives_its_probl
     assert read(file) == CHANGED
 
 
-def test_a_file_that_is_overwritten_in_place_with_its_time_kept_breaks_the_batch(landed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_overwritten_in_place_with_its_time_kept_breaks_the_batch(
+    landed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", 4)
     batches = read_records(arrived(landed), a_source("json"))
     next(batches)
@@ -124,7 +134,9 @@ def test_what_has_become_a_link_or_a_pipe_is_not_opened(landed: Path) -> None:
     assert read(file) == [(0, None, "OSError: not a regular file")]
 
 
-def test_a_file_that_changes_while_its_records_are_on_their_way_breaks_the_batch(landed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_while_its_records_are_on_their_way_breaks_the_batch(
+    landed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", 4)
     batches = read_records(arrived(landed), a_source("json"))
     next(batches)
@@ -133,7 +145,9 @@ def test_a_file_that_changes_while_its_records_are_on_their_way_breaks_the_batch
         rows_of(batches)
 
 
-def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_own_end(landed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_replaced_while_it_is_read_is_read_to_its_own_end(
+    landed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", 4)
     batches = read_records(arrived(landed), a_source("json"))
     first = next(batches)

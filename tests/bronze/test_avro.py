@@ -16,8 +16,16 @@ from tests.bronze.arrive import read, refusal, written
 
 SYNC = b"0123456789abcdef"
 LONGEST = 16_000_000
-PAIR: dict[str, Any] = {"type": "record", "name": "pair", "fields": [{"name": "id", "type": "long"}, {"name": "text", "type": "string"}]}
-NODE: dict[str, Any] = {"type": "record", "name": "node", "fields": [{"name": "next", "type": ["null", "node"]}]}
+PAIR: dict[str, Any] = {
+    "type": "record",
+    "name": "pair",
+    "fields": [{"name": "id", "type": "long"}, {"name": "text", "type": "string"}],
+}
+NODE: dict[str, Any] = {
+    "type": "record",
+    "name": "node",
+    "fields": [{"name": "next", "type": ["null", "node"]}],
+}
 
 
 def number(value: int) -> bytes:
@@ -32,8 +40,17 @@ def text(content: bytes) -> bytes:
 
 
 def container(schema: Any, blocks: list[tuple[int, bytes]], codec: str = "null") -> bytes:
-    meta = number(2) + text(b"avro.schema") + text(json.dumps(schema).encode()) + text(b"avro.codec") + text(codec.encode()) + b"\0"
-    return b"Obj\x01" + meta + SYNC + b"".join(number(count) + text(content) + SYNC for count, content in blocks)
+    meta = (
+        number(2)
+        + text(b"avro.schema")
+        + text(json.dumps(schema).encode())
+        + text(b"avro.codec")
+        + text(codec.encode())
+        + b"\0"
+    )
+    return (
+        b"Obj\x01" + meta + SYNC + b"".join(number(count) + text(content) + SYNC for count, content in blocks)
+    )
 
 
 def packed(content: bytes) -> bytes:
@@ -45,9 +62,16 @@ def pair(value: int, content: bytes = b"a") -> bytes:
     return number(value) + text(content)
 
 
-@pytest.mark.parametrize("items", ["null", {"type": "record", "name": "empty", "fields": []}, {"type": "fixed", "name": "none", "size": 0}])
+@pytest.mark.parametrize(
+    "items",
+    ["null", {"type": "record", "name": "empty", "fields": []}, {"type": "fixed", "name": "none", "size": 0}],
+)
 def test_an_array_of_items_without_bytes_is_set_aside_by_their_number(tmp_path: Path, items: Any) -> None:
-    schema = {"type": "record", "name": "r", "fields": [{"name": "a", "type": {"type": "array", "items": items}}]}
+    schema = {
+        "type": "record",
+        "name": "r",
+        "fields": [{"name": "a", "type": {"type": "array", "items": items}}],
+    }
     rows = [number(2) + b"\0", number(10**12) + b"\0", number(1) + b"\0"]
     found = read(written(tmp_path, "a.avro", container(schema, [(3, b"".join(rows))])), "avro")
     assert [(line, problem) for line, _, problem in found] == [
@@ -67,7 +91,9 @@ def test_rows_without_bytes_cannot_be_without_number(tmp_path: Path) -> None:
 def test_a_row_that_is_too_long_is_set_aside_and_the_others_are_read(tmp_path: Path) -> None:
     block = pair(1) + pair(2, b"x" * 5000) + pair(3)
     found = read(
-        written(tmp_path, "a.avro", container(PAIR, [(3, packed(block)), (1, packed(pair(4)))], "deflate")), "avro", bytes_per_record=1000
+        written(tmp_path, "a.avro", container(PAIR, [(3, packed(block)), (1, packed(pair(4)))], "deflate")),
+        "avro",
+        bytes_per_record=1000,
     )
     assert found == [
         (1, '{"id": 1, "text": "a"}', None),
@@ -78,7 +104,9 @@ def test_a_row_that_is_too_long_is_set_aside_and_the_others_are_read(tmp_path: P
 
 
 @pytest.mark.parametrize("codec", ["deflate", "snappy", "zstandard", "bzip2", "xz"])
-def test_a_block_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str) -> None:
+def test_a_block_that_unpacks_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str
+) -> None:
     content = io.BytesIO()
     fastavro.writer(content, PAIR, [{"id": 1, "text": "x" * 300_000}], codec=codec)
     file = written(tmp_path, "a.avro", content.getvalue())
@@ -91,7 +119,9 @@ def test_a_block_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch
 def test_a_type_within_itself_is_read_to_a_depth_and_no_further(tmp_path: Path) -> None:
     shallow = container(NODE, [(1, b"\x02\x02\x00")])
     deep = container(NODE, [(1, b"\x02" * 100_000 + b"\x00")])
-    assert read(written(tmp_path, "a.avro", shallow), "avro") == [(1, '{"next": {"next": {"next": null}}}', None)]
+    assert read(written(tmp_path, "a.avro", shallow), "avro") == [
+        (1, '{"next": {"next": {"next": null}}}', None)
+    ]
     assert "a row is nested more than 100 deep" in refusal(read(written(tmp_path, "b.avro", deep), "avro"))
 
 
@@ -105,7 +135,9 @@ def test_a_type_within_itself_is_read_to_a_depth_and_no_further(tmp_path: Path) 
         ([(1, number(1) + text(b"caf\xe9"))], "not a whole Avro file: UnicodeDecodeError"),
     ],
 )
-def test_a_block_that_is_not_its_rows_is_refused(tmp_path: Path, blocks: list[tuple[int, bytes]], reason: str) -> None:
+def test_a_block_that_is_not_its_rows_is_refused(
+    tmp_path: Path, blocks: list[tuple[int, bytes]], reason: str
+) -> None:
     assert reason in refusal(read(written(tmp_path, "a.avro", container(PAIR, blocks)), "avro"))
 
 
@@ -121,7 +153,9 @@ def test_a_file_that_is_cut_or_damaged_anywhere_gives_no_record(tmp_path: Path) 
     start = whole.index(SYNC) + len(SYNC)
     for end in (*range(0, start), *range(start + 1, start + 4), len(whole) - 1):
         assert "Avro" in refusal(read(written(tmp_path, "a.avro", whole[:end]), "avro")) or end == 0
-    assert "does not end with the marker" in refusal(read(written(tmp_path, "b.avro", whole[:-1] + b"x"), "avro"))
+    assert "does not end with the marker" in refusal(
+        read(written(tmp_path, "b.avro", whole[:-1] + b"x"), "avro")
+    )
 
 
 def test_a_message_that_is_deeper_or_longer_than_its_bytes_say_is_none() -> None:
@@ -131,16 +165,24 @@ def test_a_message_that_is_deeper_or_longer_than_its_bytes_say_is_none() -> None
     deep = pa.array([b"\x02\x00", b"\x02" * 100_000 + b"\x00", None])
     assert read_nodes(deep).to_pylist() == [{"text": '{"next": {"next": null}}', "size": None}, none, none]
     many = pa.array([number(2) + b"\0", number(10**12) + b"\0"])
-    assert read_nulls(many).to_pylist() == [{"text": '{"value": [null, null]}', "size": None}, {"text": None, "size": 4 * 10**12 + 7}]
+    assert read_nulls(many).to_pylist() == [
+        {"text": '{"value": [null, null]}', "size": None},
+        {"text": None, "size": 4 * 10**12 + 7},
+    ]
 
 
-def test_a_map_that_has_a_key_twice_is_a_problem_of_its_row_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_map_that_has_a_key_twice_is_a_problem_of_its_row_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     schema = {
         "type": "record",
         "name": "r",
         "fields": [{"name": "maps", "type": {"type": "array", "items": {"type": "map", "values": "int"}}}],
     }
-    once, twice = (b"".join(text(key) + number(value) for value, key in enumerate(keys)) for keys in ((b"a", b"b"), (b"a", b"a")))
+    once, twice = (
+        b"".join(text(key) + number(value) for value, key in enumerate(keys))
+        for keys in ((b"a", b"b"), (b"a", b"a"))
+    )
     rows = [number(1) + number(2) + entries + b"\0\0" for entries in (once, twice, once)]
 
     found = read(written(tmp_path, "a.avro", container(schema, [(3, b"".join(rows))])), "avro")
@@ -148,14 +190,22 @@ def test_a_map_that_has_a_key_twice_is_a_problem_of_its_row_alone(tmp_path: Path
     monkeypatch.setattr(broken, "MOST_BROKEN", 1)
     refused = read(written(tmp_path, "b.avro", container(schema, [(2, rows[1] * 2)])), "avro")
 
-    assert [(line, problem) for line, _, problem in found] == [(1, None), (2, "a map of the row has a key twice"), (3, None)]
+    assert [(line, problem) for line, _, problem in found] == [
+        (1, None),
+        (2, "a map of the row has a key twice"),
+        (3, None),
+    ]
     assert [message["text"] is None for message in messages] == [False, True, False]
     assert "2 of its 2 records have a map with a key twice" in refusal(refused)
 
 
 def test_names_that_are_written_out_in_every_item_count(tmp_path: Path) -> None:
     item = {"type": "record", "name": "item", "fields": [{"name": "x" * 5000, "type": "boolean"}]}
-    schema = {"type": "record", "name": "r", "fields": [{"name": "items", "type": {"type": "array", "items": item}}]}
+    schema = {
+        "type": "record",
+        "name": "r",
+        "fields": [{"name": "items", "type": {"type": "array", "items": item}}],
+    }
     rows = {count: number(count) + b"\1" * count + b"\0" for count in (1, 2, 20_000, 10_000_000)}
     long, endless = (packed(rows[1] + rows[count] + rows[2]) for count in (20_000, 10_000_000))
 
@@ -170,5 +220,11 @@ def test_names_that_are_written_out_in_every_item_count(tmp_path: Path) -> None:
 def test_types_that_hold_each_other_many_times_over_are_not_followed(tmp_path: Path, leaf: str) -> None:
     kind: Any = {"type": "record", "name": "r0", "fields": [{"name": "a", "type": leaf}]}
     for level in range(1, 60):
-        kind = {"type": "record", "name": f"r{level}", "fields": [{"name": "a", "type": kind}, {"name": "b", "type": f"r{level - 1}"}]}
-    assert "its schema alone makes rows of" in refusal(read(written(tmp_path, "a.avro", container(kind, [(1, b"")])), "avro"))
+        kind = {
+            "type": "record",
+            "name": f"r{level}",
+            "fields": [{"name": "a", "type": kind}, {"name": "b", "type": f"r{level - 1}"}],
+        }
+    assert "its schema alone makes rows of" in refusal(
+        read(written(tmp_path, "a.avro", container(kind, [(1, b"")])), "avro")
+    )

@@ -1,4 +1,6 @@
-"""Files of a batch that brought no record: those that cannot be read, with their problem, and those that are empty. No JVM."""
+"""Files of a batch that brought no record: those that cannot be read, with their problem, and those that are
+empty. No JVM.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -12,12 +14,19 @@ FILES: list[dict[str, Any]] = [
     {"path": f"{name}.csv", "file_id": name, "chunk": 4, "size": size, "start_byte": None}
     for name, size in (("good", 50_000), ("broken", 70_000), ("header", 8))
 ]
-SCHEMA = pa.schema([("_file_id", pa.string()), ("_line", pa.int64()), ("_problem", pa.string()), ("_chunk", pa.int64())])
+SCHEMA = pa.schema(
+    [("_file_id", pa.string()), ("_line", pa.int64()), ("_problem", pa.string()), ("_chunk", pa.int64())]
+)
 ROWS = pa.Table.from_pylist(
     [
         {"_file_id": "good", "_line": 2, "_problem": None, "_chunk": 4},
         {"_file_id": "good", "_line": 3, "_problem": "1 field, the header has 2", "_chunk": 4},
-        {"_file_id": "broken", "_line": 0, "_problem": "UnreadableFile: the header has an empty or repeated name", "_chunk": 4},
+        {
+            "_file_id": "broken",
+            "_line": 0,
+            "_problem": "UnreadableFile: the header has an empty or repeated name",
+            "_chunk": 4,
+        },
         {"_file_id": "header", "_line": 2, "_problem": None, "_chunk": 3},
     ],
     schema=SCHEMA,

@@ -27,7 +27,9 @@ def write(folder: Path, file_format: str, table: pa.Table) -> Path:
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
-def test_rows_are_spelled_out_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_format: str) -> None:
+def test_rows_are_spelled_out_a_few_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_format: str
+) -> None:
     monkeypatch.setattr(columnar, "ORC_ROWS", 10)
     path = write(tmp_path, file_format, pa.table({"id": range(500), "text": [LONG] * 500}))
     assert path.stat().st_size < 100_000
@@ -71,7 +73,9 @@ def test_a_row_that_is_too_long_is_set_aside_wherever_its_text_is(tmp_path: Path
 def test_a_parquet_row_with_more_values_than_a_record_has_bytes_is_not_read(tmp_path: Path) -> None:
     path = write(tmp_path, "parquet", pa.table({"list": [[1] * 1_000_000]}))
     assert path.stat().st_size < 10_000
-    assert "1 row with 1,000,000 values in a column" in refusal(read(path, "parquet", bytes_per_record=100_000))
+    assert "1 row with 1,000,000 values in a column" in refusal(
+        read(path, "parquet", bytes_per_record=100_000)
+    )
 
 
 @pytest.mark.parametrize("codec", ["uncompressed", "zlib", "snappy", "zstd"])
@@ -100,8 +104,14 @@ def test_values_of_which_one_row_may_have_nearly_all_are_not_read_from_a_small_p
 
 
 def test_values_of_a_fixed_length_are_spelled_out_a_few_at_a_time(tmp_path: Path) -> None:
-    values = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), pa.array([b"x" * 300_000], pa.binary(300_000)))
-    pq.write_table(pa.table({"fixed": values.cast(pa.binary(300_000)).slice(0, 1000)}), tmp_path / "a", compression="zstd")
+    values = pa.DictionaryArray.from_arrays(
+        pa.array([0] * 1000, pa.int32()), pa.array([b"x" * 300_000], pa.binary(300_000))
+    )
+    pq.write_table(
+        pa.table({"fixed": values.cast(pa.binary(300_000)).slice(0, 1000)}),
+        tmp_path / "a",
+        compression="zstd",
+    )
     opened = (tmp_path / "a").open("rb")
 
     sizes = [batch.nbytes for batch in columnar.parquet_batches(opened, 16_000_000)]
@@ -125,13 +135,17 @@ def test_texts_are_the_same_by_their_dictionary_as_without(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 def test_columns_may_have_any_name(tmp_path: Path, file_format: str) -> None:
-    table = pa.table({"a.b": ["1"], "a b": ["2"], "": ["3"]} if file_format == "parquet" else {"a.b": ["1"], "a b": ["2"]})
+    table = pa.table(
+        {"a.b": ["1"], "a b": ["2"], "": ["3"]} if file_format == "parquet" else {"a.b": ["1"], "a b": ["2"]}
+    )
     [(_, record, problem)] = read(write(tmp_path, file_format, table), file_format)
     assert str(record).startswith('{"a.b": "1", "a b": "2"')
     assert problem is None
 
 
-def test_a_time_in_a_zone_that_nobody_knows_is_a_problem_of_its_rows_and_stops_nothing(tmp_path: Path) -> None:
+def test_a_time_in_a_zone_that_nobody_knows_is_a_problem_of_its_rows_and_stops_nothing(
+    tmp_path: Path,
+) -> None:
     table = pa.table({"id": [1, 2], "at": pa.array([0, None], pa.timestamp("us", "Moon/Tranquility"))})
     [(line, record, problem), second] = read(write(tmp_path, "parquet", table), "parquet")
     assert (line, record) == (1, '{"id": 1}')
@@ -145,7 +159,9 @@ def test_a_column_whose_name_is_no_text_concerns_its_file_alone(tmp_path: Path) 
     assert "UnicodeDecodeError" in refusal(read(path, "orc"))
 
 
-@pytest.mark.parametrize(("file_format", "said"), [("parquet", "a column is there twice: id"), ("orc", "Multiple matches for")])
+@pytest.mark.parametrize(
+    ("file_format", "said"), [("parquet", "a column is there twice: id"), ("orc", "Multiple matches for")]
+)
 def test_a_column_that_is_there_twice_refuses_the_file(tmp_path: Path, file_format: str, said: str) -> None:
     table = pa.table([pa.array([1]), pa.array([2])], names=["id", "id"])
     (pq.write_table if file_format == "parquet" else orc.write_table)(table, tmp_path / "a")
@@ -162,13 +178,18 @@ def test_times_of_day_keep_their_nanoseconds(tmp_path: Path) -> None:
     [(_, record, problem)] = read(tmp_path / "a", "parquet")
 
     said = '{"t": "00:00:00.000000001", "l": ["00:00:00.000000002"], "s": {"u": "00:00:00.000000003"}, '
-    assert (record, problem) == (said + '"m": [["k", "00:00:00.000000004"]], "f": ["00:00:00.000000005"]}', None)
+    assert (record, problem) == (
+        said + '"m": [["k", "00:00:00.000000004"]], "f": ["00:00:00.000000005"]}',
+        None,
+    )
 
 
 def write_int96(path: Path, times: list[int | None], unit: str) -> Path:
     """Times since 1970 as Spark, Hive and Impala write them."""
     at = pa.array(times, pa.timestamp(unit))
-    pq.write_table(pa.table({"at": at, "all": [[time] for time in at]}), path, use_deprecated_int96_timestamps=True)
+    pq.write_table(
+        pa.table({"at": at, "all": [[time] for time in at]}), path, use_deprecated_int96_timestamps=True
+    )
     return path
 
 
@@ -186,7 +207,10 @@ def test_an_old_timestamp_of_any_year_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_an_old_timestamp_keeps_its_nanoseconds(tmp_path: Path) -> None:
     [(_, record, problem)] = read(write_int96(tmp_path / "a", [-1], "ns"), "parquet")
-    assert (record, problem) == ('{"at": "1969-12-31T23:59:59.999999999Z", "all": ["1969-12-31T23:59:59.999999999Z"]}', None)
+    assert (record, problem) == (
+        '{"at": "1969-12-31T23:59:59.999999999Z", "all": ["1969-12-31T23:59:59.999999999Z"]}',
+        None,
+    )
 
 
 def test_old_timestamps_that_no_one_type_holds_refuse_the_file() -> None:

@@ -1,4 +1,6 @@
-"""What is read of a file is compared with another count of what it holds, before anything of it is written."""
+"""What is read of a file is compared with another count of what it holds, before anything
+of it is written.
+"""
 
 import bz2
 import gzip
@@ -44,7 +46,12 @@ def read(file: ArrivedFile, file_format: str) -> int:
 
 def as_avro() -> bytes:
     buffer = io.BytesIO()
-    fastavro.writer(buffer, {"type": "record", "name": "row", "fields": [{"name": "id", "type": "long"}]}, ROWS, sync_interval=1000)
+    fastavro.writer(
+        buffer,
+        {"type": "record", "name": "row", "fields": [{"name": "id", "type": "long"}]},
+        ROWS,
+        sync_interval=1000,
+    )
     return buffer.getvalue()
 
 
@@ -91,10 +98,18 @@ def test_a_line_of_blanks_that_only_unicode_knows_may_be_a_record_or_none(tmp_pa
 
 def test_a_blank_line_that_is_too_long_for_a_record_is_one_that_was_set_aside(tmp_path: Path) -> None:
     source = FileSource.model_validate({"format": "text", "path": "in", "bytes_per_record": 1_000})
-    rows = [row for batch in read_records(landed(tmp_path, "a.text", b"a\n" + b" " * 9_000 + b"\n"), source) for row in batch.to_pylist()]
+    rows = [
+        row
+        for batch in read_records(landed(tmp_path, "a.text", b"a\n" + b" " * 9_000 + b"\n"), source)
+        for row in batch.to_pylist()
+    ]
     assert rows[0]["record"] == "a"
     sheet = FileSource.model_validate({"format": "csv", "path": "in", "bytes_per_record": 1_000})
-    rows = [row for batch in read_records(landed(tmp_path, "a.csv", b"id\n1\n" + b"x" * 9_000 + b"\n"), sheet) for row in batch.to_pylist()]
+    rows = [
+        row
+        for batch in read_records(landed(tmp_path, "a.csv", b"id\n1\n" + b"x" * 9_000 + b"\n"), sheet)
+        for row in batch.to_pylist()
+    ]
     assert [row["line"] for row in rows] == [2, 3]
 
 
@@ -113,7 +128,12 @@ def test_there_is_no_second_count_of_sheets_with_quotes_and_of_xml(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("a.json", b"{}\n" * 3), ("a.csv", b"id\n1\n2\n3\n"), ("a.parquet", as_columns(pq.write_table)), ("a.avro", as_avro())],
+    [
+        ("a.json", b"{}\n" * 3),
+        ("a.csv", b"id\n1\n2\n3\n"),
+        ("a.parquet", as_columns(pq.write_table)),
+        ("a.avro", as_avro()),
+    ],
 )
 def test_a_reader_that_leaves_a_record_out_is_found_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
@@ -127,5 +147,7 @@ def test_a_reader_that_leaves_a_record_out_is_found_before_anything_is_written(
         yield from (first.slice(1), *others)
 
     monkeypatch.setattr(records, "_read_batches", leave_one_out)
-    with pytest.raises(ReadingBroken, match=rf"{name}.*{whole - 1:,} records were read, but it holds {whole:,} by "):
+    with pytest.raises(
+        ReadingBroken, match=rf"{name}.*{whole - 1:,} records were read, but it holds {whole:,} by "
+    ):
         read(file, file_format)

@@ -29,7 +29,12 @@ def test_driver_and_tasks_read_the_same_rows(spark: SparkSession, tmp_path: Path
     feed = make_feed(Lake(str(tmp_path / "lake"), "shop"), str(tmp_path / "landing"), "in", source, unguarded)
     folder = tmp_path / "landing" / "in"
     folder.mkdir(parents=True)
-    for name, content in (("a.json", "1\n2\n"), ("a.json", "1\n2\n3\n4\n"), ("b c%.json", "5\n"), ("gone.json", "6\n")):
+    for name, content in (
+        ("a.json", "1\n2\n"),
+        ("a.json", "1\n2\n3\n4\n"),
+        ("b c%.json", "5\n"),
+        ("gone.json", "6\n"),
+    ):
         (folder / name).write_text(content)
         register_arrivals(feed, datetime(2026, 3, 1, tzinfo=UTC))
     (folder / "gone.json").unlink()
@@ -52,7 +57,9 @@ def test_driver_and_tasks_read_the_same_rows(spark: SparkSession, tmp_path: Path
     ]
 
 
-def test_the_driver_takes_no_more_rows_of_a_small_file_than_it_can_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_driver_takes_no_more_rows_of_a_small_file_than_it_can_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = FileSource.model_validate({"format": "parquet", "path": "in"})
     feed = make_feed(Lake(str(tmp_path / "lake"), "shop"), str(tmp_path / "landing"), "in", source, unguarded)
     folder = tmp_path / "landing" / "in"

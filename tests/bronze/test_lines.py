@@ -33,7 +33,9 @@ def test_a_line_that_is_too_long_is_set_aside_with_its_size_and_the_others_are_r
     assert found == expected
 
 
-def test_a_packed_line_without_end_is_never_held_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_packed_line_without_end_is_never_held_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", 1000)
     held: list[int] = []
     add = lines._Begun.add
@@ -58,7 +60,9 @@ def test_the_line_numbers_of_an_appended_part_go_on_behind_a_line_that_is_too_lo
     assert [row["line"] for batch in batches for row in batch.to_pylist()] == [2, 3]
 
 
-def test_a_few_lines_that_are_no_text_are_set_aside_alone_and_many_refuse_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_few_lines_that_are_no_text_are_set_aside_alone_and_many_refuse_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(broken, "MOST_BROKEN", 3)
     few = written(tmp_path, "few.json", b'{"a":1}\n' + b"caf\xe9\n" * 3)
     rare = written(tmp_path, "rare.json", b'{"a":1}\n' * 50 + b"caf\xe9\n" * 4)
@@ -66,17 +70,24 @@ def test_a_few_lines_that_are_no_text_are_set_aside_alone_and_many_refuse_the_fi
 
     assert [problem for _, _, problem in read(few)] == [None, *["not UTF-8 text"] * 3]
     assert len(read(rare)) == 54
-    assert refusal(read(many)) == (
-        "UnreadableFile: 4 of its 5 records are not UTF-8 text, the first is line 2; it seems to be text in another encoding, such as "
-        "Latin-1 or Windows-1252: land it as UTF-8"
+    assert (
+        refusal(read(many))
+        == "UnreadableFile: 4 of its 5 records are not UTF-8 text, the first is line 2; it seems to be text"
+        " in another encoding, such as Latin-1 or Windows-1252: land it as UTF-8"
     )
 
 
-def test_a_json_file_without_objects_is_refused_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_json_file_without_objects_is_refused_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(broken, "MOST_BROKEN", 3)
     values, objects = b'[\n{"a":1}\n1,\n2,\n3,\n4\n]\n', b'{"a":1}\n' + b'{"a":1},\n' * 4 + b'{"a":1}\n'
-    assert "6 of its 7 records are no JSON objects, the first is line 1" in refusal(read(written(tmp_path, "a.json", values)))
-    assert "4 of its 6 records are no JSON objects, the first is line 2" in refusal(read(written(tmp_path, "b.json", objects)))
+    assert "6 of its 7 records are no JSON objects, the first is line 1" in refusal(
+        read(written(tmp_path, "a.json", values))
+    )
+    assert "4 of its 6 records are no JSON objects, the first is line 2" in refusal(
+        read(written(tmp_path, "b.json", objects))
+    )
     assert len(read(written(tmp_path, "c.json", b'{"a":1}\r\n{"a":1} \n {"a":1}\t\r\n{"a":1}\n{"a":1}'))) == 5
     assert len(read(written(tmp_path, "a.log", values), "text")) == 7
 
@@ -92,4 +103,7 @@ def test_a_text_whose_lines_end_with_a_carriage_return_alone_is_refused(tmp_path
     refused = refusal(read(written(tmp_path, "a.log", b"one\rtwo\rthree\r"), "text"))
 
     assert "its lines end with a carriage return alone" in refused
-    assert read(written(tmp_path, "b.log", b"one\rtwo\nthree\r"), "text") == [(1, "one\rtwo", None), (2, "three", None)]
+    assert read(written(tmp_path, "b.log", b"one\rtwo\nthree\r"), "text") == [
+        (1, "one\rtwo", None),
+        (2, "three", None),
+    ]

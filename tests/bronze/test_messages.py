@@ -17,7 +17,9 @@ MESSAGE = "topic string, partition int, offset bigint, timestamp timestamp, key 
 
 
 @pytest.mark.spark
-def test_a_value_that_is_no_object_is_named_and_none_can_write_the_fields_of_its_message(spark: SparkSession) -> None:
+def test_a_value_that_is_no_object_is_named_and_none_can_write_the_fields_of_its_message(
+    spark: SparkSession,
+) -> None:
     expected = {
         '{"id": 1, "note": "_key and _offset"}': None,
         '{"id": 2, "inner": {"_offset": 9}, "_id": 5}': None,
@@ -38,7 +40,9 @@ def test_a_value_that_is_no_object_is_named_and_none_can_write_the_fields_of_its
         "hello": NOT_AN_OBJECT,
     }
     headers = [("shop", b"first"), ("till", b"7"), ("shop", b"last")]
-    rows = [("orders", 0, place, SENT_AT, b"own", value.encode(), headers) for place, value in enumerate(expected)]
+    rows = [
+        ("orders", 0, place, SENT_AT, b"own", value.encode(), headers) for place, value in enumerate(expected)
+    ]
 
     found = message_rows(spark.createDataFrame(rows, MESSAGE), SOURCE, None).orderBy("_line").collect()
 
@@ -59,10 +63,14 @@ def test_a_message_that_is_too_long_is_set_aside_with_its_place_and_size(spark: 
         (b"k", short, []),
         (b"k", b'{"id": "' + long * 2 + b'"}', []),
         (long, None, [("h", long)]),
-        (None, b'["' + b"\n" * 600 + b'"]', []),  # short as it was sent, and longer than allowed as the text of a record
+        # short as it was sent, and longer than allowed as the text of a record
+        (None, b'["' + b"\n" * 600 + b'"]', []),
         (None, b"[" + long[:500] + b"]", []),
     ]
-    rows = [("orders", 3, place, SENT_AT, key, value, headers) for place, (key, value, headers) in enumerate(sent, 7)]
+    rows = [
+        ("orders", 3, place, SENT_AT, key, value, headers)
+        for place, (key, value, headers) in enumerate(sent, 7)
+    ]
     source = SOURCE.model_copy(update={"bytes_per_record": 1000})
 
     found = message_rows(spark.createDataFrame(rows, MESSAGE), source, None).orderBy("_line").collect()
@@ -77,8 +85,14 @@ def test_a_message_that_is_too_long_is_set_aside_with_its_place_and_size(spark: 
 
 
 @pytest.mark.spark
-def test_an_avro_value_that_is_longer_than_its_bytes_say_is_set_aside_with_its_size(spark: SparkSession) -> None:
-    nulls = {"type": "record", "name": "r", "fields": [{"name": "n", "type": {"type": "array", "items": "null"}}]}
+def test_an_avro_value_that_is_longer_than_its_bytes_say_is_set_aside_with_its_size(
+    spark: SparkSession,
+) -> None:
+    nulls = {
+        "type": "record",
+        "name": "r",
+        "fields": [{"name": "n", "type": {"type": "array", "items": "null"}}],
+    }
     values = [b"\x04\0", b"\xd0\x0f\0", b"\x04", b"\0" * 2000]
     rows = [("orders", 0, place, SENT_AT, b"k", value, [("h", b"")]) for place, value in enumerate(values)]
     source = SOURCE.model_copy(update={"bytes_per_record": 1000, "value": "avro"})

@@ -42,14 +42,17 @@ NO_TEXT = {
     "a Parquet file; give it a source with format: parquet": parquet(),
     "an Avro file": avro(),
     "binary data": random.Random(1).randbytes(100_000),
-    "binary data; look at what wrote it": LINES.encode("cp500", errors="replace"),  # EBCDIC, which UTF-16 could be, too
+    # EBCDIC, which UTF-16 could be, too
+    "binary data; look at what wrote it": LINES.encode("cp500", errors="replace"),
     "nothing but zero bytes": b"\0" * 5000,
 }
 
 
 @pytest.mark.parametrize("seems", NO_TEXT)
 @pytest.mark.parametrize("file_format", ["json", "csv", "text"])
-def test_what_is_no_text_is_refused_with_what_it_seems_to_be(tmp_path: Path, file_format: str, seems: str) -> None:
+def test_what_is_no_text_is_refused_with_what_it_seems_to_be(
+    tmp_path: Path, file_format: str, seems: str
+) -> None:
     found = refusal(read(written(tmp_path, "a.dat", NO_TEXT[seems]), file_format))
     assert f"not UTF-8 text: it seems to be {seems}" in found
     packed = refusal(read(written(tmp_path, "a.dat.gz", gzip.compress(NO_TEXT[seems])), file_format))
@@ -69,7 +72,9 @@ def test_what_is_no_text_is_refused_with_what_it_seems_to_be(tmp_path: Path, fil
     ],
 )
 def test_a_text_with_a_few_odd_bytes_is_read_line_by_line(tmp_path: Path, content: bytes) -> None:
-    assert [line for line, _, _ in read(written(tmp_path, "a.log", content), "text")] == list(range(1, content.count(b"\n") + 1))
+    assert [line for line, _, _ in read(written(tmp_path, "a.log", content), "text")] == list(
+        range(1, content.count(b"\n") + 1)
+    )
 
 
 def test_any_character_may_be_the_delimiter(tmp_path: Path) -> None:

@@ -45,10 +45,15 @@ def test_an_empty_file_has_no_records(tmp_path: Path) -> None:
 
 def test_a_csv_record_is_kept_by_the_names_of_its_header(tmp_path: Path) -> None:
     file = written(tmp_path, "a.csv", b'name, id\n"Smith, J.",1\n\n"two\nlines",2\n')
-    assert read(file, "csv") == [(2, '{"name": "Smith, J.", "id": "1"}', None), (5, '{"name": "two\\nlines", "id": "2"}', None)]
+    assert read(file, "csv") == [
+        (2, '{"name": "Smith, J.", "id": "1"}', None),
+        (5, '{"name": "two\\nlines", "id": "2"}', None),
+    ]
 
 
-def test_a_csv_row_of_another_width_than_the_header_keeps_its_fields_and_gets_a_problem(tmp_path: Path) -> None:
+def test_a_csv_row_of_another_width_than_the_header_keeps_its_fields_and_gets_a_problem(
+    tmp_path: Path,
+) -> None:
     file = written(tmp_path, "a.csv", b"id,name\n1\n2,b\n3,c,x\n")
     assert read(file, "csv") == [
         (2, '["1"]', "1 field, the header has 2"),
@@ -66,7 +71,8 @@ def test_a_parquet_row_becomes_a_json_object(tmp_path: Path) -> None:
     at = datetime(2026, 3, 1, 12, tzinfo=UTC)
     times = pa.array([at], pa.timestamp("us", "UTC"))
     pq.write_table(
-        pa.table({"id": [1], "at": times, "amount": [Decimal("1.50")], "tags": [["a"]], "none": pa.nulls(1)}), tmp_path / "a.parquet"
+        pa.table({"id": [1], "at": times, "amount": [Decimal("1.50")], "tags": [["a"]], "none": pa.nulls(1)}),
+        tmp_path / "a.parquet",
     )
     record = '{"id": 1, "at": "2026-03-01T12:00:00+00:00", "amount": "1.50", "tags": ["a"], "none": null}'
     assert read(tmp_path / "a.parquet", "parquet") == [(1, record, None)]
@@ -82,7 +88,9 @@ def test_a_parquet_value_that_cannot_be_read_is_a_problem_of_its_row_alone(tmp_p
 
 
 def test_a_gzip_file_is_read_by_its_name(tmp_path: Path) -> None:
-    assert read(written(tmp_path, "a.json.gz", gzip.compress(b'\xef\xbb\xbf{"a":1}\n'))) == [(1, '{"a":1}', None)]
+    assert read(written(tmp_path, "a.json.gz", gzip.compress(b'\xef\xbb\xbf{"a":1}\n'))) == [
+        (1, '{"a":1}', None)
+    ]
 
 
 ZSTD = pa.Codec("zstd")
@@ -97,7 +105,13 @@ WORDS = b"id,name\n" + b"".join(b"%d,%d\n" % (number, number * 7919) for number 
 @pytest.mark.parametrize("ending", PACKED)
 @pytest.mark.parametrize("file_format", ["json", "text", "csv", "xml"])
 def test_a_packed_file_says_what_the_plain_one_says(tmp_path: Path, file_format: str, ending: str) -> None:
-    plain = b"<r><a><b>1</b></a></r>" if file_format == "xml" else b'{"b": "1"}\n' if file_format != "csv" else b"b\n1\n"
+    plain = (
+        b"<r><a><b>1</b></a></r>"
+        if file_format == "xml"
+        else b'{"b": "1"}\n'
+        if file_format != "csv"
+        else b"b\n1\n"
+    )
     keys = {"row_tag": "a"} if file_format == "xml" else {}
 
     found = read(written(tmp_path, f"a.{file_format}{ending}", PACKED[ending](plain)), file_format, **keys)
@@ -106,9 +120,14 @@ def test_a_packed_file_says_what_the_plain_one_says(tmp_path: Path, file_format:
 
 
 @pytest.mark.parametrize("ending", PACKED)
-@pytest.mark.parametrize("damage", [lambda packed: packed[: len(packed) // 2], lambda packed: packed[:-10], lambda _: b"id,name\n1,2\n"])
+@pytest.mark.parametrize(
+    "damage",
+    [lambda packed: packed[: len(packed) // 2], lambda packed: packed[:-10], lambda _: b"id,name\n1,2\n"],
+)
 @pytest.mark.parametrize("file_format", ["text", "csv"])
-def test_a_packed_file_that_is_cut_or_none_gives_no_record(tmp_path: Path, file_format: str, damage: Any, ending: str) -> None:
+def test_a_packed_file_that_is_cut_or_none_gives_no_record(
+    tmp_path: Path, file_format: str, damage: Any, ending: str
+) -> None:
     found = read(written(tmp_path, f"a{ending}", damage(PACKED[ending](WORDS))), file_format)
 
     assert [(line, record) for line, record, _ in found] == [(0, None)]
@@ -122,7 +141,9 @@ def test_packed_streams_that_follow_one_another_are_one_content(tmp_path: Path, 
 
 def test_an_orc_row_becomes_a_json_object(tmp_path: Path) -> None:
     at = pa.array([datetime(2026, 3, 1, 12, tzinfo=UTC)], pa.timestamp("us", "UTC"))
-    orc.write_table(pa.table({"id": [1], "at": at, "amount": [Decimal("1.50")], "tags": [["a"]]}), str(tmp_path / "a.orc"))
+    orc.write_table(
+        pa.table({"id": [1], "at": at, "amount": [Decimal("1.50")], "tags": [["a"]]}), str(tmp_path / "a.orc")
+    )
     record = '{"id": 1, "at": "2026-03-01T12:00:00+00:00", "amount": "1.50", "tags": ["a"]}'
     assert read(tmp_path / "a.orc", "orc") == [(1, record, None)]
 
@@ -168,9 +189,14 @@ ORDERS = """<?xml version="1.0"?>
 def test_an_xml_element_becomes_a_json_object_of_its_attributes_and_elements(tmp_path: Path) -> None:
     found = read(written(tmp_path, "a.xml", ORDERS.encode()), "xml", row_tag="order", lists="line")
 
-    first = '"customer": {"name": "Ann & Bob"}, "line": [{"sku": "a", "value": "2"}, {"sku": "b"}], "note": null'
+    first = (
+        '"customer": {"name": "Ann & Bob"}, "line": [{"sku": "a", "value": "2"}, {"sku": "b"}], "note": null'
+    )
     second = '"line": [{"sku": "c", "value": "1"}], "value": "as soon as possible"'
-    assert found == [(1, f'{{"id": "1", "paid": "yes", {first}}}', None), (2, f'{{"id": "2", {second}}}', None)]
+    assert found == [
+        (1, f'{{"id": "1", "paid": "yes", {first}}}', None),
+        (2, f'{{"id": "2", {second}}}', None),
+    ]
 
 
 BOMB = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><r><order>&b;</order></r>'
@@ -185,8 +211,14 @@ OUTSIDE = '<!DOCTYPE r [<!ENTITY a SYSTEM "file:///etc/passwd">]><r><order>&a;</
         ("<r><order></r>", "not well-formed XML: mismatched tag"),
         ("<r><order>1</order>", "not well-formed XML: no element found"),
         ("<r><order>" + "<a>" * 200 + "</a>" * 200 + "</order></r>", "nested more than 100 deep"),
-        (f"<r><order a='{'x' * 200_000}'>1</order></r>", "a tag or a comment is longer than bytes_per_record allows: 2,000"),
-        (f"<r><!--{'x' * 200_000}--><order>1</order></r>", "a tag or a comment is longer than bytes_per_record allows: 2,000"),
+        (
+            f"<r><order a='{'x' * 200_000}'>1</order></r>",
+            "a tag or a comment is longer than bytes_per_record allows: 2,000",
+        ),
+        (
+            f"<r><!--{'x' * 200_000}--><order>1</order></r>",
+            "a tag or a comment is longer than bytes_per_record allows: 2,000",
+        ),
     ],
 )
 def test_xml_that_is_broken_or_a_bomb_is_refused_as_a_whole(tmp_path: Path, text: str, reason: str) -> None:
@@ -216,13 +248,19 @@ def test_a_file_that_cannot_be_read_to_its_end_gives_its_problem_and_no_record(
 
 
 @pytest.mark.parametrize("encoding", ["GB2312", "Shift_JIS", "klingon", "utf-7", "idna", "rot13"])
-def test_xml_in_an_encoding_that_cannot_be_read_concerns_its_file_alone(tmp_path: Path, encoding: str) -> None:
+def test_xml_in_an_encoding_that_cannot_be_read_concerns_its_file_alone(
+    tmp_path: Path, encoding: str
+) -> None:
     text = f'<?xml version="1.0" encoding="{encoding}"?><r><order>1</order></r>'
     reason = refusal(read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order"))
-    assert reason == f"UnreadableFile: XML in the encoding '{encoding}', which cannot be read; land it as UTF-8"
+    assert (
+        reason == f"UnreadableFile: XML in the encoding '{encoding}', which cannot be read; land it as UTF-8"
+    )
 
 
-@pytest.mark.parametrize("row", ["<order>A&nbsp;B</order>", '<order a="1" name="A&nbsp;B"/>', "<order name='A&nbsp;B'>1</order>"])
+@pytest.mark.parametrize(
+    "row", ["<order>A&nbsp;B</order>", '<order a="1" name="A&nbsp;B"/>', "<order name='A&nbsp;B'>1</order>"]
+)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_an_entity_of_a_dtd_elsewhere_is_not_passed_over(tmp_path: Path, row: str, encoding: str) -> None:
     text = f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE r SYSTEM "r.dtd"><r>{row}</r>'
@@ -231,14 +269,21 @@ def test_an_entity_of_a_dtd_elsewhere_is_not_passed_over(tmp_path: Path, row: st
 
 
 def test_what_every_xml_file_may_have_is_read_beside_a_dtd_elsewhere(tmp_path: Path) -> None:
-    text = '<!DOCTYPE r SYSTEM "r.dtd"><r><!-- &c; --><?p &d; ?><order n="A&amp;&#66;">x &lt; <![CDATA[&e;]]></order></r>'
-    assert read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order") == [(1, '{"n": "A&B", "value": "x < &e;"}', None)]
+    text = (
+        '<!DOCTYPE r SYSTEM "r.dtd"><r><!-- &c; --><?p &d; ?><order n="A&amp;&#66;">x &lt;'
+        " <![CDATA[&e;]]></order></r>"
+    )
+    assert read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order") == [
+        (1, '{"n": "A&B", "value": "x < &e;"}', None)
+    ]
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-15", "windows-1252"])
 def test_xml_says_its_encoding_itself(tmp_path: Path, encoding: str) -> None:
     text = f'<?xml version="1.0" encoding="{encoding}"?><r><order name="Köln"/></r>'
-    assert read(written(tmp_path, "a.xml", text.encode(encoding)), "xml", row_tag="order") == [(1, '{"name": "Köln"}', None)]
+    assert read(written(tmp_path, "a.xml", text.encode(encoding)), "xml", row_tag="order") == [
+        (1, '{"name": "Köln"}', None)
+    ]
 
 
 def test_an_xml_element_that_is_too_long_is_set_aside_and_the_others_are_read(tmp_path: Path) -> None:
@@ -252,7 +297,9 @@ def test_an_xml_element_that_is_too_long_is_set_aside_and_the_others_are_read(tm
     ]
 
 
-def test_an_xml_file_of_elements_that_are_too_long_is_refused_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_xml_file_of_elements_that_are_too_long_is_refused_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(broken, "MOST_BROKEN", 3)
     long = f"<order>{'x' * 2000}</order>"
     text = f"<r><order>1</order>{long * 4}</r>"
@@ -261,7 +308,9 @@ def test_an_xml_file_of_elements_that_are_too_long_is_refused_as_a_whole(tmp_pat
 
 
 def test_a_long_tag_is_read_in_few_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parser begins an open tag again with every block: in blocks of one size the work would grow with the square of its length."""
+    """The parser begins an open tag again with every block: in blocks of one size the work would grow with
+    the square of its length.
+    """
     sizes: list[int] = []
 
     class Counted(io.BytesIO):
@@ -278,7 +327,9 @@ def test_a_long_tag_is_read_in_few_blocks(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(sizes) < 2 * 20  # read twice
 
 
-def test_whatever_a_reader_raises_concerns_its_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_a_reader_raises_concerns_its_file_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise RecursionError("too deep")
 
@@ -287,7 +338,9 @@ def test_whatever_a_reader_raises_concerns_its_file_alone(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("inside", ["today", "today/orders"])
-def test_a_folder_that_was_swapped_for_a_link_is_not_followed_but_that_of_the_source_may_be_one(tmp_path: Path, inside: str) -> None:
+def test_a_folder_that_was_swapped_for_a_link_is_not_followed_but_that_of_the_source_may_be_one(
+    tmp_path: Path, inside: str
+) -> None:
     """Also where a folder below has the name of the source's own."""
     elsewhere, disk, landing = tmp_path / "elsewhere", tmp_path / "disk", tmp_path / "landing"
     for folder in (disk / inside, elsewhere / inside.partition("/")[2]):

@@ -12,7 +12,9 @@ ROWS = [(1, "a", "/f/part-1"), (2, "x" * 2000, "/f/part-1"), (3, "c", "/f/part-1
 
 
 @pytest.mark.spark
-def test_a_row_of_another_table_that_is_too_long_is_set_aside_with_its_place_and_size(spark: SparkSession) -> None:
+def test_a_row_of_another_table_that_is_too_long_is_set_aside_with_its_place_and_size(
+    spark: SparkSession,
+) -> None:
     rows = spark.createDataFrame(ROWS, "id int, t string, data_file string")
 
     found = added_rows(rows, SOURCE, "data_file").orderBy("_line").collect()
@@ -27,7 +29,12 @@ def test_a_row_of_another_table_that_is_too_long_is_set_aside_with_its_place_and
 @pytest.mark.spark
 def test_a_change_that_is_too_long_is_set_aside_as_well(spark: SparkSession) -> None:
     rows = spark.createDataFrame(ROWS, "id int, t string, data_file string")
-    changes = rows.selectExpr("*", "'insert' AS _change_type", "5L AS _commit_version", "TIMESTAMP '2026-01-01' AS _commit_timestamp")
+    changes = rows.selectExpr(
+        "*",
+        "'insert' AS _change_type",
+        "5L AS _commit_version",
+        "TIMESTAMP '2026-01-01' AS _commit_timestamp",
+    )
 
     found = changed_rows(changes, SOURCE, "data_file").orderBy("_line").collect()
 

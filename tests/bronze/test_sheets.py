@@ -18,7 +18,10 @@ ROWS = b"".join(b"%d,fine\n" % number for number in range(3, 50))
         (b'id,"name\n1,a\n2,b\n', "line 1 to 3: a quote is opened and never closed"),
         (b'id,name\n1,"abc"def\n2,b\n', "line 2: text follows a closing quote"),
         (b'id,name\n1,"oops\n2,"fine"\n', "line 2 to 3: text follows a closing quote"),
-        (b'id,name\n1,"say \\"hi\\""\n', "line 2: text follows a closing quote; a quote within a quoted value is written twice"),
+        (
+            b'id,name\n1,"say \\"hi\\""\n',
+            "line 2: text follows a closing quote; a quote within a quoted value is written twice",
+        ),
         (b'id,name\n1,"a" \n', "line 2: text follows a closing quote"),
         (b"id,name\n1,a\rb,2\n", "line 2: a line end of another kind than the file's stands within a row"),
         (b"id,name\r1,a\nb,2\r", "line 1: a line end of another kind"),
@@ -29,7 +32,11 @@ ROWS = b"".join(b"%d,fine\n" % number for number in range(3, 50))
 def test_a_file_whose_rows_cannot_be_told_apart_is_refused_with_the_line(
     tmp_path: Path, content: bytes, reason: str, is_packed: bool
 ) -> None:
-    file = written(tmp_path, "a.csv.gz", gzip.compress(content)) if is_packed else written(tmp_path, "a.csv", content)
+    file = (
+        written(tmp_path, "a.csv.gz", gzip.compress(content))
+        if is_packed
+        else written(tmp_path, "a.csv", content)
+    )
     assert reason in refusal(read(file, "csv"))
 
 
@@ -57,7 +64,16 @@ def test_a_row_that_is_too_long_is_set_aside_and_the_others_are_read(
 ) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", block_bytes)
     in_lines = b'"' + b'a "" line,\n' * 300 + b'"'
-    content = b"id,name\n1,a\n2," + b"x" * 3000 + b"\n3,b\n4," + in_lines + b"\n5,c\n" + b'6,"' + b"y" * 2000 + b'\n",\n7,d\n'
+    content = (
+        b"id,name\n1,a\n2,"
+        + b"x" * 3000
+        + b"\n3,b\n4,"
+        + in_lines
+        + b"\n5,c\n"
+        + b'6,"'
+        + b"y" * 2000
+        + b'\n",\n7,d\n'
+    )
     assert read(written(tmp_path, "a.csv", content), "csv", bytes_per_record=1000) == [
         (2, '{"id": "1", "name": "a"}', None),
         (3, None, "a record of 3,002 bytes, longer than bytes_per_record allows: 1,000"),
@@ -71,12 +87,16 @@ def test_a_row_that_is_too_long_is_set_aside_and_the_others_are_read(
 
 def test_a_quote_that_is_never_closed_is_found_however_long_the_file(tmp_path: Path) -> None:
     content = b'id,name\n1,"oops\n' + b"2,fine\n" * 1000
-    assert "line 2: a quote is opened and never closed" in refusal(read(written(tmp_path, "a.csv", content), "csv", bytes_per_record=1000))
+    assert "line 2: a quote is opened and never closed" in refusal(
+        read(written(tmp_path, "a.csv", content), "csv", bytes_per_record=1000)
+    )
 
 
 def test_a_header_that_is_too_long_is_none(tmp_path: Path) -> None:
     content = b"x" * 2000 + b"\n1\n"
-    assert "the header has 2,000 bytes" in refusal(read(written(tmp_path, "a.csv", content), "csv", bytes_per_record=1000))
+    assert "the header has 2,000 bytes" in refusal(
+        read(written(tmp_path, "a.csv", content), "csv", bytes_per_record=1000)
+    )
 
 
 def test_ten_thousand_columns_are_read_in_a_moment(tmp_path: Path) -> None:
@@ -86,7 +106,9 @@ def test_ten_thousand_columns_are_read_in_a_moment(tmp_path: Path) -> None:
     assert (line, str(record)[:20], problem) == (2, '{"c0": "1", "c1": "1', None)
 
 
-def test_a_file_of_rows_of_another_width_is_refused_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_rows_of_another_width_is_refused_as_a_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(broken, "MOST_BROKEN", 3)
     some = written(tmp_path, "some.csv", b"id,name\n" + b"1\n" * 3 + b"2,b\n" * 20)
     many = written(tmp_path, "many.csv", b"id,name\n2,b\n" + b"1\n" * 4 + b"2,b\n" * 20)

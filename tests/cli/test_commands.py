@@ -14,13 +14,27 @@ from tests.conftest import ROOT, weir_environ
 pytestmark = pytest.mark.system
 
 Weir = Callable[..., subprocess.CompletedProcess[str]]
-OF_TABLES = ("run", "plan", "account", "report", "release", "set-aside", "quarantine", "rebuild", "verify", "take", "close")
+OF_TABLES = (
+    "run",
+    "plan",
+    "account",
+    "report",
+    "release",
+    "set-aside",
+    "quarantine",
+    "rebuild",
+    "verify",
+    "take",
+    "close",
+)
 COMMANDS = (*OF_TABLES, "check", "schema", "sample", "setup")
 
 
 @pytest.fixture
 def weir(tmp_path: Path) -> Weir:
-    """The command over the shipped configuration, with a lake and a landing zone of the test's own, and a Java that must not be started."""
+    """The command over the shipped configuration, with a lake and a landing zone of the test's own, and a
+    Java that must not be started.
+    """
     java = tmp_path / "no_java" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\ntouch {tmp_path / 'java_was_started'}\nexit 1\n")
@@ -37,7 +51,9 @@ def weir(tmp_path: Path) -> Weir:
             PYTHONPATH=str(ROOT),
         )
         command = [sys.executable, "-m", "spark_jobs.cli", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environ, cwd=tmp_path, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=120, env=environ, cwd=tmp_path, check=False
+        )
         assert not (tmp_path / "java_was_started").exists()
         assert "Traceback" not in done.stderr
         return done
@@ -54,7 +70,8 @@ def home(tmp_path: Path) -> Path:
     (folder / "profiles" / "local.yml").write_text((ROOT / "conf" / "profiles" / "local.yml").read_text())
     (folder / "lakehouse.yml").write_text("landing: landing\nlake: lake\nprofile: local\n")
     (folder / "pipelines" / "shop.yml").write_text(
-        "pipeline: shop\nsources:\n  orders: {format: jsn, path: orders}\nsilver:\n  orders: {from: orders, columns: {id: bigin}}\n"
+        "pipeline: shop\nsources:\n  orders: {format: jsn, path: orders}\nsilver:\n  orders: {from: orders,"
+        " columns: {id: bigin}}\n"
     )
     return folder.parent
 
@@ -92,7 +109,10 @@ def test_check_names_every_problem_with_file_and_line(weir: Weir, home: Path) ->
     assert "conf/pipelines/shop.yml:3" in plain.stderr
     assert "conf/pipelines/shop.yml:5" in plain.stderr
     problems = json.loads(as_json.stdout)["problems"]
-    assert [(problem["file"], problem["line"]) for problem in problems] == [("conf/pipelines/shop.yml", 3), ("conf/pipelines/shop.yml", 5)]
+    assert [(problem["file"], problem["line"]) for problem in problems] == [
+        ("conf/pipelines/shop.yml", 3),
+        ("conf/pipelines/shop.yml", 5),
+    ]
     assert all(problem["message"] for problem in problems)
 
 
@@ -119,7 +139,12 @@ def test_run_refuses_what_is_not_there(weir: Weir, arguments: tuple[str, ...], s
     assert (plain.returncode, plain.stdout) == (2, "")
     assert said in plain.stderr
     result = json.loads(as_json.stdout.splitlines()[-1])
-    assert (as_json.returncode, result["status"], result["exit_code"], result["tables"]) == (2, "usage_error", 2, [])
+    assert (as_json.returncode, result["status"], result["exit_code"], result["tables"]) == (
+        2,
+        "usage_error",
+        2,
+        [],
+    )
     assert said in result["message"]
     assert "conf/" not in plain.stderr.replace("conf/profiles", ""), "no file has a part in it"
 
@@ -139,7 +164,12 @@ def test_run_with_nothing_landed_says_so_without_java(weir: Weir, tmp_path: Path
     assert str(tmp_path / "landing" / "retail" / "orders") in plain.stdout
     assert len(as_json.stdout.splitlines()) == 1
     result = json.loads(as_json.stdout)
-    assert (result["pipeline"], result["status"], result["exit_code"], result["run_id"]) == ("retail", "nothing_to_do", 3, None)
+    assert (result["pipeline"], result["status"], result["exit_code"], result["run_id"]) == (
+        "retail",
+        "nothing_to_do",
+        3,
+        None,
+    )
 
 
 def test_plan_says_whether_there_is_work_without_java_and_without_a_trace(weir: Weir, tmp_path: Path) -> None:
@@ -151,14 +181,21 @@ def test_plan_says_whether_there_is_work_without_java_and_without_a_trace(weir: 
 
     assert (nothing.returncode, unknown.returncode, plain.returncode, as_json.returncode) == (3, 2, 0, 0)
     assert f"retail: nothing to do: nothing new in {tmp_path}/landing/retail/orders" in nothing.stdout
-    assert (json.loads(unknown.stdout)["status"], "did you mean 'retail'" in unknown.stderr) == ("usage_error", True)
+    assert (json.loads(unknown.stdout)["status"], "did you mean 'retail'" in unknown.stderr) == (
+        "usage_error",
+        True,
+    )
     assert plain.stdout.splitlines()[:2] == [
         "retail: work to do: 1 new file; 1 table due, 4 below",
         "  bronze.orders                1 new file, 3 bytes",
     ]
     result = json.loads(as_json.stdout)
     assert list(result) == ["pipeline", "status", "exit_code", "message", "reasons", "sources", "tables"]
-    assert (result["status"], result["exit_code"], result["reasons"]) == ("work", 0, ["bronze.orders: 1 new file, 3 bytes"])
+    assert (result["status"], result["exit_code"], result["reasons"]) == (
+        "work",
+        0,
+        ["bronze.orders: 1 new file, 3 bytes"],
+    )
     assert result["sources"]["orders"] == {"new_files": 1, "new_bytes": 3, "waiting": 0, "new_messages": 0}
     assert result["tables"][1] == {"table": "silver.orders", "why": "below bronze.orders"}
     assert not (tmp_path / "lake").exists()
@@ -178,7 +215,9 @@ def test_account_before_any_run(weir: Weir) -> None:
     assert (plain.returncode, as_json.returncode) == (0, 0)
     assert "no row has entered yet; `weir run retail`" in plain.stdout
     tables = json.loads(as_json.stdout)["tables"]
-    assert {table["table"]: (table["rows_in"], table["missing"], table["version"]) for table in tables}["silver.orders"] == (0, 0, None)
+    assert {table["table"]: (table["rows_in"], table["missing"], table["version"]) for table in tables}[
+        "silver.orders"
+    ] == (0, 0, None)
     assert weir("account", "retial").returncode == 2
 
 

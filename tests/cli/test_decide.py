@@ -1,4 +1,6 @@
-"""`weir release`, `weir set-aside`, `weir hold`, `weir quarantine replay` and `discard`, as far as they go without Spark."""
+"""`weir release`, `weir set-aside`, `weir hold`, `weir quarantine replay` and `discard`, as far as they go
+without Spark.
+"""
 
 import json
 from collections.abc import Callable
@@ -64,14 +66,21 @@ def test_where_nothing_is_held_there_is_nothing_to_decide(weir: Weir, shop: Work
 
 
 def test_a_decision_needs_a_reason_and_a_table_that_is_there(weir: Weir) -> None:
-    without, unknown = weir("release", "shop", "silver.orders"), weir("release", "shop", "silver.order", "--reason", "right")
+    without, unknown = (
+        weir("release", "shop", "silver.orders"),
+        weir("release", "shop", "silver.order", "--reason", "right"),
+    )
 
     assert (without.exit_code, unknown.exit_code) == (2, 2)
     assert "--reason" in without.output
     assert "did you mean 'silver.orders'?" in unknown.output
 
 
-@pytest.mark.parametrize(("name", "said"), [(" \n\x07", "it is empty"), ("x" * 201, "it has 201 characters")], ids=["empty", "too long"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [(" \n\x07", "it is empty"), ("x" * 201, "it has 201 characters")],
+    ids=["empty", "too long"],
+)
 def test_who_decided_must_be_a_name(weir: Weir, shop: Workshop, name: str, said: str) -> None:
     hold(shop, "silver.orders")
 
@@ -82,11 +91,20 @@ def test_who_decided_must_be_a_name(weir: Weir, shop: Workshop, name: str, said:
 
 
 @pytest.mark.parametrize("command", ["release", "set-aside"])
-def test_who_decided_is_recorded_as_it_was_given(weir: Weir, shop: Workshop, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+def test_who_decided_is_recorded_as_it_was_given(
+    weir: Weir, shop: Workshop, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
     hold(shop, "silver.orders")
-    monkeypatch.setattr("spark_jobs.run.decisions.run_pipeline", lambda *_, **__: RunResult("shop", Status.OK, "done"))
+    monkeypatch.setattr(
+        "spark_jobs.run.decisions.run_pipeline", lambda *_, **__: RunResult("shop", Status.OK, "done")
+    )
 
-    assert weir(command, "shop", "silver.orders", "--reason", "right", "--by", "Ada\tof the\x1b[31m shop\n").exit_code == 0
+    assert (
+        weir(
+            command, "shop", "silver.orders", "--reason", "right", "--by", "Ada\tof the\x1b[31m shop\n"
+        ).exit_code
+        == 0
+    )
 
     [decision] = Ledger(Lake(shop.project.lake, "shop")).rows("decisions")
     assert (decision["decided_by"], decision["reason"]) == ("Ada of the[31m shop", "right")
@@ -96,21 +114,32 @@ def test_a_batch_that_is_left_held_stays_so_with_who_decided_it_and_a_later_deci
     weir: Weir, shop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hold(shop, "gold.per_hour")
-    monkeypatch.setattr("spark_jobs.run.decisions.run_pipeline", lambda *_, **__: RunResult("shop", Status.OK, "done"))
+    monkeypatch.setattr(
+        "spark_jobs.run.decisions.run_pipeline", lambda *_, **__: RunResult("shop", Status.OK, "done")
+    )
 
-    left = weir("hold", "shop", "gold.per_hour", "--reason", "the shop looks into it", "--by", "ada", "--json")
+    left = weir(
+        "hold", "shop", "gold.per_hour", "--reason", "the shop looks into it", "--by", "ada", "--json"
+    )
 
     verdicts = Verdicts(Ledger(Lake(shop.project.lake, "shop")))
     held = verdicts.held("gold.per_hour", 1)
     assert (left.exit_code, json.loads(left.stdout)["status"]) == (0, "ok")
     assert held is not None
-    assert verdicts.decision(held.batch_id) == Decision(held.batch_id, "hold", ("usual_mean",), "ada", "the shop looks into it", SEEN)
+    assert verdicts.decision(held.batch_id) == Decision(
+        held.batch_id, "hold", ("usual_mean",), "ada", "the shop looks into it", SEEN
+    )
     assert weir("release", "shop", "gold.per_hour", "--reason", "right", "--by", "bob").exit_code == 0
     assert getattr(verdicts.decision(held.batch_id), "action", None) == "release"
 
 
-def test_after_a_decision_tables_go_on_that_a_blocking_rule_let_wait(weir: Weir, shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    shop.write("conf/pipelines/shop.yml", PIPELINE.replace("gold:", "  lines: {from: orders, columns: {id: bigint}}\ngold:"))
+def test_after_a_decision_tables_go_on_that_a_blocking_rule_let_wait(
+    weir: Weir, shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.write(
+        "conf/pipelines/shop.yml",
+        PIPELINE.replace("gold:", "  lines: {from: orders, columns: {id: bigint}}\ngold:"),
+    )
     kwargs = "{column: id, other_table: silver.orders, other_column: id}"
     rule = f"type: expect_column_values_to_be_in_other_table, kwargs: {kwargs}, on_fail: block, reason: Why."
     shop.write("expectations/shop/silver.lines.yml", f"expectations: {{as_ordered: {{{rule}}}}}\n")
@@ -128,9 +157,16 @@ def test_after_a_decision_tables_go_on_that_a_blocking_rule_let_wait(weir: Weir,
 
 
 @pytest.mark.parametrize("command", ["release", "set-aside", "hold"])
-def test_a_decision_about_what_is_no_longer_blocked_is_refused_with_what_changed(weir: Weir, shop: Workshop, command: str) -> None:
+def test_a_decision_about_what_is_no_longer_blocked_is_refused_with_what_changed(
+    weir: Weir, shop: Workshop, command: str
+) -> None:
     hold(shop, "silver.orders")
-    now = replace(SEEN, content="decaf", findings=(Finding("usual_mean", observed="999999999"),), inputs={"silver.orders": 4})
+    now = replace(
+        SEEN,
+        content="decaf",
+        findings=(Finding("usual_mean", observed="999999999"),),
+        inputs={"silver.orders": 4},
+    )
     hold(shop, "silver.orders", now, AT + timedelta(hours=1))
 
     late = weir(command, "shop", "silver.orders", "--reason", "right", "--seen", SEEN.id, "--json")
@@ -144,7 +180,9 @@ def test_a_decision_about_what_is_no_longer_blocked_is_refused_with_what_changed
     assert Ledger(Lake(shop.project.lake, "shop")).rows("decisions") == []
 
 
-def test_a_batch_that_an_earlier_version_blocked_is_judged_again_before_anything_is_decided(weir: Weir, shop: Workshop) -> None:
+def test_a_batch_that_an_earlier_version_blocked_is_judged_again_before_anything_is_decided(
+    weir: Weir, shop: Workshop
+) -> None:
     lake = Lake(shop.project.lake, "shop")
     hold(shop, "silver.orders", grounds=None)
     earlier = Ledger(lake).read("gates").drop_columns(["grounds"])
@@ -159,7 +197,10 @@ def test_a_batch_that_an_earlier_version_blocked_is_judged_again_before_anything
 
 
 def test_a_rebuild_of_all_tables_names_none_and_needs_some(weir: Weir) -> None:
-    both, none_there = weir("rebuild", "shop", "silver.orders", "--all"), weir("rebuild", "shop", "--all", "--json")
+    both, none_there = (
+        weir("rebuild", "shop", "silver.orders", "--all"),
+        weir("rebuild", "shop", "--all", "--json"),
+    )
 
     assert (both.exit_code, none_there.exit_code) == (2, 3)
     assert "give either --all or the names" in both.output
@@ -167,7 +208,9 @@ def test_a_rebuild_of_all_tables_names_none_and_needs_some(weir: Weir) -> None:
 
 
 def test_a_dry_rebuild_does_not_finish_one_that_was_cut(weir: Weir, shop: Workshop) -> None:
-    Ledger(Lake(shop.project.lake, "shop"), unguarded).write_definitions("run", {"silver.orders": Definition(2, {}, {}, SWAPPING)})
+    Ledger(Lake(shop.project.lake, "shop"), unguarded).write_definitions(
+        "run", {"silver.orders": Definition(2, {}, {}, SWAPPING)}
+    )
     before = shop.versions()
 
     tried = weir("rebuild", "shop", "silver.orders", "--dry-run")
@@ -196,7 +239,9 @@ def test_nothing_is_decided_while_another_process_holds_the_pipeline(weir: Weir,
     assert Ledger(Lake(shop.project.lake, "shop")).rows("decisions") == []
 
 
-def test_what_another_process_did_before_the_lease_was_free_is_seen(weir: Weir, shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_process_did_before_the_lease_was_free_is_seen(
+    weir: Weir, shop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hold(shop, "silver.orders")
     take = FileLease.take
 

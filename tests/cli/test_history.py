@@ -39,7 +39,9 @@ def project(tmp_path: Path) -> Path:
 def history(root: Path, port: int) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "spark_jobs.cli", "history", "--port", str(port)]
     environ = weir_environ(WEIR_HOME=str(root))
-    return subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 def applications(port: int) -> list[dict[str, Any]]:
@@ -47,7 +49,10 @@ def applications(port: int) -> list[dict[str, Any]]:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/applications", timeout=10) as answer:
             found: list[dict[str, Any]] = json.load(answer)
             return found
-    except (OSError, json.JSONDecodeError):  # not there yet, or busy with its start: it answers with a page before it answers with JSON
+    except (
+        OSError,
+        json.JSONDecodeError,
+    ):  # not there yet, or busy with its start: it answers with a page before it answers with JSON
         return []
 
 
@@ -61,7 +66,13 @@ def test_without_an_event_log_it_says_how_to_get_one(tmp_path: Path) -> None:
 
 def test_an_application_of_the_event_log_is_shown(tmp_path: Path) -> None:
     log = event_log_folder(project(tmp_path) / "logs") / "app-1"
-    started = {"Event": "SparkListenerApplicationStart", "App Name": "weir retail", "App ID": "app-1", "Timestamp": STARTED, "User": "weir"}
+    started = {
+        "Event": "SparkListenerApplicationStart",
+        "App Name": "weir retail",
+        "App ID": "app-1",
+        "Timestamp": STARTED,
+        "User": "weir",
+    }
     events = [{"Event": "SparkListenerLogStart", "Spark Version": "4.2.0"}, started]
     log.write_text(
         "".join(

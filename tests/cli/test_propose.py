@@ -1,4 +1,6 @@
-"""`weir propose`: columns by what has landed, written into the pipeline file once, and nothing else of it changed."""
+"""`weir propose`: columns by what has landed, written into the pipeline file once, and nothing else of it
+changed.
+"""
 
 import json
 from pathlib import Path
@@ -30,7 +32,10 @@ gold:
 def shop(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Workshop:
     monkeypatch.setenv("WEIR_HOME", str(idle_workshop.root))
     idle_workshop.write("conf/pipelines/shop.yml", PIPELINE)
-    idle_workshop.land("orders/a.json", '{"id": 1, "payment": {"amount": 2.50}, "at": "2026-03-01T10:00:00Z"}\nnot json\n{"id": 2}\n')
+    idle_workshop.land(
+        "orders/a.json",
+        '{"id": 1, "payment": {"amount": 2.50}, "at": "2026-03-01T10:00:00Z"}\nnot json\n{"id": 2}\n',
+    )
     return idle_workshop
 
 
@@ -53,7 +58,10 @@ def test_a_table_is_written_behind_the_others_and_every_other_line_stays(shop: W
       amount: {type: "decimal(7,2)", from: payment.amount}
       at: timestamp
 """
-    assert (code, pipeline_file(shop).read_text(encoding="utf-8")) == (0, PIPELINE.replace("# the end\n", f"{table}# the end\n"))
+    assert (code, pipeline_file(shop).read_text(encoding="utf-8")) == (
+        0,
+        PIPELINE.replace("# the end\n", f"{table}# the end\n"),
+    )
     assert "silver.orders is written to conf/pipelines/shop.yml, from 2 records" in said
     assert run("shop", "orders")[0] == 2
 
@@ -82,7 +90,9 @@ def test_a_file_without_silver_gets_one(shop: Workshop) -> None:
         (["shop", "sheets", "--table", "more"], 3, "no record was found"),
     ],
 )
-def test_what_cannot_be_written_is_refused_and_changes_nothing(shop: Workshop, arguments: list[str], code: int, said: str) -> None:
+def test_what_cannot_be_written_is_refused_and_changes_nothing(
+    shop: Workshop, arguments: list[str], code: int, said: str
+) -> None:
     found, output = run(*arguments)
 
     assert found == code
@@ -91,7 +101,10 @@ def test_what_cannot_be_written_is_refused_and_changes_nothing(shop: Workshop, a
 
 
 def test_silver_in_braces_is_left_alone(shop: Workshop) -> None:
-    text = "pipeline: shop\nsources: {orders: {format: json, path: orders}}\nsilver: {t: {from: orders, columns: {id: int}}}\n"
+    text = (
+        "pipeline: shop\nsources: {orders: {format: json, path: orders}}\nsilver: {t: {from: orders, columns:"
+        " {id: int}}}\n"
+    )
     pipeline_file(shop).write_text(text, encoding="utf-8")
 
     code, said = run("shop", "orders")
@@ -122,15 +135,21 @@ def test_a_file_of_which_no_row_can_be_read_is_named_with_what_is_wrong(shop: Wo
 def test_what_cannot_be_read_beside_good_records_is_counted(shop: Workshop) -> None:
     said = run("shop", "orders", "--dry-run")[1]
 
-    assert "from 2 records, 1 other cannot be read (the first: 'orders/a.json' line 2: it is not one JSON object)" in said
+    assert (
+        "from 2 records, 1 other cannot be read (the first: 'orders/a.json' line 2: it is not one JSON"
+        " object)" in said
+    )
 
 
 def test_the_groups_of_a_log_line_get_the_types_that_their_values_fit(shop: Workshop) -> None:
     fields = r"(?P<host>\S+) (?P<at>\S+) (?P<status>\d+) (?P<took>[\d.]+) (?P<size>\d+|-)"
     pipeline_file(shop).write_text(
-        f"pipeline: shop\nsources:\n  logs:\n    format: text\n    path: logs\n    fields: '{fields}'\n", encoding="utf-8"
+        f"pipeline: shop\nsources:\n  logs:\n    format: text\n    path: logs\n    fields: '{fields}'\n",
+        encoding="utf-8",
     )
-    shop.land("logs/a.log", "web1 2026-03-01T10:00:00Z 200 0.25 12\nweb2 2026-03-01T10:00:01Z 404 1.50 -\nhello\n")
+    shop.land(
+        "logs/a.log", "web1 2026-03-01T10:00:00Z 200 0.25 12\nweb2 2026-03-01T10:00:01Z 404 1.50 -\nhello\n"
+    )
     answer = json.loads(CliRunner().invoke(app, ["propose", "shop", "logs", "--json"]).stdout)
 
     assert {name: column["type"] for name, column in answer["columns"].items()} == {

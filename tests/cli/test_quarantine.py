@@ -64,7 +64,13 @@ def land_refused(shop: Workshop, *names: str) -> None:
     for name in names:
         shop.land(f"orders/{name}", "{}\n")
     project = load_project(shop.root, {})
-    feed = make_feed(Lake(project.lake, "shop"), project.landing, "orders", project.pipelines["shop"].sources["orders"], unguarded)
+    feed = make_feed(
+        Lake(project.lake, "shop"),
+        project.landing,
+        "orders",
+        project.pipelines["shop"].sources["orders"],
+        unguarded,
+    )
     register_arrivals(feed, datetime(2026, 3, 1, tzinfo=UTC))
 
 
@@ -73,11 +79,17 @@ def test_where_nothing_is_quarantined_it_says_so(weir: Weir) -> None:
     one, shown = weir("list", "shop", "silver.orders"), weir("show", "shop", "silver.orders")
 
     assert (all_tables.exit_code, all_tables.stdout) == (0, "shop: nothing is quarantined here\n")
-    assert (one.exit_code, one.stdout) == (shown.exit_code, shown.stdout) == (0, "silver.orders: nothing is quarantined here\n")
+    assert (
+        (one.exit_code, one.stdout)
+        == (shown.exit_code, shown.stdout)
+        == (0, "silver.orders: nothing is quarantined here\n")
+    )
     assert json.loads(as_json.stdout) == {"pipeline": "shop", "rules": [], "files": []}
 
 
-def test_the_summary_counts_rows_by_rule_and_names_files_with_the_command_that_takes_them(weir: Weir, shop: Workshop, lake: Lake) -> None:
+def test_the_summary_counts_rows_by_rule_and_names_files_with_the_command_that_takes_them(
+    weir: Weir, shop: Workshop, lake: Lake
+) -> None:
     set_aside(lake, "silver.orders", bad(1, "type bigint|id|x"), bad(2, "type bigint|id|y", "required|note"))
     land_refused(shop, "_x.json")
 
@@ -86,7 +98,10 @@ def test_the_summary_counts_rows_by_rule_and_names_files_with_the_command_that_t
     assert plain.exit_code == 0
     rows = [line.split() for line in plain.stdout.splitlines() if line.startswith("silver.orders")]
     dates = ["open", "2026-03-01", "12:00", "2026-03-01", "12:00", "orders/a.json"]
-    assert rows == [["silver.orders", "type", "bigint", "2", *dates], ["silver.orders", "required", "1", *dates]]
+    assert rows == [
+        ["silver.orders", "type", "bigint", "2", *dates],
+        ["silver.orders", "required", "1", *dates],
+    ]
     assert "file refused: 'orders/_x.json'" in plain.stdout
     assert "`weir take shop orders orders/_x.json`" in plain.stdout
     assert [(rule["rule"], rule["rows"], rule["state"]) for rule in as_json["rules"]] == [
@@ -100,21 +115,37 @@ def test_the_summary_counts_rows_by_rule_and_names_files_with_the_command_that_t
 
 def test_the_rows_of_a_table_are_listed_with_every_reason(weir: Weir, lake: Lake) -> None:
     set_aside(
-        lake, "silver.orders", bad(1, "type bigint|id|x", "required|note"), bad(2, "required|note"), bad(3, "required", state="replayed")
+        lake,
+        "silver.orders",
+        bad(1, "type bigint|id|x", "required|note"),
+        bad(2, "required|note"),
+        bad(3, "required", state="replayed"),
     )
 
-    few, replayed = weir("list", "shop", "silver.orders", "--limit", "1"), weir("list", "shop", "silver.orders", "--state", "replayed")
+    few, replayed = (
+        weir("list", "shop", "silver.orders", "--limit", "1"),
+        weir("list", "shop", "silver.orders", "--state", "replayed"),
+    )
 
     assert "silver.orders: 2 quarantined rows, the newest first" in few.stdout
-    assert "  2026-03-01 12:00:00  open       orders/a.json:1  type bigint of id: 'x'; required of note" in few.stdout
+    assert (
+        "  2026-03-01 12:00:00  open       orders/a.json:1  type bigint of id: 'x'; required of note"
+        in few.stdout
+    )
     assert "and 1 more row:" in few.stdout
     assert "orders/a.json:3" in replayed.stdout
 
 
-def test_show_gives_reasons_state_attempts_and_the_record_without_sensitive_values(weir: Weir, lake: Lake) -> None:
+def test_show_gives_reasons_state_attempts_and_the_record_without_sensitive_values(
+    weir: Weir, lake: Lake
+) -> None:
     record = '{"id": 12.50, "person": {"email": "ada@s3cret", "age": 36}}'
-    row = bad(7, "type bigint|id|12.50", "email_is_good|email|ada@s3cret", record=record, attempts=2, rules="v1")
-    set_aside(lake, "silver.orders", row, bad(8, "decodable||not one JSON object", record="broken ada@s3cret"))
+    row = bad(
+        7, "type bigint|id|12.50", "email_is_good|email|ada@s3cret", record=record, attempts=2, rules="v1"
+    )
+    set_aside(
+        lake, "silver.orders", row, bad(8, "decodable||not one JSON object", record="broken ada@s3cret")
+    )
 
     shown = weir("show", "shop", "silver.orders")
     as_json = weir("show", "shop", "silver.orders", "--rule", "email_is_good", "--json")
@@ -129,12 +160,19 @@ def test_show_gives_reasons_state_attempts_and_the_record_without_sensitive_valu
     ]
     assert "s3cret" not in shown.stdout + as_json.stdout
     [found] = json.loads(as_json.stdout)["rows"]
-    assert (found["line"], found["attempts"], found["record"]) == (7, 2, '{"id": 12.50, "person": {"email": "•••", "age": 36}}')
+    assert (found["line"], found["attempts"], found["record"]) == (
+        7,
+        2,
+        '{"id": 12.50, "person": {"email": "•••", "age": 36}}',
+    )
 
 
 def test_hostile_values_do_nothing_to_the_terminal(weir: Weir, lake: Lake) -> None:
     values = [*HOSTILE, "x" * 1_000_000]
-    rows = [bad(number, value, file=f"orders/{value[:50]}", record=json.dumps({"note": value})) for number, value in enumerate(values)]
+    rows = [
+        bad(number, value, file=f"orders/{value[:50]}", record=json.dumps({"note": value}))
+        for number, value in enumerate(values)
+    ]
     rows += [bad(100 + number, "type bigint", record=value, reasons=[{"rule": "r", "column": "note", "value": value[:200]}])
              for number, value in enumerate(values)]  # fmt: skip
     set_aside(lake, "silver.orders", *rows)
@@ -152,7 +190,11 @@ def test_hostile_values_do_nothing_to_the_terminal(weir: Weir, lake: Lake) -> No
 
 def test_a_spreadsheet_gets_text_in_every_cell(weir: Weir, lake: Lake, tmp_path: Path) -> None:
     values = [*HOSTILE, "-12.5", "@x", "+x", "\tx"]
-    set_aside(lake, "silver.orders", *(bad(number, "r", file=value, record=value) for number, value in enumerate(values)))
+    set_aside(
+        lake,
+        "silver.orders",
+        *(bad(number, "r", file=value, record=value) for number, value in enumerate(values)),
+    )
     file = tmp_path / "rows.csv"
 
     done = weir("show", "shop", "silver.orders", "--csv", str(file))
@@ -162,7 +204,9 @@ def test_a_spreadsheet_gets_text_in_every_cell(weir: Weir, lake: Lake, tmp_path:
     assert text.startswith('\ufeff"table","file","line"')
     rows = list(csv.DictReader(io.StringIO(text[1:])))
     assert len(text.splitlines()) == len(rows) + 1 == len(values) + 1
-    assert [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "@", "\t", "\r"))] == []
+    assert [
+        cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "@", "\t", "\r"))
+    ] == []
     assert {"'=cmd|'/c calc'!A1", "-12.5", "'@x", "'+x", "'\\tx"} <= {row["file"] for row in rows}
 
 
@@ -175,14 +219,22 @@ def test_a_spreadsheet_gets_text_in_every_cell(weir: Weir, lake: Lake, tmp_path:
         (("show", "shop", "bronze.orders"), "`weir quarantine list shop bronze.orders` names them"),
         (("list", "shop", "--state", "opne"), "did you mean 'open'"),
         (("list", "shop", "--since", "1.3.2026"), "write it as in 2026-03-31"),
-        (("list", "shop", "--since", "2026-03-02", "--until", "2026-03-01"), "give the earlier day to --since"),
+        (
+            ("list", "shop", "--since", "2026-03-02", "--until", "2026-03-01"),
+            "give the earlier day to --since",
+        ),
         (("list", "shop", "--rule", "requird"), "did you mean 'required'"),
         (("show", "shop", "silver.orders", "--rule", "requird"), "did you mean 'required'"),
         (("show", "shop", "silver.orders", "--json", "--csv", "x.csv"), "choose one of the two"),
-        (("show", "shop", "silver.orders", "--csv", "no/such/folder/x.csv"), "cannot be written: No such file or directory"),
+        (
+            ("show", "shop", "silver.orders", "--csv", "no/such/folder/x.csv"),
+            "cannot be written: No such file or directory",
+        ),
     ],
 )
-def test_what_cannot_be_meant_is_refused(weir: Weir, lake: Lake, arguments: tuple[str, ...], hint: str) -> None:
+def test_what_cannot_be_meant_is_refused(
+    weir: Weir, lake: Lake, arguments: tuple[str, ...], hint: str
+) -> None:
     set_aside(lake, "silver.orders", bad(1, "required"))
 
     done = weir(*arguments)
@@ -195,7 +247,11 @@ def test_what_cannot_be_meant_is_refused(weir: Weir, lake: Lake, arguments: tupl
 def test_help_shows_an_example_and_the_exit_codes(weir: Weir, command: str) -> None:
     done = weir(command, "--help")
 
-    assert (done.exit_code, f"Example: weir quarantine {command} retail" in done.stdout, "Exit codes" in done.stdout) == (0, True, True)
+    assert (
+        done.exit_code,
+        f"Example: weir quarantine {command} retail" in done.stdout,
+        "Exit codes" in done.stdout,
+    ) == (0, True, True)
 
 
 def discard(weir: Weir, *arguments: str, table: str = "bronze.orders", reason: str = "a trial") -> Result:
@@ -208,7 +264,10 @@ def test_a_discarded_file_is_listed_only_where_it_is_asked_for(weir: Weir, shop:
     done = discard(weir, "--file", "orders/_x.json", "--json")
 
     assert (done.exit_code, json.loads(done.stdout)["status"]) == (0, "ok")
-    still_open, discarded = weir("list", "shop", "bronze.orders"), weir("list", "shop", "bronze.orders", "--state", "discarded")
+    still_open, discarded = (
+        weir("list", "shop", "bronze.orders"),
+        weir("list", "shop", "bronze.orders", "--state", "discarded"),
+    )
     assert ("_x.json" in still_open.stdout, "_y.json" in still_open.stdout) == (False, True)
     assert "file discarded: 'orders/_x.json': by " in discarded.stdout
     assert "a trial" in discarded.stdout
@@ -222,8 +281,18 @@ def test_a_discarded_file_is_listed_only_where_it_is_asked_for(weir: Weir, shop:
         (("--file", "orders/_x.json"), "bronze.order", "a trial", "did you mean 'bronze.orders'"),
         ((), "bronze.orders", "a trial", "no file is named"),
         (("--file", "orders/_x.json"), "bronze.orders", " ", "say in words why"),
-        (("--file", "orders/_x.json", "--profile", "locl"), "bronze.orders", "a trial", "did you mean 'local'"),
-        (("--file", "orders/_x.json", "--rule", "repeated"), "bronze.orders", "a trial", "is not among the files that --rule"),
+        (
+            ("--file", "orders/_x.json", "--profile", "locl"),
+            "bronze.orders",
+            "a trial",
+            "did you mean 'local'",
+        ),
+        (
+            ("--file", "orders/_x.json", "--rule", "repeated"),
+            "bronze.orders",
+            "a trial",
+            "is not among the files that --rule",
+        ),
     ],
 )
 def test_discarding_refuses_with_what_to_do(
@@ -246,7 +315,9 @@ def test_no_file_is_discarded_while_another_process_holds_the_pipeline(weir: Wei
 
 
 @pytest.mark.parametrize("command", ["replay", "discard"])
-def test_a_dry_run_over_files_says_what_it_would_do_and_writes_nothing(weir: Weir, shop: Workshop, command: str) -> None:
+def test_a_dry_run_over_files_says_what_it_would_do_and_writes_nothing(
+    weir: Weir, shop: Workshop, command: str
+) -> None:
     land_refused(shop, "_x.json", "_y.json")
     before, reason = shop.versions(), ("--reason", "a trial") if command == "discard" else ()
 
@@ -265,10 +336,15 @@ def test_files_are_selected_by_all_options_as_the_list_does(weir: Weir, shop: Wo
 
     none = weir("replay", "shop", "bronze.orders", "--rule", "refused", "--until", "2026-02-28")
     days = weir("replay", "shop", "bronze.orders", "--since", "2026-03-01", "--dry-run", "--json")
-    taken = weir("replay", "shop", "bronze.orders", "--rule", "refused", "--since", "2026-03-01", "--file", "*/_x.json")
+    taken = weir(
+        "replay", "shop", "bronze.orders", "--rule", "refused", "--since", "2026-03-01", "--file", "*/_x.json"
+    )
 
     assert (none.exit_code, "no file of bronze.orders is selected" in none.stdout) == (3, True)
     assert json.loads(days.stdout)["files"] == ["orders/_x.json", "orders/_y.json"]
-    assert (taken.exit_code, "1 file of bronze.orders taken in: 'orders/_x.json'" in taken.stdout) == (0, True), taken.output
+    assert (taken.exit_code, "1 file of bronze.orders taken in: 'orders/_x.json'" in taken.stdout) == (
+        0,
+        True,
+    ), taken.output
     still_open = weir("list", "shop", "bronze.orders").stdout
     assert ("_x.json" in still_open, "_y.json" in still_open) == (False, True)

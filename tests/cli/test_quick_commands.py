@@ -1,4 +1,6 @@
-"""What commands that only look must not load. It is counted instead of timed: each of these libraries takes longer than all the rest."""
+"""What commands that only look must not load. It is counted instead of timed: each of these libraries takes
+longer than all the rest.
+"""
 
 import json
 import subprocess

@@ -11,7 +11,10 @@ from spark_jobs.cli.run import print_result, run_command
 from spark_jobs.run.result import RunResult, Status
 from tests.conftest import Workshop
 
-PIPELINE = "pipeline: shop\nsources: {orders: {format: json, path: orders}}\nsilver: {orders: {from: orders, columns: {id: bigint}}}\n"
+PIPELINE = (
+    "pipeline: shop\nsources: {orders: {format: json, path: orders}}\nsilver: {orders: {from: orders,"
+    " columns: {id: bigint}}}\n"
+)
 
 
 def test_with_json_standard_output_is_the_result_alone(

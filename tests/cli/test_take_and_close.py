@@ -48,7 +48,13 @@ def weir(shop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Weir:
 
 def feed(workshop: Workshop, source: str = "orders") -> Feed:
     project = load_project(workshop.root, {})
-    return make_feed(Lake(project.lake, "shop"), project.landing, source, project.pipelines["shop"].sources[source], unguarded)
+    return make_feed(
+        Lake(project.lake, "shop"),
+        project.landing,
+        source,
+        project.pipelines["shop"].sources[source],
+        unguarded,
+    )
 
 
 def test_take_says_what_the_next_run_reads(weir: Weir) -> None:
@@ -68,7 +74,13 @@ def test_take_as_json(weir: Weir, shop: Workshop) -> None:
     shop.land("orders/a.json", '{"id":1}\n{"id":2}\n')
     done = weir("take", "shop", "orders", "orders/a.json", "--json")
     said = json.loads(done.stdout)
-    assert (said["status"], said["exit_code"], said["path"], said["chunk"], said["start_line"]) == ("ok", 0, "orders/a.json", 2, 2)
+    assert (said["status"], said["exit_code"], said["path"], said["chunk"], said["start_line"]) == (
+        "ok",
+        0,
+        "orders/a.json",
+        2,
+        2,
+    )
     assert "from line 2 on" in done.stderr
 
 
@@ -86,7 +98,12 @@ def test_take_refuses_with_what_to_do(weir: Weir, arguments: tuple[str, ...], hi
     assert (plain.exit_code, plain.stdout) == (2, "")
     assert hint in plain.stderr
     said = json.loads(as_json.stdout)
-    assert (as_json.exit_code, said["status"], said["exit_code"], hint in said["message"]) == (2, "usage_error", 2, True)
+    assert (as_json.exit_code, said["status"], said["exit_code"], hint in said["message"]) == (
+        2,
+        "usage_error",
+        2,
+        True,
+    )
 
 
 def test_close_marks_every_source_of_which_something_has_arrived(weir: Weir, shop: Workshop) -> None:
@@ -107,7 +124,9 @@ def test_close_of_one_source(weir: Weir) -> None:
 
 
 @pytest.mark.parametrize("command", [("take", "shop", "orders", "orders/_b.json"), ("close", "shop")])
-def test_both_leave_a_pipeline_alone_that_another_process_holds(weir: Weir, shop: Workshop, command: tuple[str, ...]) -> None:
+def test_both_leave_a_pipeline_alone_that_another_process_holds(
+    weir: Weir, shop: Workshop, command: tuple[str, ...]
+) -> None:
     before = shop.versions()
     with hold_lease(Lake(shop.project.lake, "shop").lease(), "shop", "a test"):
         done = weir(*command, "--json")
@@ -116,11 +135,24 @@ def test_both_leave_a_pipeline_alone_that_another_process_holds(weir: Weir, shop
     assert shop.versions() == before
 
 
-DISCARD = ("quarantine", "discard", "shop", "bronze.orders", "--file", "orders/_b.json", "--reason", "a trial")
+DISCARD = (
+    "quarantine",
+    "discard",
+    "shop",
+    "bronze.orders",
+    "--file",
+    "orders/_b.json",
+    "--reason",
+    "a trial",
+)
 
 
-@pytest.mark.parametrize("command", [("take", "shop", "orders", "orders/_b.json"), ("close", "shop"), DISCARD])
-def test_a_command_that_has_lost_the_lease_meanwhile_writes_no_arrivals(weir: Weir, shop: Workshop, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "command", [("take", "shop", "orders", "orders/_b.json"), ("close", "shop"), DISCARD]
+)
+def test_a_command_that_has_lost_the_lease_meanwhile_writes_no_arrivals(
+    weir: Weir, shop: Workshop, command: tuple[str, ...]
+) -> None:
     before = shop.versions()
     lease = Path(Lake(shop.project.lake, "shop").lease())
     with failpoints.deciding(lambda *_: lease.unlink(missing_ok=True)):
@@ -133,12 +165,20 @@ def test_a_command_that_has_lost_the_lease_meanwhile_writes_no_arrivals(weir: We
 @pytest.mark.parametrize("command", ["take", "close"])
 def test_help_shows_an_example_and_the_exit_codes(weir: Weir, command: str) -> None:
     done = weir(command, "--help")
-    assert (done.exit_code, f"Example: weir {command} retail" in done.stdout, "Exit codes" in done.stdout) == (0, True, True)
+    assert (
+        done.exit_code,
+        f"Example: weir {command} retail" in done.stdout,
+        "Exit codes" in done.stdout,
+    ) == (0, True, True)
 
 
 def test_the_mark_says_who_set_it(weir: Weir, shop: Workshop) -> None:
     weir("close", "shop", "orders")
-    [reason] = [reason for verdict, reason in shop.rows("shop._weir.arrivals/orders", "verdict", "reason") if verdict == "closed"]
+    [reason] = [
+        reason
+        for verdict, reason in shop.rows("shop._weir.arrivals/orders", "verdict", "reason")
+        if verdict == "closed"
+    ]
     assert reason.startswith("by ")
     assert "@" in reason
     assert Path(shop.root / "lake" / "shop" / "_weir" / "arrivals" / "visits").exists() is False

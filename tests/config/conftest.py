@@ -121,7 +121,9 @@ class Workspace:
         assert len(problems) == 1, "\n".join(map(str, problems)) or "no problem was found"
         return problems[0]
 
-    def assert_refused(self, line: str, value: object, message: str, hint: str, file: str = "conf/pipelines/shop.yml") -> None:
+    def assert_refused(
+        self, line: str, value: object, message: str, hint: str, file: str = "conf/pipelines/shop.yml"
+    ) -> None:
         """The one problem is in the line that has this text, with this value, and says this."""
         problem = self.problem()
         lines = (self.root / file).read_text(encoding="utf-8").splitlines()

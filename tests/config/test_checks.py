@@ -1,4 +1,6 @@
-"""Each mistake that a single file of valid shape can still contain is refused with its line, its value and what to do."""
+"""Each mistake that a single file of valid shape can still contain is refused with its line, its value and
+what to do.
+"""
 
 from pathlib import Path
 
@@ -29,7 +31,14 @@ STRUCTURE: dict[str, Case] = {
         "a place of its own",
         "WEIR_LANDING",
     ),
-    "a folder of somebody's own": ("path: shop/orders", "path: ~/orders", "~/orders", "~/orders", "a place of its own", "below the root"),
+    "a folder of somebody's own": (
+        "path: shop/orders",
+        "path: ~/orders",
+        "~/orders",
+        "~/orders",
+        "a place of its own",
+        "below the root",
+    ),
     "a pattern as a folder": (
         "path: shop/orders",
         "path: shop/*.json",
@@ -70,7 +79,14 @@ STRUCTURE: dict[str, Case] = {
         "same files",
         "folder of its own",
     ),
-    "the same landing folder": ("path: shop/regions", "path: shop/orders", "regions:", "shop/orders", "same files", "different patterns"),
+    "the same landing folder": (
+        "path: shop/regions",
+        "path: shop/orders",
+        "regions:",
+        "shop/orders",
+        "same files",
+        "different patterns",
+    ),
     "a delimiter of json": (
         "{format: json,",
         '{format: json, delimiter: ";",',
@@ -111,7 +127,14 @@ STRUCTURE: dict[str, Case] = {
         "not a path",
         "single dots",
     ),
-    "a field of text": ("{type: string, from: value}", "string", "line: string", "line", "no field 'line', only 'value'", "from: value"),
+    "a field of text": (
+        "{type: string, from: value}",
+        "string",
+        "line: string",
+        "line",
+        "no field 'line', only 'value'",
+        "from: value",
+    ),
     "explode of text": (
         "from: logs\n",
         "from: logs\n    explode: items\n",
@@ -130,9 +153,23 @@ STRUCTURE: dict[str, Case] = {
     ),
 }
 KEYS: dict[str, Case] = {
-    "a missing key column": ("key: order_id", "key: order", "key: order", "order", "no column 'order'", "did you mean 'order_id'?"),
+    "a missing key column": (
+        "key: order_id",
+        "key: order",
+        "key: order",
+        "order",
+        "no column 'order'",
+        "did you mean 'order_id'?",
+    ),
     "a complex key": ("key: order_id", "key: tags", "key: tags", "tags", "cannot be compared", "simple type"),
-    "a key that stands twice": ("key: order_id", "key: [order_id, order_id]", "key:", "order_id", "twice in the key", "keep one"),
+    "a key that stands twice": (
+        "key: order_id",
+        "key: [order_id, order_id]",
+        "key:",
+        "order_id",
+        "twice in the key",
+        "keep one",
+    ),
     "a missing sequence": (
         "sequence_by: version\n    event",
         "sequence_by: versoin\n    event",
@@ -149,7 +186,14 @@ KEYS: dict[str, Case] = {
         "incompatible with a table without key",
         "add the key",
     ),
-    "a missing event time": ("event_time: ordered_at", "event_time: order_at", "event_time", "order_at", "no column", "'ordered_at'"),
+    "a missing event time": (
+        "event_time: ordered_at",
+        "event_time: order_at",
+        "event_time",
+        "order_at",
+        "no column",
+        "'ordered_at'",
+    ),
     "an event time that is a date": (
         "event_time: ordered_at",
         "event_time: shipped_on",
@@ -158,8 +202,22 @@ KEYS: dict[str, Case] = {
         "is date, not timestamp",
         "declare",
     ),
-    "scd2 by a number": ("sequence_by: changed_at", "sequence_by: customer_id", "sequence_by", "customer_id", "is bigint", "history: scd1"),
-    "a missing dimension sequence": ("sequence_by: changed_at", "sequence_by: changed", "changed", "changed", "no column", "'changed_at'"),
+    "scd2 by a number": (
+        "sequence_by: changed_at",
+        "sequence_by: customer_id",
+        "sequence_by",
+        "customer_id",
+        "is bigint",
+        "history: scd1",
+    ),
+    "a missing dimension sequence": (
+        "sequence_by: changed_at",
+        "sequence_by: changed",
+        "changed",
+        "changed",
+        "no column",
+        "'changed_at'",
+    ),
 }
 DELETES: dict[str, Case] = {
     "a delete without key": (
@@ -244,8 +302,22 @@ LOOKUPS: dict[str, Case] = {
         "names 1 column,",
         "one column of this table for each",
     ),
-    "a missing column of this table": ("on: customer_id", "on: customer", "{on: customer,", "customer", "no column", "'customer_id'"),
-    "columns of other types": ("{on: customer_id,", "{on: paid_at,", "on: paid_at", "paid_at", "is timestamp, but the key", "same type"),
+    "a missing column of this table": (
+        "on: customer_id",
+        "on: customer",
+        "{on: customer,",
+        "customer",
+        "no column",
+        "'customer_id'",
+    ),
+    "columns of other types": (
+        "{on: customer_id,",
+        "{on: paid_at,",
+        "on: paid_at",
+        "paid_at",
+        "is timestamp, but the key",
+        "same type",
+    ),
     "a column that the dimension lacks": (
         "take: [city]",
         "take: [city, town]",
@@ -312,7 +384,14 @@ LOOKUPS: dict[str, Case] = {
     ),
 }
 EXPRESSIONS: dict[str, Case] = {
-    "a missing column": ('"amount > 100"', '"amont > 100"', "is_big", "amont > 100", "no column 'amont'", "did you mean 'amount'?"),
+    "a missing column": (
+        '"amount > 100"',
+        '"amont > 100"',
+        "is_big",
+        "amont > 100",
+        "no column 'amont'",
+        "did you mean 'amount'?",
+    ),
     "another column with sql": (
         '"amount > 100"}',
         '"amount > 100"}\n      is_small: {type: boolean, sql: "not is_big"}',
@@ -321,12 +400,54 @@ EXPRESSIONS: dict[str, Case] = {
         "no column 'is_big'",
         "itself computed by sql",
     ),
-    "text that does not parse": ('"amount > 100"', '"amount >"', "is_big", "amount >", "does not parse", "correct the SQL"),
-    "a statement": ('"amount > 100"', '"drop table x"', "is_big", "drop table x", "not an expression", "one value or condition"),
-    "two expressions": ('"amount > 100"', '"amount; version"', "is_big", "amount; version", "2 statements", "exactly one expression"),
-    "a subquery": ('"amount > 100"', '"amount in (select 1)"', "is_big", "amount in (select 1)", "a subquery", "lookup"),
-    "an alias": ('"amount > 100"', '"amount > 100 AS big"', "is_big", "amount > 100 AS big", "'big' stands after", "its name is the key"),
-    "an aggregate": ('"amount > 100"', '"sum(amount) > 1"', "is_big", "sum(amount) > 1", "aggregates rows", "gold table"),
+    "text that does not parse": (
+        '"amount > 100"',
+        '"amount >"',
+        "is_big",
+        "amount >",
+        "does not parse",
+        "correct the SQL",
+    ),
+    "a statement": (
+        '"amount > 100"',
+        '"drop table x"',
+        "is_big",
+        "drop table x",
+        "not an expression",
+        "one value or condition",
+    ),
+    "two expressions": (
+        '"amount > 100"',
+        '"amount; version"',
+        "is_big",
+        "amount; version",
+        "2 statements",
+        "exactly one expression",
+    ),
+    "a subquery": (
+        '"amount > 100"',
+        '"amount in (select 1)"',
+        "is_big",
+        "amount in (select 1)",
+        "a subquery",
+        "lookup",
+    ),
+    "an alias": (
+        '"amount > 100"',
+        '"amount > 100 AS big"',
+        "is_big",
+        "amount > 100 AS big",
+        "'big' stands after",
+        "its name is the key",
+    ),
+    "an aggregate": (
+        '"amount > 100"',
+        '"sum(amount) > 1"',
+        "is_big",
+        "sum(amount) > 1",
+        "aggregates rows",
+        "gold table",
+    ),
     "a window function": (
         '"amount > 100"',
         '"lag(amount) over (order by version) > 1"',
@@ -335,7 +456,14 @@ EXPRESSIONS: dict[str, Case] = {
         "other rows",
         "SQL table",
     ),
-    "a generator": ('"amount > 100"', '"explode(tags)"', "is_big", "explode(tags)", "several rows", "'explode'"),
+    "a generator": (
+        '"amount > 100"',
+        '"explode(tags)"',
+        "is_big",
+        "explode(tags)",
+        "several rows",
+        "'explode'",
+    ),
     "an unknown function": (
         '"amount > 100"',
         '"abbs(amount) > 1"',
@@ -344,7 +472,14 @@ EXPRESSIONS: dict[str, Case] = {
         "no function 'abbs'",
         "did you mean 'abs'?",
     ),
-    "a where of a missing column": ("where: amount >= 0", "where: amont >= 0", "where", "amont >= 0", "no column 'amont'", "'amount'"),
+    "a where of a missing column": (
+        "where: amount >= 0",
+        "where: amont >= 0",
+        "where",
+        "amont >= 0",
+        "no column 'amont'",
+        "'amount'",
+    ),
     "a where of a taken column": (
         "where: amount >= 0",
         "where: city = 'Rome'",
@@ -353,8 +488,22 @@ EXPRESSIONS: dict[str, Case] = {
         "no column 'city'",
         "allowed: order_id",
     ),
-    "a gold where that is no expression": ("where: order_id > 0", "where: order_id >", "where", "order_id >", "does not parse", "correct"),
-    "a measure that is no aggregate": ("sum(amount)", "amount * 2", "revenue", "amount * 2", "not an aggregate", "sum(amount)"),
+    "a gold where that is no expression": (
+        "where: order_id > 0",
+        "where: order_id >",
+        "where",
+        "order_id >",
+        "does not parse",
+        "correct",
+    ),
+    "a measure that is no aggregate": (
+        "sum(amount)",
+        "amount * 2",
+        "revenue",
+        "amount * 2",
+        "not an aggregate",
+        "sum(amount)",
+    ),
     "a measure with a plain column beside it": (
         "sum(amount)",
         "sum(amount) + version",
@@ -363,7 +512,14 @@ EXPRESSIONS: dict[str, Case] = {
         "'version' stands outside",
         "max(version)",
     ),
-    "a measure of a missing column": ("sum(amount)", "sum(amont)", "revenue", "sum(amont)", "no column 'amont'", "'amount'"),
+    "a measure of a missing column": (
+        "sum(amount)",
+        "sum(amont)",
+        "revenue",
+        "sum(amont)",
+        "no column 'amont'",
+        "'amount'",
+    ),
     "a measure of an unknown function": (
         "sum(amount)",
         "summ(amount)",
@@ -396,7 +552,14 @@ EXPRESSIONS: dict[str, Case] = {
         "no column '_closed_until'",
         "allowed",
     ),
-    "a measure with OVER": ("sum(amount)", "sum(amount) over ()", "revenue", "sum(amount) over ()", "uses OVER", "SQL table"),
+    "a measure with OVER": (
+        "sum(amount)",
+        "sum(amount) over ()",
+        "revenue",
+        "sum(amount) over ()",
+        "uses OVER",
+        "SQL table",
+    ),
 }
 GOLD: dict[str, Case] = {
     "an unknown silver table": (
@@ -423,7 +586,14 @@ GOLD: dict[str, Case] = {
         "'from' and 'sql' are given",
         "keep or add one",
     ),
-    "no origin": ("    sql: sql/top.sql", "    emit: complete", "top:", [], "none is given", "keep or add one"),
+    "no origin": (
+        "    sql: sql/top.sql",
+        "    emit: complete",
+        "top:",
+        [],
+        "none is given",
+        "keep or add one",
+    ),
     "a group of sql": (
         "    sql: sql/top.sql",
         "    sql: sql/top.sql\n    group_by: [city]",
@@ -456,7 +626,14 @@ GOLD: dict[str, Case] = {
         "longer than the size of 1 hour",
         "at most the size",
     ),
-    "a missing window column": ("slide: 30 minutes", "column: order_at", "window", "order_at", "no column", "'ordered_at'"),
+    "a missing window column": (
+        "slide: 30 minutes",
+        "column: order_at",
+        "window",
+        "order_at",
+        "no column",
+        "'ordered_at'",
+    ),
     "a window over dates": (
         "slide: 30 minutes",
         "column: shipped_on",
@@ -465,9 +642,30 @@ GOLD: dict[str, Case] = {
         "is date, not timestamp",
         "timestamp column",
     ),
-    "a missing group": ("group_by: [city]", "group_by: [town]", "group_by", "town", "no column 'town'", "city"),
-    "a group by an array": ("group_by: [city]", "group_by: [tags]", "group_by", "tags", "cannot be grouped", "simple type"),
-    "a measure with the name of a group": ("      revenue: sum", "      City: sum", "City:", "City", "already in group_by", "another name"),
+    "a missing group": (
+        "group_by: [city]",
+        "group_by: [town]",
+        "group_by",
+        "town",
+        "no column 'town'",
+        "city",
+    ),
+    "a group by an array": (
+        "group_by: [city]",
+        "group_by: [tags]",
+        "group_by",
+        "tags",
+        "cannot be grouped",
+        "simple type",
+    ),
+    "a measure with the name of a group": (
+        "      revenue: sum",
+        "      City: sum",
+        "City:",
+        "City",
+        "already in group_by",
+        "another name",
+    ),
     "a measure with the name of the window": (
         "      revenue: sum",
         "      window_end: sum",
@@ -533,7 +731,14 @@ GOLD: dict[str, Case] = {
         "did you mean 'sql/top.sql'?",
     ),
 }
-GROUPS = {"structure": STRUCTURE, "keys": KEYS, "deletes": DELETES, "lookup": LOOKUPS, "expressions": EXPRESSIONS, "gold": GOLD}
+GROUPS = {
+    "structure": STRUCTURE,
+    "keys": KEYS,
+    "deletes": DELETES,
+    "lookup": LOOKUPS,
+    "expressions": EXPRESSIONS,
+    "gold": GOLD,
+}
 REFUSED = {f"{group}: {name}": case for group, cases in GROUPS.items() for name, case in cases.items()}
 
 
@@ -547,9 +752,21 @@ def test_a_mistake_is_refused_with_line_value_and_hint(workspace: Workspace, cas
 
 @pytest.mark.parametrize(
     "function",
-    ["current_timestamp()", "now()", "current_date", "localtimestamp", "rand()", "randn()", "uuid()", "unix_timestamp()", "current_user()"],
+    [
+        "current_timestamp()",
+        "now()",
+        "current_date",
+        "localtimestamp",
+        "rand()",
+        "randn()",
+        "uuid()",
+        "unix_timestamp()",
+        "current_user()",
+    ],
 )
-def test_an_expression_that_is_not_a_function_of_the_data_is_refused(workspace: Workspace, function: str) -> None:
+def test_an_expression_that_is_not_a_function_of_the_data_is_refused(
+    workspace: Workspace, function: str
+) -> None:
     text = f"cast({function} as string) > 'a'"
     workspace.replace('"amount > 100"', f'"{text}"')
 
@@ -569,7 +786,9 @@ def test_an_expression_that_is_not_a_function_of_the_data_is_refused(workspace: 
         ("sequence(1, version)", "explode"),
     ],
 )
-def test_an_expression_that_one_bad_row_can_stop_is_refused(workspace: Workspace, call: str, instead: str) -> None:
+def test_an_expression_that_one_bad_row_can_stop_is_refused(
+    workspace: Workspace, call: str, instead: str
+) -> None:
     workspace.replace('"amount > 100"', f'"{call} is null"')
 
     problem = workspace.problem()
@@ -594,7 +813,9 @@ def test_an_expression_that_one_bad_row_can_stop_is_refused(workspace: Workspace
         ("listagg(city, ',') WITHIN GROUP (ORDER BY version)", "ORDER BY x"),
     ],
 )
-def test_a_measure_that_depends_on_the_order_of_rows_is_refused(workspace: Workspace, measure: str, instead: str) -> None:
+def test_a_measure_that_depends_on_the_order_of_rows_is_refused(
+    workspace: Workspace, measure: str, instead: str
+) -> None:
     workspace.replace("sum(amount)", f'"{measure}"')
 
     workspace.assert_refused("revenue:", measure, "depends on the order in which rows arrive", instead)
@@ -648,13 +869,17 @@ def test_an_expression_over_known_columns_passes(workspace: Workspace, expressio
 
 def test_a_key_needs_something_that_orders_its_versions(workspace: Workspace) -> None:
     workspace.replace("    sequence_by: version\n    event_time: ordered_at\n", "")
-    workspace.replace("    window: {size: 1 hour, slide: 30 minutes}\n", "    window: {size: 1 hour, column: paid_at}\n")
+    workspace.replace(
+        "    window: {size: 1 hour, slide: 30 minutes}\n", "    window: {size: 1 hour, column: paid_at}\n"
+    )
     workspace.replace("take: [city]}", "take: [city], as_of: paid_at}")
 
     workspace.assert_refused("key: order_id", ["order_id"], "'key' is incompatible", "add sequence_by")
 
 
-@pytest.mark.parametrize("delete_when", ["is_big", "amount IS NULL AND version > 1", "exists(tags, tag -> tag = 'deleted')"])
+@pytest.mark.parametrize(
+    "delete_when", ["is_big", "amount IS NULL AND version > 1", "exists(tags, tag -> tag = 'deleted')"]
+)
 def test_a_delete_may_be_told_by_any_column_of_the_table(workspace: Workspace, delete_when: str) -> None:
     workspace.replace("    where: amount >= 0", f"    delete_when: {delete_when}")
 
@@ -662,17 +887,24 @@ def test_a_delete_may_be_told_by_any_column_of_the_table(workspace: Workspace, d
 
 
 def test_a_delete_may_go_by_the_order_of_the_event_time(workspace: Workspace) -> None:
-    workspace.replace("    sequence_by: version\n    event_time: ordered_at\n", "    event_time: ordered_at\n    delete_when: is_big\n")
+    workspace.replace(
+        "    sequence_by: version\n    event_time: ordered_at\n",
+        "    event_time: ordered_at\n    delete_when: is_big\n",
+    )
 
     assert workspace.problems() == []
 
 
 def test_a_delete_without_an_order_of_versions_is_a_problem_of_the_key(workspace: Workspace) -> None:
     workspace.replace("    sequence_by: version\n    event_time: ordered_at\n", "    delete_when: is_big\n")
-    workspace.replace("    window: {size: 1 hour, slide: 30 minutes}\n", "    window: {size: 1 hour, column: paid_at}\n")
+    workspace.replace(
+        "    window: {size: 1 hour, slide: 30 minutes}\n", "    window: {size: 1 hour, column: paid_at}\n"
+    )
     workspace.replace("take: [city]}", "take: [city], as_of: paid_at}")
 
-    workspace.assert_refused("key: order_id", ["order_id"], "nothing says which version is the newest", "add sequence_by")
+    workspace.assert_refused(
+        "key: order_id", ["order_id"], "nothing says which version is the newest", "add sequence_by"
+    )
 
 
 @pytest.mark.parametrize("if_missing", ["park", "park, give_up_after: 7 days", "unknown", "quarantine"])
@@ -694,12 +926,16 @@ def test_a_name_taken_from_two_dimensions_is_refused(workspace: Workspace) -> No
     workspace.replace("take: manager", "take: city")
     workspace.replace(
         "      region: string\n    lookup:\n",
-        "      region: string\n      at: timestamp\n    lookup:\n      customers: {on: order_id, as_of: at, take: city}\n",
+        "      region: string\n      at: timestamp\n    lookup:\n      customers: {on: order_id, as_of: at,"
+        " take: city}\n",
     )
     workspace.replace("SELECT o.city", "SELECT o.city AS town", "conf/sql/top.sql")
 
     workspace.assert_refused(
-        "take: city", "city", "of dimension 'regions' has the name of column 'city' of dimension 'customers'", "rename"
+        "take: city",
+        "city",
+        "of dimension 'regions' has the name of column 'city' of dimension 'customers'",
+        "rename",
     )
 
 
@@ -711,7 +947,9 @@ def test_sources_may_share_a_folder_by_different_patterns(workspace: Workspace) 
 
 
 def test_csv_columns_are_taken_by_whole_header_names(workspace: Workspace) -> None:
-    workspace.replace("      city: string\n", "      city: string\n      home: {type: string, from: city.home}\n")
+    workspace.replace(
+        "      city: string\n", "      city: string\n      home: {type: string, from: city.home}\n"
+    )
 
     assert workspace.problems() == []
 
@@ -719,16 +957,24 @@ def test_csv_columns_are_taken_by_whole_header_names(workspace: Workspace) -> No
 def test_python_that_does_not_parse_is_refused_in_its_own_file(workspace: Workspace) -> None:
     workspace.write("conf/hooks/shop.py", "x = 1\ndef funnel(:\n")
 
-    workspace.assert_refused("def funnel(:", "hooks/shop.py:funnel", "not Python", "correct it", "conf/hooks/shop.py")
+    workspace.assert_refused(
+        "def funnel(:", "hooks/shop.py:funnel", "not Python", "correct it", "conf/hooks/shop.py"
+    )
 
 
 def test_a_ring_of_gold_tables_is_printed(workspace: Workspace) -> None:
-    workspace.replace("inputs: [silver.orders, gold.top]", "inputs: [silver.orders, gold.last]\n  last:\n    sql: sql/last.sql")
+    workspace.replace(
+        "inputs: [silver.orders, gold.top]",
+        "inputs: [silver.orders, gold.last]\n  last:\n    sql: sql/last.sql",
+    )
     workspace.write("conf/sql/last.sql", "SELECT page FROM gold.funnel")
 
     problem = workspace.problem()
 
-    assert problem.value in ("gold.funnel -> gold.last -> gold.funnel", "gold.last -> gold.funnel -> gold.last")
+    assert problem.value in (
+        "gold.funnel -> gold.last -> gold.funnel",
+        "gold.last -> gold.funnel -> gold.last",
+    )
     assert str(problem.value) in problem.message
     assert problem.hint == "let one of them read another table"
     assert problem.line in (70, 73)
@@ -742,7 +988,9 @@ def test_a_ring_of_gold_tables_is_printed(workspace: Workspace) -> None:
         ("AIRFLOW__CORE__FERNET_KEY", "is a setting of Airflow", "write another name"),
     ],
 )
-def test_only_names_of_variables_are_handed_on_and_never_airflows_keys(workspace: Workspace, name: str, message: str, hint: str) -> None:
+def test_only_names_of_variables_are_handed_on_and_never_airflows_keys(
+    workspace: Workspace, name: str, message: str, hint: str
+) -> None:
     workspace.replace("profile: local", f"profile: local\nhand_on: [{name}]", "conf/lakehouse.yml")
 
     workspace.assert_refused("hand_on:", name.strip('"'), message, hint, "conf/lakehouse.yml")
@@ -751,7 +999,9 @@ def test_only_names_of_variables_are_handed_on_and_never_airflows_keys(workspace
 def test_a_profile_that_is_not_there_is_refused(workspace: Workspace) -> None:
     workspace.replace("profile: local", "profile: locl", "conf/lakehouse.yml")
 
-    workspace.assert_refused("profile: locl", "locl", "no profile 'locl'", "did you mean 'local'?", "conf/lakehouse.yml")
+    workspace.assert_refused(
+        "profile: locl", "locl", "no profile 'locl'", "did you mean 'local'?", "conf/lakehouse.yml"
+    )
 
 
 def test_a_driver_in_the_cluster_is_refused_a_folder_of_this_machine(workspace: Workspace) -> None:
@@ -771,7 +1021,11 @@ def test_a_lake_inside_the_landing_zone_is_refused(workspace: Workspace) -> None
     workspace.replace("lake: lake", "lake: landing/lake", "conf/lakehouse.yml")
 
     workspace.assert_refused(
-        "lake:", str(workspace.root / "landing/lake"), "contain one another", "folder of its own", "conf/lakehouse.yml"
+        "lake:",
+        str(workspace.root / "landing/lake"),
+        "contain one another",
+        "folder of its own",
+        "conf/lakehouse.yml",
     )
 
 
@@ -784,7 +1038,9 @@ def test_a_lake_inside_the_landing_zone_is_refused(workspace: Workspace) -> None
         ("s3a://bucket/lake?x=1", "more than a bucket", "s3a://bucket/folder"),
     ],
 )
-def test_a_lake_where_no_lease_can_be_kept_is_refused(workspace: Workspace, root: str, message: str, hint: str) -> None:
+def test_a_lake_where_no_lease_can_be_kept_is_refused(
+    workspace: Workspace, root: str, message: str, hint: str
+) -> None:
     workspace.replace("lake: lake", f"lake: {root}", "conf/lakehouse.yml")
 
     workspace.assert_refused("lake:", root, message, hint, "conf/lakehouse.yml")
@@ -793,17 +1049,23 @@ def test_a_lake_where_no_lease_can_be_kept_is_refused(workspace: Workspace, root
 def test_a_key_in_an_address_is_refused_and_not_shown(workspace: Workspace) -> None:
     workspace.replace("lake: lake", "lake: s3a://key:hush@bucket/lake", "conf/lakehouse.yml")
 
-    workspace.assert_refused("lake:", "s3a://...@bucket/lake", "no place for a key", "AWS_ACCESS_KEY_ID", "conf/lakehouse.yml")
+    workspace.assert_refused(
+        "lake:", "s3a://...@bucket/lake", "no place for a key", "AWS_ACCESS_KEY_ID", "conf/lakehouse.yml"
+    )
     assert "hush" not in str(workspace.problems())
 
 
-def test_a_store_without_encryption_must_be_allowed(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_without_encryption_must_be_allowed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workspace.replace("lake: lake", "lake: s3a://bucket/lake", "conf/lakehouse.yml")
     assert workspace.problems() == []
 
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:7070")
 
-    workspace.assert_refused("lake:", "s3a://bucket/lake", "without encryption", "AWS_ALLOW_HTTP=true", "conf/lakehouse.yml")
+    workspace.assert_refused(
+        "lake:", "s3a://bucket/lake", "without encryption", "AWS_ALLOW_HTTP=true", "conf/lakehouse.yml"
+    )
     monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
     assert workspace.problems() == []
 
@@ -816,7 +1078,12 @@ def test_all_problems_come_at_once_by_file_and_line(workspace: Workspace) -> Non
     found = [(problem.file, problem.line) for problem in workspace.problems()]
 
     shop = "conf/pipelines/shop.yml"
-    assert found == [*[("conf/pipelines/broken.yml", 1)] * 2, ("conf/pipelines/broken.yml", 2), (shop, 36), (shop, 66)]
+    assert found == [
+        *[("conf/pipelines/broken.yml", 1)] * 2,
+        ("conf/pipelines/broken.yml", 2),
+        (shop, 36),
+        (shop, 66),
+    ]
 
 
 def test_the_correct_project_has_no_problems(workspace: Workspace) -> None:
@@ -829,10 +1096,25 @@ def test_the_shipped_project_has_no_problems() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["late", "parked", "deleted", "quarantine", "bronze", "silver", "gold", "dimension", "sink", "weir_maintenance"]
+    "name",
+    [
+        "late",
+        "parked",
+        "deleted",
+        "quarantine",
+        "bronze",
+        "silver",
+        "gold",
+        "dimension",
+        "sink",
+        "weir_maintenance",
+    ],
 )
 def test_a_pipeline_that_is_called_like_a_part_of_a_lake_is_refused(workspace: Workspace, name: str) -> None:
-    workspace.write(f"conf/pipelines/{name}.yml", f"pipeline: {name}\nsources: {{orders: {{format: json, path: others}}}}\n")
+    workspace.write(
+        f"conf/pipelines/{name}.yml",
+        f"pipeline: {name}\nsources: {{orders: {{format: json, path: others}}}}\n",
+    )
 
     problem = workspace.problem()
 

@@ -1,11 +1,16 @@
-"""Sums of floating-point numbers, whose last digits depend on the order of rows, are refused; exact ones pass."""
+"""Sums of floating-point numbers, whose last digits depend on the order of rows, are refused; exact ones
+pass.
+"""
 
 import pytest
 
 from tests.config.conftest import Workspace
 
 TOP = "conf/sql/top.sql"
-COLUMNS = "      weight: double\n      ratio: float\n      parcel: struct<item_count:int,volume:double>\n      lengths: array<float>\n"
+COLUMNS = (
+    "      weight: double\n      ratio: float\n      parcel: struct<item_count:int,volume:double>\n     "
+    " lengths: array<float>\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +39,9 @@ def floating_columns(workspace: Workspace) -> None:
         ("sum(version / 3)", "SUM(CAST(version / 3 AS DECIMAL(18, 4)))"),
     ],
 )
-def test_a_measure_that_adds_floating_point_numbers_is_refused(workspace: Workspace, measure: str, instead: str) -> None:
+def test_a_measure_that_adds_floating_point_numbers_is_refused(
+    workspace: Workspace, measure: str, instead: str
+) -> None:
     workspace.replace("sum(amount)", f'"{measure}"')
 
     workspace.assert_refused("revenue:", measure, "adds floating-point numbers", instead)
@@ -72,21 +79,31 @@ def test_a_measure_that_is_exact_passes(workspace: Workspace, measure: str) -> N
 
 
 @pytest.mark.parametrize(
-    "function", ["std", "stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp", "skewness", "kurtosis"]
+    "function",
+    ["std", "stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp", "skewness", "kurtosis"],
 )
-def test_a_measure_that_spark_computes_in_double_precision_for_every_type_is_refused(workspace: Workspace, function: str) -> None:
+def test_a_measure_that_spark_computes_in_double_precision_for_every_type_is_refused(
+    workspace: Workspace, function: str
+) -> None:
     workspace.replace("sum(amount)", f"{function}(amount)")
 
     workspace.assert_refused(
-        "revenue:", f"{function}(amount)", "depends on the order in which rows arrive", "sum(x), sum(x * x) and count(x)"
+        "revenue:",
+        f"{function}(amount)",
+        "depends on the order in which rows arrive",
+        "sum(x), sum(x * x) and count(x)",
     )
 
 
-@pytest.mark.parametrize("function", ["covar_pop", "covar_samp", "corr", "regr_slope", "regr_avgx", "regr_r2"])
+@pytest.mark.parametrize(
+    "function", ["covar_pop", "covar_samp", "corr", "regr_slope", "regr_avgx", "regr_r2"]
+)
 def test_a_measure_of_two_columns_in_double_precision_is_refused(workspace: Workspace, function: str) -> None:
     workspace.replace("sum(amount)", f"{function}(amount, version)")
 
-    workspace.assert_refused("revenue:", f"{function}(amount, version)", "depends on the order in which rows arrive", "count(x)")
+    workspace.assert_refused(
+        "revenue:", f"{function}(amount, version)", "depends on the order in which rows arrive", "count(x)"
+    )
 
 
 def test_a_sum_of_a_floating_column_that_a_lookup_takes_is_refused(workspace: Workspace) -> None:
@@ -94,7 +111,9 @@ def test_a_sum_of_a_floating_column_that_a_lookup_takes_is_refused(workspace: Wo
     workspace.replace("take: [city]", "take: [city, discount]")
     workspace.replace("sum(amount)", "sum(discount)")
 
-    workspace.assert_refused("revenue:", "sum(discount)", "adds floating-point numbers", "SUM(CAST(discount AS DECIMAL(18, 4)))")
+    workspace.assert_refused(
+        "revenue:", "sum(discount)", "adds floating-point numbers", "SUM(CAST(discount AS DECIMAL(18, 4)))"
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,12 +122,22 @@ def test_a_sum_of_a_floating_column_that_a_lookup_takes_is_refused(workspace: Wo
         ("SELECT city,\n  sum(weight) AS kilos\nFROM silver.orders GROUP BY city", 2, "SUM(orders.weight)"),
         ("SELECT avg(o.parcel.volume) AS v FROM silver.orders o", 1, "AVG(o.parcel.volume)"),
         ("SELECT sum(w) AS kilos FROM (SELECT weight * 2 AS w FROM silver.orders) x", 1, "SUM(x.w)"),
-        ("WITH light AS (SELECT * FROM silver.orders)\nSELECT sum(ratio) AS r\nFROM light", 2, "SUM(light.ratio)"),
-        ("SELECT city, (SELECT sum(ratio) FROM silver.orders) AS r FROM silver.orders", 1, "SUM(orders.ratio)"),
+        (
+            "WITH light AS (SELECT * FROM silver.orders)\nSELECT sum(ratio) AS r\nFROM light",
+            2,
+            "SUM(light.ratio)",
+        ),
+        (
+            "SELECT city, (SELECT sum(ratio) FROM silver.orders) AS r FROM silver.orders",
+            1,
+            "SUM(orders.ratio)",
+        ),
         ("SELECT sum(weight) OVER (PARTITION BY city) AS kilos FROM silver.orders", 1, "SUM(orders.weight)"),
     ],
 )
-def test_sql_that_adds_floating_point_numbers_is_refused(workspace: Workspace, sql: str, line: int, value: str) -> None:
+def test_sql_that_adds_floating_point_numbers_is_refused(
+    workspace: Workspace, sql: str, line: int, value: str
+) -> None:
     workspace.write(TOP, sql)
 
     problem = workspace.problem()
@@ -128,7 +157,10 @@ def test_sql_that_adds_floating_point_numbers_is_refused(workspace: Workspace, s
         "SELECT sum(w) AS kilos FROM (SELECT CAST(weight AS INT) AS w FROM silver.orders) x",
         "SELECT sum(revenue) AS revenue FROM gold.hourly",
         "SELECT sum(weight) AS w FROM (SELECT amount AS weight FROM silver.orders) orders",
-        "SELECT o.weight FROM silver.orders o CROSS JOIN (SELECT sum(o.weight) AS w FROM (SELECT amount AS weight FROM silver.orders) o) x",
+        (
+            "SELECT o.weight FROM silver.orders o CROSS JOIN (SELECT sum(o.weight) AS w FROM (SELECT amount"
+            " AS weight FROM silver.orders) o) x"
+        ),
     ],
 )
 def test_sql_whose_sums_are_exact_passes(workspace: Workspace, sql: str) -> None:

@@ -1,4 +1,6 @@
-"""Each mistake that an expectation file of valid shape can still contain is refused with its line, its value and what to do."""
+"""Each mistake that an expectation file of valid shape can still contain is refused with its line, its value
+and what to do.
+"""
 
 import pytest
 
@@ -16,10 +18,17 @@ RECENT = "expect_column_max_to_be_recent"
 CUSTOM = "unexpected_rows_expectation"
 
 
-def judge(workspace: Workspace, kind: str, kwargs: str, more: str = "on_fail: warn", table: str = "silver.orders") -> list[Problem]:
-    """The problems of a file with one rule, whose arguments stand in line 4 and whose other keys in line 5 and below."""
+def judge(
+    workspace: Workspace, kind: str, kwargs: str, more: str = "on_fail: warn", table: str = "silver.orders"
+) -> list[Problem]:
+    """The problems of a file with one rule, whose arguments stand in line 4 and whose other keys in line 5
+    and below.
+    """
     keys = "".join(f"    {line}\n" for line in more.split("\n"))
-    text = f"expectations:\n  the_rule:\n    type: {kind}\n    kwargs: {kwargs}\n{keys}    reason: It must be so.\n"
+    text = (
+        f"expectations:\n  the_rule:\n    type: {kind}\n    kwargs: {kwargs}\n{keys}    reason: It must be"
+        " so.\n"
+    )
     workspace.write(f"expectations/shop/{table}.yml", text)
     return workspace.problems()
 
@@ -46,8 +55,18 @@ ACCEPTED = {
         "on_fail: quarantine",
         "silver.orders",
     ),
-    "numbers": (BETWEEN, "{column: amount, min_value: -1, max_value: 0.5, strict_max: true}", "on_fail: quarantine", "silver.orders"),
-    "a set of dates": (IN_SET, "{column: shipped_on, value_set: [2024-01-01]}", "on_fail: quarantine", "silver.orders"),
+    "numbers": (
+        BETWEEN,
+        "{column: amount, min_value: -1, max_value: 0.5, strict_max: true}",
+        "on_fail: quarantine",
+        "silver.orders",
+    ),
+    "a set of dates": (
+        IN_SET,
+        "{column: shipped_on, value_set: [2024-01-01]}",
+        "on_fail: quarantine",
+        "silver.orders",
+    ),
     "a pair with a null": (
         "expect_column_pair_values_to_be_in_set",
         "{column_A: country, column_B: region, value_pairs_set: [[at, null], [at, wien]]}",
@@ -74,11 +93,19 @@ ACCEPTED = {
     ),
     "members by several columns": (
         MEMBERS,
-        "{column_list: [country, region], other_table: dimension.regions, other_column_list: [country, region]}",
+        (
+            "{column_list: [country, region], other_table: dimension.regions, other_column_list: [country,"
+            " region]}"
+        ),
         "on_fail: block",
         "silver.lines",
     ),
-    "sums": (SUMS, "{column: revenue, other_table: silver.orders, other_column: amount, tolerance: 0.5}", "on_fail: block", "gold.hourly"),
+    "sums": (
+        SUMS,
+        "{column: revenue, other_table: silver.orders, other_column: amount, tolerance: 0.5}",
+        "on_fail: block",
+        "gold.hourly",
+    ),
     "sums of a whole table": (
         SUMS,
         "{column: amount, other_table: silver.lines, other_column: order_id}",
@@ -96,7 +123,10 @@ ACCEPTED = {
     "a recent time": (RECENT, "{column: ordered_at, max_age: 2 days}", "on_fail: warn", "silver.orders"),
     "a query": (
         CUSTOM,
-        "{unexpected_rows_query: \"SELECT b.* FROM {batch} b JOIN silver.lines l USING (order_id) WHERE b.amount < 0 AND l.sku = '{{}}'\"}",
+        (
+            '{unexpected_rows_query: "SELECT b.* FROM {batch} b JOIN silver.lines l USING (order_id) WHERE'
+            " b.amount < 0 AND l.sku = '{{}}'\"}"
+        ),
         "on_fail: block",
         "silver.orders",
     ),
@@ -136,8 +166,24 @@ ACTIONS: dict[str, Case] = {
         "does not judge single rows",
         "allowed: expect_column_values_to_not_be_null",
     ),
-    "gold sets no row aside": (NOT_NULL, "{column: city}", "on_fail: quarantine", "gold.hourly", 5, "gold table", "warn or block"),
-    "most rows": (NOT_NULL, "{column: amount, mostly: 0.9}", "on_fail: quarantine", "silver.orders", 4, "'mostly'", "remove mostly"),
+    "gold sets no row aside": (
+        NOT_NULL,
+        "{column: city}",
+        "on_fail: quarantine",
+        "gold.hourly",
+        5,
+        "gold table",
+        "warn or block",
+    ),
+    "most rows": (
+        NOT_NULL,
+        "{column: amount, mostly: 0.9}",
+        "on_fail: quarantine",
+        "silver.orders",
+        4,
+        "'mostly'",
+        "remove mostly",
+    ),
     "the whole table": (
         NOT_NULL,
         "{column: amount}",
@@ -185,8 +231,24 @@ ACTIONS: dict[str, Case] = {
     ),
 }
 COLUMNS: dict[str, Case] = {
-    "an unknown column": (NOT_NULL, "{column: amout}", "on_fail: warn", "silver.orders", 4, "no column 'amout'", "did you mean 'amount'?"),
-    "a column in another case": (NOT_NULL, "{column: Amount}", "on_fail: warn", "silver.orders", 4, "no column 'Amount'", "'amount'"),
+    "an unknown column": (
+        NOT_NULL,
+        "{column: amout}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "no column 'amout'",
+        "did you mean 'amount'?",
+    ),
+    "a column in another case": (
+        NOT_NULL,
+        "{column: Amount}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "no column 'Amount'",
+        "'amount'",
+    ),
     "an unknown column in a list": (
         "expect_compound_columns_to_be_unique",
         "{column_list: [order_id, verson]}",
@@ -196,11 +258,35 @@ COLUMNS: dict[str, Case] = {
         "no column 'verson'",
         "'version'",
     ),
-    "a column of SQL": (NOT_NULL, "{column: revnue}", "on_fail: warn", "gold.top", 4, "no column 'revnue'", "'revenue'"),
-    "when a row was processed": (NOT_NULL, "{column: _processed_at}", "on_fail: warn", "silver.orders", 4, "were processed", "allowed"),
+    "a column of SQL": (
+        NOT_NULL,
+        "{column: revnue}",
+        "on_fail: warn",
+        "gold.top",
+        4,
+        "no column 'revnue'",
+        "'revenue'",
+    ),
+    "when a row was processed": (
+        NOT_NULL,
+        "{column: _processed_at}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "were processed",
+        "allowed",
+    ),
 }
 ARGUMENTS: dict[str, Case] = {
-    "no bounds": (BETWEEN, "{column: amount}", "on_fail: warn", "silver.orders", 4, "neither min_value nor max_value", "add"),
+    "no bounds": (
+        BETWEEN,
+        "{column: amount}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "neither min_value nor max_value",
+        "add",
+    ),
     "bounds that exclude one another": (
         BETWEEN,
         "{column: amount, min_value: 2, max_value: 1}",
@@ -246,7 +332,15 @@ ARGUMENTS: dict[str, Case] = {
         "inf is not a number",
         "number",
     ),
-    "a number for a time": (BETWEEN, "{column: ordered_at, min_value: 5}", "on_fail: warn", "silver.orders", 4, "not a date", "2024-01-31"),
+    "a number for a time": (
+        BETWEEN,
+        "{column: ordered_at, min_value: 5}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "not a date",
+        "2024-01-31",
+    ),
     "a day that is not there": (
         BETWEEN,
         "{column: shipped_on, min_value: 2024-02-30}",
@@ -265,7 +359,15 @@ ARGUMENTS: dict[str, Case] = {
         "is not a date or time",
         "2024-01-31",
     ),
-    "bounds of text": (BETWEEN, "{column: sku, min_value: 1}", "on_fail: warn", "silver.lines", 4, "has no bounds", "match_regex"),
+    "bounds of text": (
+        BETWEEN,
+        "{column: sku, min_value: 1}",
+        "on_fail: warn",
+        "silver.lines",
+        4,
+        "has no bounds",
+        "match_regex",
+    ),
     "half a row": (
         "expect_table_row_count_to_be_between",
         "{min_value: 1.5}",
@@ -293,7 +395,15 @@ ARGUMENTS: dict[str, Case] = {
         "NULL equals nothing",
         "not_be_null",
     ),
-    "a set for a list": (IN_SET, "{column: tags, value_set: [a]}", "on_fail: warn", "silver.orders", 4, "whole value", "simple types"),
+    "a set for a list": (
+        IN_SET,
+        "{column: tags, value_set: [a]}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "whole value",
+        "simple types",
+    ),
     "a pair of another kind": (
         "expect_column_pair_values_to_be_in_set",
         "{column_A: order_id, column_B: version, value_pairs_set: [[1, one]]}",
@@ -303,7 +413,15 @@ ARGUMENTS: dict[str, Case] = {
         "'one' is not a number",
         "number",
     ),
-    "a broken pattern": (REGEX, "{column: sku, regex: '['}", "on_fail: warn", "silver.lines", 4, "not a regular expression", "correct"),
+    "a broken pattern": (
+        REGEX,
+        "{column: sku, regex: '['}",
+        "on_fail: warn",
+        "silver.lines",
+        4,
+        "not a regular expression",
+        "correct",
+    ),
     "a broken pattern in a list": (
         "expect_column_values_to_not_match_regex_list",
         "{column: sku, regex_list: [a, '(']}",
@@ -313,7 +431,15 @@ ARGUMENTS: dict[str, Case] = {
         "not a regular expression",
         "correct",
     ),
-    "a pattern for numbers": (REGEX, "{column: order_id, regex: '1'}", "on_fail: warn", "silver.orders", 4, "about texts", "text column"),
+    "a pattern for numbers": (
+        REGEX,
+        "{column: order_id, regex: '1'}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "about texts",
+        "text column",
+    ),
     "a sum of text": (
         "expect_multicolumn_sum_to_equal",
         "{column_list: [amount, is_big], sum_total: 3}",
@@ -332,7 +458,15 @@ ARGUMENTS: dict[str, Case] = {
         "cannot be compared with one another",
         "one kind",
     ),
-    "an empty set": (IN_SET, "{column: city, value_set: []}", "on_fail: warn", "silver.orders", 4, "the list is empty", "at least one"),
+    "an empty set": (
+        IN_SET,
+        "{column: city, value_set: []}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "the list is empty",
+        "at least one",
+    ),
     "one column within a record": (
         "expect_select_column_values_to_be_unique_within_record",
         "{column_list: [amount]}",
@@ -362,7 +496,15 @@ ARGUMENTS: dict[str, Case] = {
     ),
 }
 OWN_TYPES: dict[str, Case] = {
-    "no ratio": (HISTORY, "{batches: 2}", "on_fail: warn", "silver.orders", 4, "neither min_ratio nor max_ratio", "add at least one"),
+    "no ratio": (
+        HISTORY,
+        "{batches: 2}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "neither min_ratio nor max_ratio",
+        "add at least one",
+    ),
     "a history of some rows": (
         HISTORY,
         "{min_ratio: 1, row_condition: amount > 0, condition_parser: spark}",
@@ -399,8 +541,24 @@ OWN_TYPES: dict[str, Case] = {
         "'days' is unknown",
         "batches",
     ),
-    "no duration": (RECENT, "{column: ordered_at, max_age: 2}", "on_fail: warn", "silver.orders", 4, "not text", "quotes"),
-    "an age of a number": (RECENT, "{column: amount, max_age: 1 day}", "on_fail: warn", "silver.orders", 4, "about times", "time column"),
+    "no duration": (
+        RECENT,
+        "{column: ordered_at, max_age: 2}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "not text",
+        "quotes",
+    ),
+    "an age of a number": (
+        RECENT,
+        "{column: amount, max_age: 1 day}",
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "about times",
+        "time column",
+    ),
     "itself": (
         MEMBERS,
         "{column: order_id, other_table: silver.orders, other_column: order_id}",
@@ -467,7 +625,15 @@ SQL: dict[str, Case] = {
         "'condition_parser' must say so",
         "condition_parser: spark",
     ),
-    "a condition without a parser": (NOT_NULL, condition("version > 1", ""), "on_fail: warn", "silver.orders", 4, "must say so", "spark"),
+    "a condition without a parser": (
+        NOT_NULL,
+        condition("version > 1", ""),
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "must say so",
+        "spark",
+    ),
     "a condition as an object": (
         NOT_NULL,
         "{column: amount, row_condition: {type: nullity, column: {name: amount}}}",
@@ -486,8 +652,24 @@ SQL: dict[str, Case] = {
         "now may not be used",
         "data",
     ),
-    "a condition that does not parse": (NOT_NULL, condition("version >"), "on_fail: warn", "silver.orders", 4, "does not parse", "correct"),
-    "a condition on an unknown column": (NOT_NULL, condition("versin > 1"), "on_fail: warn", "silver.orders", 4, "'versin'", "'version'"),
+    "a condition that does not parse": (
+        NOT_NULL,
+        condition("version >"),
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "does not parse",
+        "correct",
+    ),
+    "a condition on an unknown column": (
+        NOT_NULL,
+        condition("versin > 1"),
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "'versin'",
+        "'version'",
+    ),
     "a query without the batch": (
         CUSTOM,
         query("SELECT * FROM silver.lines"),
@@ -497,11 +679,51 @@ SQL: dict[str, Case] = {
         "does not read {batch}",
         "FROM {batch}",
     ),
-    "a query with other braces": (CUSTOM, query("SELECT * FROM {batch} WHERE {x}"), "on_fail: warn", "silver.orders", 4, "{x}", "twice"),
-    "a query with half a brace": (CUSTOM, query("SELECT * FROM {batch"), "on_fail: warn", "silver.orders", 4, "brace", "twice"),
-    "no query": (CUSTOM, query("DELETE FROM {batch}"), "on_fail: warn", "silver.orders", 4, "not a SELECT", "one SELECT"),
-    "two queries": (CUSTOM, query("SELECT * FROM {batch}; SELECT 1"), "on_fail: warn", "silver.orders", 4, "2 statements", "exactly one"),
-    "a query with chance": (CUSTOM, query("SELECT * FROM {batch} WHERE rand() < 1"), "on_fail: warn", "silver.orders", 4, "rand", "data"),
+    "a query with other braces": (
+        CUSTOM,
+        query("SELECT * FROM {batch} WHERE {x}"),
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "{x}",
+        "twice",
+    ),
+    "a query with half a brace": (
+        CUSTOM,
+        query("SELECT * FROM {batch"),
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "brace",
+        "twice",
+    ),
+    "no query": (
+        CUSTOM,
+        query("DELETE FROM {batch}"),
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "not a SELECT",
+        "one SELECT",
+    ),
+    "two queries": (
+        CUSTOM,
+        query("SELECT * FROM {batch}; SELECT 1"),
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "2 statements",
+        "exactly one",
+    ),
+    "a query with chance": (
+        CUSTOM,
+        query("SELECT * FROM {batch} WHERE rand() < 1"),
+        "on_fail: warn",
+        "silver.orders",
+        4,
+        "rand",
+        "data",
+    ),
     "a query of itself": (
         CUSTOM,
         query("SELECT * FROM {batch} JOIN silver.orders USING (order_id)"),
@@ -569,7 +791,10 @@ def test_a_mistake_is_refused_with_its_line_and_what_to_do(workspace: Workspace,
 
 @pytest.mark.parametrize("name", ["readable", "decodable", "required"])
 def test_a_rule_cannot_take_the_name_of_a_reason_that_weir_gives(workspace: Workspace, name: str) -> None:
-    text = f"expectations: {{{name}: {{type: {NOT_NULL}, kwargs: {{column: amount}}, on_fail: warn, reason: So.}}}}\n"
+    text = (
+        f"expectations: {{{name}: {{type: {NOT_NULL}, kwargs: {{column: amount}}, on_fail: warn, reason:"
+        " So.}}\n"
+    )
     workspace.write("expectations/shop/silver.orders.yml", text)
 
     assert "Weir's own reason" in workspace.problem().message

@@ -29,7 +29,10 @@ sinks:
 GOOD = (
     "{from: silver.log, to: files, format: parquet, path: log}",
     "{from: silver.orders, to: files, format: json, path: log, operation: op}",
-    "{from: silver.orders, to: files, format: csv, path: log, mode: complete, columns: [id, at], formulas: neutralise}",
+    (
+        "{from: silver.orders, to: files, format: csv, path: log, mode: complete, columns: [id, at],"
+        " formulas: neutralise}"
+    ),
     '{from: silver.orders, to: kafka, servers: "a:9092,b:9092", topic: orders}',
     '{from: silver.log, to: kafka, servers: "a:9092", topic: log, mode: append, key: id}',
     "{from: silver.people, to: jdbc, connection: w, table: people, columns: [id, mail]}",
@@ -180,7 +183,12 @@ NEVER = {("files", "update"), ("kafka", "complete"), ("row", "complete")}
 
 def test_every_combination_of_sink_mode_and_table_works_or_is_refused_with_a_reason(project: Path) -> None:
     """As the two tables of docs/sinks.md say."""
-    combinations = [(kind, mode, table) for kind in KINDS for mode in ("append", "changes", "update", "complete") for table in TABLES]
+    combinations = [
+        (kind, mode, table)
+        for kind in KINDS
+        for mode in ("append", "changes", "update", "complete")
+        for table in TABLES
+    ]
     lines = []
     for number, (kind, mode, table) in enumerate(combinations):
         how = "mode: append, operation: op" if mode == "changes" else f"mode: {mode}"
@@ -189,7 +197,9 @@ def test_every_combination_of_sink_mode_and_table_works_or_is_refused_with_a_rea
     found = {where.split(".")[1]: (message, hint) for where, message, hint in problems(project, *lines)}
 
     for number, (kind, mode, table) in enumerate(combinations):
-        works = {"append": table in GROWING, "changes": True, "update": table in KEYED, "complete": True}[mode]
+        works = {"append": table in GROWING, "changes": True, "update": table in KEYED, "complete": True}[
+            mode
+        ]
         refused = found.get(f"s{number}")
         assert (refused is None) == (works and (kind, mode) not in NEVER), (kind, mode, table, refused)
         assert refused is None or ("incompatible with" in refused[0] and "write" in refused[1]), refused
@@ -198,9 +208,18 @@ def test_every_combination_of_sink_mode_and_table_works_or_is_refused_with_a_rea
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("{from: silver.log, to: files, format: json, path: a}", "{from: silver.log, to: files, format: json, path: a/b}"),
-        ("{from: silver.orders, to: jdbc, connection: w, table: a}", "{from: silver.orders, to: jdbc, connection: w, table: a}"),
-        ('{from: silver.orders, to: kafka, servers: "a:1", topic: t}', '{from: silver.orders, to: kafka, servers: "a:1", topic: t}'),
+        (
+            "{from: silver.log, to: files, format: json, path: a}",
+            "{from: silver.log, to: files, format: json, path: a/b}",
+        ),
+        (
+            "{from: silver.orders, to: jdbc, connection: w, table: a}",
+            "{from: silver.orders, to: jdbc, connection: w, table: a}",
+        ),
+        (
+            '{from: silver.orders, to: kafka, servers: "a:1", topic: t}',
+            '{from: silver.orders, to: kafka, servers: "a:1", topic: t}',
+        ),
     ],
 )
 def test_two_sinks_do_not_write_to_one_place(project: Path, one: str, other: str) -> None:
@@ -213,7 +232,9 @@ def test_two_sinks_do_not_write_to_one_place(project: Path, one: str, other: str
 def test_sinks_of_two_pipelines_do_not_write_to_one_place(project: Path) -> None:
     problems(project, "{from: silver.orders, to: jdbc, connection: w, table: public.orders}")
     first = (project / "conf" / "pipelines" / "shop.yml").read_text()
-    second = first.replace("pipeline: shop", "pipeline: other").replace("table: public.orders", "table: orders")
+    second = first.replace("pipeline: shop", "pipeline: other").replace(
+        "table: public.orders", "table: orders"
+    )
     (project / "conf" / "pipelines" / "other.yml").write_text(second.replace("path: orders", "path: others"))
 
     [problem] = check_folder(project, {})
@@ -241,7 +262,11 @@ def test_a_connection_comes_from_its_file_and_the_environment(tmp_path: Path) ->
 
     found = read_connection(tmp_path, "warehouse", {"WEIR_CONNECTION_WAREHOUSE_USER": "other"})
 
-    assert (found.url, found.user, found.password) == ("jdbc:postgresql://db:5432/shop", "other", "open sesame")
+    assert (found.url, found.user, found.password) == (
+        "jdbc:postgresql://db:5432/shop",
+        "other",
+        "open sesame",
+    )
     assert "sesame" not in repr(found) + str(refused.value)
 
 
@@ -254,7 +279,9 @@ def test_a_connection_comes_from_its_file_and_the_environment(tmp_path: Path) ->
         ("w: {password_file: none}", "there is no file 'none'"),
     ],
 )
-def test_a_connection_that_cannot_be_used_is_refused_without_its_secret(tmp_path: Path, text: str, said: str) -> None:
+def test_a_connection_that_cannot_be_used_is_refused_without_its_secret(
+    tmp_path: Path, text: str, said: str
+) -> None:
     (tmp_path / "secrets").mkdir()
     (tmp_path / "secrets" / "connections.yml").write_text(f"{text}\n")
 

@@ -1,4 +1,6 @@
-"""Keys of a source that do not belong to its format, and expressions for log lines that cannot be used, are refused."""
+"""Keys of a source that do not belong to its format, and expressions for log lines that cannot be used, are
+refused.
+"""
 
 from pathlib import Path
 
@@ -12,13 +14,18 @@ SILVER = "silver: {t: {from: s, columns: {a: string}}}"
 
 
 def problems(root: Path, source: str, rest: str = SILVER) -> list[str]:
-    for folder, files in {"conf": {"lakehouse.yml": "landing: landing\nlake: lake\n"}, "conf/pipelines": {}}.items():
+    for folder, files in {
+        "conf": {"lakehouse.yml": "landing: landing\nlake: lake\n"},
+        "conf/pipelines": {},
+    }.items():
         (root / folder).mkdir(exist_ok=True)
         for name, text in files.items():
             (root / folder / name).write_text(text, encoding="utf-8")
     if not (root / "conf" / "profiles").exists():
         (root / "conf" / "profiles").symlink_to(ROOT / "conf" / "profiles")
-    (root / "conf" / "pipelines" / "p.yml").write_text(f"pipeline: p\nsources:\n  s: {source}\n{rest}\n", encoding="utf-8")
+    (root / "conf" / "pipelines" / "p.yml").write_text(
+        f"pipeline: p\nsources:\n  s: {source}\n{rest}\n", encoding="utf-8"
+    )
     return [" ".join(str(problem).split()) for problem in check_folder(root, {})]
 
 
@@ -29,11 +36,20 @@ def problems(root: Path, source: str, rest: str = SILVER) -> list[str]:
             "{format: json, path: p, row_tag: a}",
             "sources.s.row_tag: 'row_tag' is incompatible with format: json remove it, or use format: xml",
         ),
-        ("{format: csv, path: p, fields: '(?P<a>.*)'}", "sources.s.fields: 'fields' is incompatible with format: csv"),
+        (
+            "{format: csv, path: p, fields: '(?P<a>.*)'}",
+            "sources.s.fields: 'fields' is incompatible with format: csv",
+        ),
         ("{format: xml, path: p}", "sources.s: the key 'row_tag' is missing"),
         ("{format: text, path: p, fields: '(?P<b>.*)'}", "the fields of source 's' have no group 'a'"),
-        ("{format: text, path: p, fields: '(.*)'}", "every group must be a field with a name write (?P<name>…)"),
-        ("{format: text, path: p, fields: '(?P<a>x)(?=y)'}", "'(?=' cannot be used here: it looks ahead, which may take for ever"),
+        (
+            "{format: text, path: p, fields: '(.*)'}",
+            "every group must be a field with a name write (?P<name>…)",
+        ),
+        (
+            "{format: text, path: p, fields: '(?P<a>x)(?=y)'}",
+            "'(?=' cannot be used here: it looks ahead, which may take for ever",
+        ),
     ],
 )
 def test_a_source_is_refused_with_its_line_and_the_way_out(tmp_path: Path, source: str, said: str) -> None:
@@ -74,13 +90,16 @@ def test_a_socket_cannot_be_scheduled(tmp_path: Path) -> None:
     assert "weir stream p" in found[0]
 
 
-@pytest.mark.parametrize("pattern", [r"(?P<a>\S+) (?:x|y)+ \(\?=\)", r"(?P<level>[A-Z]+)\s*(?P<rest>.*?)", r"(?i)(?P<a>a{2,3})"])
+@pytest.mark.parametrize(
+    "pattern", [r"(?P<a>\S+) (?:x|y)+ \(\?=\)", r"(?P<level>[A-Z]+)\s*(?P<rest>.*?)", r"(?i)(?P<a>a{2,3})"]
+)
 def test_an_expression_that_re2_knows_is_taken(pattern: str) -> None:
     assert judge_line_regex(pattern) is None
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"(?P<a>.)(?P=a)", r"(?P<a>.)\1", r"(?P<a>.++)", r"(?P<a>", r"(?P<value>.*)", "no group", r"(?P<_a>.)"]
+    "pattern",
+    [r"(?P<a>.)(?P=a)", r"(?P<a>.)\1", r"(?P<a>.++)", r"(?P<a>", r"(?P<value>.*)", "no group", r"(?P<_a>.)"],
 )
 def test_an_expression_that_re2_does_not_know_or_that_names_no_fields_is_refused(pattern: str) -> None:
     assert judge_line_regex(pattern) is not None

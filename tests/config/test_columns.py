@@ -48,13 +48,17 @@ def test_dimensions_have_the_columns_that_sql_may_name() -> None:
 
 def test_silver_tables_say_what_had_been_seen_where_a_gold_table_has_a_watermark(tmp_path: Path) -> None:
     plain = silver_columns(clicks(CLICKS, tmp_path), "clicks")
-    watermarked = silver_columns(clicks(CLICKS.replace("size: 1 hour}", "size: 1 hour}, watermark: 1 hour"), tmp_path), "clicks")
+    watermarked = silver_columns(
+        clicks(CLICKS.replace("size: 1 hour}", "size: 1 hour}, watermark: 1 hour"), tmp_path), "clicks"
+    )
 
     assert watermarked == plain | {"_seen_until": "timestamp", "_closed_until": "timestamp"}
     assert watermarked.keys() - plain.keys() == {"_seen_until", "_closed_until"}
 
 
-def test_gold_tables_made_by_from_count_their_rows_and_with_a_watermark_their_revisions(tmp_path: Path) -> None:
+def test_gold_tables_made_by_from_count_their_rows_and_with_a_watermark_their_revisions(
+    tmp_path: Path,
+) -> None:
     pipeline = clicks(CLICKS.replace("size: 1 hour}", "size: 1 hour}, watermark: 1 hour"), tmp_path)
     system = {"_row_count": "bigint", "_processed_at": "timestamp"}
     window = {"window_start": "timestamp", "window_end": "timestamp"}

@@ -26,7 +26,15 @@ def test_a_constant_that_is_the_clock_is_refused(expression: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["cast(word AS timestamp)", "to_timestamp(word)", "hour(word)", "word::timestamp", "at > word", "word - INTERVAL '1' DAY"]
+    "expression",
+    [
+        "cast(word AS timestamp)",
+        "to_timestamp(word)",
+        "hour(word)",
+        "word::timestamp",
+        "at > word",
+        "word - INTERVAL '1' DAY",
+    ],
 )
 def test_text_is_read_as_a_time_only_by_a_form(expression: str) -> None:
     ((message, hint),) = judge_row_expression(expression, COLUMNS)

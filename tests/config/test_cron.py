@@ -5,7 +5,9 @@ import pytest
 from spark_jobs.config.cron import check_cron
 
 
-@pytest.mark.parametrize("text", ["*/15 * * * *", "0 6 * * mon-fri", "0,30 8-18/2 1 JAN 7", "59 23 31 12 0", "@daily"])
+@pytest.mark.parametrize(
+    "text", ["*/15 * * * *", "0 6 * * mon-fri", "0,30 8-18/2 1 JAN 7", "59 23 31 12 0", "@daily"]
+)
 def test_a_cron_expression_passes(text: str) -> None:
     assert check_cron(text) == text
 

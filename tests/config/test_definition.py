@@ -1,4 +1,6 @@
-"""What the rows of a table follow: keys that came later leave the definitions of tables without them as they were."""
+"""What the rows of a table follow: keys that came later leave the definitions of tables without them as they
+were.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,9 @@ def pipeline(event_time: Any) -> Pipeline:
         ({"column": "at", "past": "520 weeks"}, {"column": "at", "future": "1 day", "past": "520 weeks"}),
     ],
 )
-def test_a_bound_in_the_past_is_part_of_a_definition_only_where_it_is_given(event_time: Any, parts: dict[str, str], tmp_path: Path) -> None:
+def test_a_bound_in_the_past_is_part_of_a_definition_only_where_it_is_given(
+    event_time: Any, parts: dict[str, str], tmp_path: Path
+) -> None:
     assert definition_parts(pipeline(event_time), "silver.clicks", tmp_path)["event_time"] == parts
 
 
@@ -40,7 +44,11 @@ def test_brokers_with_none_of_the_old_ones_among_them_are_another_source(
 ) -> None:
     def parts(more: dict[str, Any]) -> dict[str, Any]:
         source = {"format": "kafka", "servers": "old:9092", "topic": "clicks"} | more
-        web = {"pipeline": "web", "sources": {"clicks": source}, "silver": {"clicks": {"from": "clicks", "columns": {"at": "timestamp"}}}}
+        web = {
+            "pipeline": "web",
+            "sources": {"clicks": source},
+            "silver": {"clicks": {"from": "clicks", "columns": {"at": "timestamp"}}},
+        }
         return definition_parts(Pipeline.model_validate(web), "bronze.clicks", tmp_path)
 
     assert harmful_changes("bronze.clicks", parts({}), parts(changed)) == harmful

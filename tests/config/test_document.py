@@ -25,7 +25,14 @@ def refusal(tmp_path: Path, content: str | bytes) -> Problem:
 def test_words_and_dates_stay_text(tmp_path: Path) -> None:
     document = read(tmp_path, "on: yes\nno: off\nday: 2024-01-01\ntime: 12:30\noctal: 010\nversion: '1'\n")
 
-    assert document.data == {"on": "yes", "no": "off", "day": "2024-01-01", "time": "12:30", "octal": 10, "version": "1"}
+    assert document.data == {
+        "on": "yes",
+        "no": "off",
+        "day": "2024-01-01",
+        "time": "12:30",
+        "octal": 10,
+        "version": "1",
+    }
 
 
 def test_numbers_booleans_and_nothing_are_values(tmp_path: Path) -> None:
@@ -54,7 +61,13 @@ def test_an_alias_stands_for_its_whole_value(tmp_path: Path) -> None:
         ("a: 1\nb: 2\na: 3\n", 3, "a", "'a' stands here twice, first in line 1", "keep one"),
         ("a:\n  x: 1\n  x: 2\n", 3, "x", "'x' stands here twice", "keep one"),
         ("a: 1\nkey:\nb: 2\n", 2, None, "nothing stands behind 'key'", "give it a value, or remove it"),
-        ("a: 1\nb: {key: , c: 2}\n", 2, None, "nothing stands behind 'key'", "write null where none is meant"),
+        (
+            "a: 1\nb: {key: , c: 2}\n",
+            2,
+            None,
+            "nothing stands behind 'key'",
+            "write null where none is meant",
+        ),
         ("a: 1\nb: {key}\n", 2, None, "nothing stands behind 'key'", "give it a value"),
         ("a:\n- x\n-\n", 3, None, "an item of the list is empty", "give it a value"),
         ("a: 1\n12: 2\n", 2, "12", "'12' is not a word", "quotes"),
@@ -66,7 +79,13 @@ def test_an_alias_stands_for_its_whole_value(tmp_path: Path) -> None:
         ("- a\n", 1, None, "a sequence, not a mapping", "key: value"),
         ("", 1, None, "empty, not a mapping", "key: value"),
         ("# only this\n", 1, None, "empty, not a mapping", "key: value"),
-        ("a: !!python/name:os.system x\n", 1, "tag:yaml.org,2002:python/name:os.system", "tag", "without tags"),
+        (
+            "a: !!python/name:os.system x\n",
+            1,
+            "tag:yaml.org,2002:python/name:os.system",
+            "tag",
+            "without tags",
+        ),
         ("a: !!int x\n", 1, "x", "not a value of !!int", "remove the tag"),
         ("base: &b {x: 1}\na:\n  <<: *b\n", 3, "<<", "merge", "write the keys out"),
         (b"a: 1\nb: \xff\n", 2, 255, "not UTF-8", "UTF-8"),
@@ -83,7 +102,9 @@ def test_what_is_not_a_plain_mapping_is_refused(
 
 
 def test_an_alias_bomb_is_refused_before_it_fills_memory(tmp_path: Path) -> None:
-    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"] + [
+        f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)
+    ]
 
     problem = refusal(tmp_path, "\n".join(levels))
 

@@ -39,7 +39,9 @@ def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(workspace: Work
 
     messages = [problem.message for problem in workspace.problems()]
 
-    assert any("cannot be read: it is a pipe, not a regular file" in message for message in messages), messages
+    assert any("cannot be read: it is a pipe, not a regular file" in message for message in messages), (
+        messages
+    )
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -51,7 +53,9 @@ def test_a_link_to_a_device_without_an_end_is_refused(workspace: Workspace, file
 
     messages = [problem.message for problem in workspace.problems()]
 
-    assert any("cannot be read: it is a device, not a regular file" in message for message in messages), messages
+    assert any("cannot be read: it is a device, not a regular file" in message for message in messages), (
+        messages
+    )
 
 
 def test_a_link_to_a_regular_file_is_read(workspace: Workspace) -> None:

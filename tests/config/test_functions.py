@@ -1,4 +1,6 @@
-"""The list of Spark's functions is that of the running Spark, and what the checks recommend passes them and runs."""
+"""The list of Spark's functions is that of the running Spark, and what the checks recommend passes them and
+runs.
+"""
 
 import re
 
@@ -42,7 +44,8 @@ def test_every_function_of_spark_is_allowed_or_refused_for_a_reason(spark: Spark
 @pytest.mark.spark
 def test_what_a_hint_recommends_passes_the_check_and_runs(spark: SparkSession) -> None:
     spark.sql(
-        "SELECT * FROM VALUES ('b', TIMESTAMP '2026-01-01', 1.5, 1), ('a', TIMESTAMP '2026-01-01', 2.5, 2) AS rows(x, t, n, id)"
+        "SELECT * FROM VALUES ('b', TIMESTAMP '2026-01-01', 1.5, 1), ('a', TIMESTAMP '2026-01-01', 2.5, 2) AS"
+        " rows(x, t, n, id)"
     ).createOrReplaceTempView("rows")
 
     for refused, recommended in MEASURES.items():
@@ -65,7 +68,8 @@ def test_what_a_hint_recommends_passes_the_check_and_runs(spark: SparkSession) -
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_a_refused_function_is_named_with_its_reason(name: str) -> None:
     found = judge_row_expression(f"{name}(x)", COLUMNS)
-    if not any(name in message and "may not be used" in message for message, _ in found):  # not every one takes one argument
+    # not every one takes one argument
+    if not any(name in message and "may not be used" in message for message, _ in found):
         found = judge_row_expression(f"{name}()", COLUMNS) + judge_row_expression(f"{name}(x, x)", COLUMNS)
 
     assert any(name in message and "may not be used" in message for message, _ in found), found

@@ -14,7 +14,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_table_stands_after_its_inputs(workspace: Workspace) -> None:
-    workspace.replace("  hourly:\n", "  early:\n    python: hooks/shop.py:funnel\n    inputs: [gold.funnel, gold.hourly]\n  hourly:\n")
+    workspace.replace(
+        "  hourly:\n",
+        "  early:\n    python: hooks/shop.py:funnel\n    inputs: [gold.funnel, gold.hourly]\n  hourly:\n",
+    )
     project = load_project(workspace.root, {})
 
     order = order_tables(project.pipelines["shop"], project.conf)
@@ -42,7 +45,10 @@ def test_a_ring_is_refused_and_printed(workspace: Workspace) -> None:
     workspace.write("conf/sql/top.sql", "SELECT 1 AS one FROM gold.funnel")
     project = load_project(workspace.root, {})
 
-    with pytest.raises(ConfigError, match=r"ring: gold\.(top -> gold\.funnel -> gold\.top|funnel -> gold\.top -> gold\.funnel)"):
+    with pytest.raises(
+        ConfigError,
+        match=r"ring: gold\.(top -> gold\.funnel -> gold\.top|funnel -> gold\.top -> gold\.funnel)",
+    ):
         order_tables(project.pipelines["shop"], project.conf)
 
 
@@ -57,15 +63,23 @@ def test_a_table_that_is_not_there_is_refused(workspace: Workspace) -> None:
 def test_the_shipped_pipelines_can_be_ordered() -> None:
     project = load_project(ROOT, {})
 
-    assert order_tables(project.pipelines["retail"], project.conf)["gold.top_products"] == ("silver.order_lines",)
+    assert order_tables(project.pipelines["retail"], project.conf)["gold.top_products"] == (
+        "silver.order_lines",
+    )
 
 
 @pytest.mark.parametrize(
     ("kwargs", "tables"),
     [
         ({"column": "amount"}, []),
-        ({"column": "customer_id", "other_table": "dimension.customers", "other_column": "customer_id"}, ["dimension.customers"]),
-        ({"unexpected_rows_query": "SELECT * FROM {batch} JOIN Silver.lines USING (order_id) -- gold.top"}, ["silver.lines"]),
+        (
+            {"column": "customer_id", "other_table": "dimension.customers", "other_column": "customer_id"},
+            ["dimension.customers"],
+        ),
+        (
+            {"unexpected_rows_query": "SELECT * FROM {batch} JOIN Silver.lines USING (order_id) -- gold.top"},
+            ["silver.lines"],
+        ),
     ],
 )
 def test_a_rule_names_the_other_tables_that_it_reads(kwargs: dict[str, Any], tables: list[str]) -> None:

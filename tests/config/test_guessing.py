@@ -46,4 +46,6 @@ def test_nested_fields_are_columns_by_their_path_and_names_are_legal_and_differ(
 
 
 def test_fields_of_a_flat_record_are_taken_by_their_whole_name() -> None:
-    assert guess_columns([{"unit.price": "1.50"}], is_flat=True) == {"unit_price": ("decimal(7,2)", "unit.price")}
+    assert guess_columns([{"unit.price": "1.50"}], is_flat=True) == {
+        "unit_price": ("decimal(7,2)", "unit.price")
+    }

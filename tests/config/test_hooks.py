@@ -32,7 +32,9 @@ def own_ways_out() -> Iterator[None]:
         ("    return [1, 2", 3, "SyntaxError"),
     ],
 )
-def test_an_error_of_a_function_is_told_by_the_line_of_its_file_without_values(tmp_path: Path, body: str, line: int, said: str) -> None:
+def test_an_error_of_a_function_is_told_by_the_line_of_its_file_without_values(
+    tmp_path: Path, body: str, line: int, said: str
+) -> None:
     file = tmp_path / "hooks" / "shop.py"
     file.parent.mkdir()
     file.write_text(f"# of the shop\ndef build():\n{body}\n", encoding="utf-8")
@@ -65,7 +67,9 @@ def test_another_program_cannot_take_the_place_of_the_process(way: Callable[[], 
         way()
 
 
-@pytest.mark.parametrize("way", [lambda: os._exit(0), lambda: posix._exit(0), lambda: os.execv("/bin/true", ["/bin/true"])])
+@pytest.mark.parametrize(
+    "way", [lambda: os._exit(0), lambda: posix._exit(0), lambda: os.execv("/bin/true", ["/bin/true"])]
+)
 def test_a_thread_that_a_function_has_left_behind_cannot_end_the_process(way: Callable[[], None]) -> None:
     returned, refused = threading.Event(), []
 

@@ -18,7 +18,14 @@ LONG = "x" * 300
 
 # old text, new text, text of the line, the value, part of the message, part of the hint
 REFUSED = {
-    "an unknown key": ("schedule:", "shedule:", "shedule", "0 * * * *", "the key 'shedule' is unknown", "did you mean 'schedule'?"),
+    "an unknown key": (
+        "schedule:",
+        "shedule:",
+        "shedule",
+        "0 * * * *",
+        "the key 'shedule' is unknown",
+        "did you mean 'schedule'?",
+    ),
     "an unknown key in a column": (
         'sql: "amount > 100"',
         'sqll: "amount > 100"',
@@ -51,7 +58,14 @@ REFUSED = {
         "'jsn' is not allowed",
         "did you mean 'json'? allowed: json, csv, parquet, text, avro, orc, xml, kafka, delta, rate, socket",
     ),
-    "a wrong history": ("history: scd2", "history: scd3", "history", "scd3", "'scd3' is not allowed", "scd1, scd2"),
+    "a wrong history": (
+        "history: scd2",
+        "history: scd3",
+        "history",
+        "scd3",
+        "'scd3' is not allowed",
+        "scd1, scd2",
+    ),
     "an unknown type": (
         "      order_id: bigint\n      customer_id",
         "      order_id: bigin\n      customer_id",
@@ -60,12 +74,54 @@ REFUSED = {
         "not a type",
         "did you mean 'bigint'?",
     ),
-    "an impossible decimal": ("decimal(12,2)", "decimal(52,2)", "amount", "decimal(52,2)", "not possible", "1 to 38"),
-    "a path out of the root": ("path: shop/logs", "path: ../logs", "logs:", "../logs", "not a path below the root", "without '..'"),
-    "a table called a/b": ("  lines:\n", "  a/b:\n", "a/b", "a/b", "'a/b' is not a legal name", "lower-case letters"),
-    "a table called ../x": ("  lines:\n", "  ../x:\n", "../x", "../x", "'../x' is not a legal name", "lower-case letters"),
-    "a name of 300 letters": ("  lines:\n", f"  {LONG}:\n", LONG, LONG, "(300 characters) is not a legal name", "at most 63"),
-    "a system column": ("      paid_at:", "      _paid_at:", "_paid_at", "_paid_at", "not a legal column name", "starting with a letter"),
+    "an impossible decimal": (
+        "decimal(12,2)",
+        "decimal(52,2)",
+        "amount",
+        "decimal(52,2)",
+        "not possible",
+        "1 to 38",
+    ),
+    "a path out of the root": (
+        "path: shop/logs",
+        "path: ../logs",
+        "logs:",
+        "../logs",
+        "not a path below the root",
+        "without '..'",
+    ),
+    "a table called a/b": (
+        "  lines:\n",
+        "  a/b:\n",
+        "a/b",
+        "a/b",
+        "'a/b' is not a legal name",
+        "lower-case letters",
+    ),
+    "a table called ../x": (
+        "  lines:\n",
+        "  ../x:\n",
+        "../x",
+        "../x",
+        "'../x' is not a legal name",
+        "lower-case letters",
+    ),
+    "a name of 300 letters": (
+        "  lines:\n",
+        f"  {LONG}:\n",
+        LONG,
+        LONG,
+        "(300 characters) is not a legal name",
+        "at most 63",
+    ),
+    "a system column": (
+        "      paid_at:",
+        "      _paid_at:",
+        "_paid_at",
+        "_paid_at",
+        "not a legal column name",
+        "starting with a letter",
+    ),
     "a number in quotes": (
         "path: shop/logs",
         'path: shop/logs, files_per_batch: "5"',
@@ -82,8 +138,22 @@ REFUSED = {
         "0 is not allowed",
         "greater than or equal to 1",
     ),
-    "a number for text": ("pipeline: shop", "pipeline: shop\nowner: 5", "owner", 5, "5 is not text", "quotes"),
-    "yes for true": ("sql: \"split_part(line, ' ', 1)\"", "required: yes", "level", "yes", "'yes' is not a yes or no", "true or false"),
+    "a number for text": (
+        "pipeline: shop",
+        "pipeline: shop\nowner: 5",
+        "owner",
+        5,
+        "5 is not text",
+        "quotes",
+    ),
+    "yes for true": (
+        "sql: \"split_part(line, ' ', 1)\"",
+        "required: yes",
+        "level",
+        "yes",
+        "'yes' is not a yes or no",
+        "true or false",
+    ),
     "a list for a mapping": (
         "    columns: {country: string, region: string, manager: string, version: int}",
         "    columns: [country]",
@@ -92,9 +162,30 @@ REFUSED = {
         "is not a mapping",
         "key: value",
     ),
-    "a word for a list": ("group_by: [city]", "group_by: {city: 1}", "group_by", {"city": 1}, "is not a list", "[a, b]"),
-    "a bad duration": ("size: 1 hour", "size: 1 fortnight", "window", "1 fortnight", "not a duration", "'15 minutes'"),
-    "a bad schedule": ('"0 * * * *"', '"0 25 * * *"', "schedule", "0 25 * * *", "'25' does not fit the field 'hour'", "0 to 23"),
+    "a word for a list": (
+        "group_by: [city]",
+        "group_by: {city: 1}",
+        "group_by",
+        {"city": 1},
+        "is not a list",
+        "[a, b]",
+    ),
+    "a bad duration": (
+        "size: 1 hour",
+        "size: 1 fortnight",
+        "window",
+        "1 fortnight",
+        "not a duration",
+        "'15 minutes'",
+    ),
+    "a bad schedule": (
+        '"0 * * * *"',
+        '"0 25 * * *"',
+        "schedule",
+        "0 25 * * *",
+        "'25' does not fit the field 'hour'",
+        "0 to 23",
+    ),
     "a column with two origins": (
         "{type: string, from: value}",
         "{type: string, from: value, sql: x}",
@@ -132,7 +223,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED.keys())
-def test_a_mistake_is_refused_with_line_value_and_hint(workspace: Workspace, case: tuple[str, str, str, object, str, str]) -> None:
+def test_a_mistake_is_refused_with_line_value_and_hint(
+    workspace: Workspace, case: tuple[str, str, str, object, str, str]
+) -> None:
     old, new, line, value, message, hint = case
     workspace.replace(old, new)
 
@@ -154,7 +247,10 @@ def test_a_problem_prints_as_file_line_and_hint(workspace: Workspace) -> None:
 
     assert str(workspace.problem()).splitlines() == [
         "conf/pipelines/shop.yml:4: sources.orders.format: 'jsn' is not allowed here",
-        "    did you mean 'json'? allowed: json, csv, parquet, text, avro, orc, xml, kafka, delta, rate, socket",
+        (
+            "    did you mean 'json'? allowed: json, csv, parquet, text, avro, orc, xml, kafka, delta, rate,"
+            " socket"
+        ),
     ]
 
 
@@ -181,7 +277,10 @@ def test_a_broken_file_leaves_the_others_alone(workspace: Workspace) -> None:
 
     assert load_pipeline(workspace.root / "conf/pipelines/shop.yml", workspace.root).name == "shop"
     assert list(load_project(workspace.root, {}, only="shop").pipelines) == ["shop"]
-    with pytest.raises(ConfigError, match=r"conf/pipelines/broken\.yml:1: the pipeline has no table\n    add sources, or gold tables"):
+    with pytest.raises(
+        ConfigError,
+        match=r"conf/pipelines/broken\.yml:1: the pipeline has no table\n    add sources, or gold tables",
+    ):
         load_pipeline(broken, workspace.root)
 
 
@@ -216,7 +315,9 @@ def test_roots_are_absolute_paths_or_uris(workspace: Workspace) -> None:
     assert (overridden.landing, overridden.lake) == ("/data/in", "s3://bucket/lake")
 
 
-def test_the_root_is_found_from_the_environment_or_the_folders_above(workspace: Workspace, tmp_path: Path) -> None:
+def test_the_root_is_found_from_the_environment_or_the_folders_above(
+    workspace: Workspace, tmp_path: Path
+) -> None:
     below = workspace.write("some/where/below.txt", "").parent
 
     assert find_root({}, below) == workspace.root
@@ -224,7 +325,10 @@ def test_the_root_is_found_from_the_environment_or_the_folders_above(workspace: 
     assert find_root({}, Path("/")) == ROOT
 
 
-@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path), lambda path: os.symlink("gone", path)])
+@pytest.mark.parametrize(
+    "put",
+    [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path), lambda path: os.symlink("gone", path)],
+)
 def test_a_project_whose_lakehouse_file_cannot_be_read_is_not_passed_over_for_another(
     workspace: Workspace, put: Callable[[Path], None]
 ) -> None:
@@ -237,7 +341,9 @@ def test_a_project_whose_lakehouse_file_cannot_be_read_is_not_passed_over_for_an
 
 def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
     short = load_project(workspace.root, {}).pipelines["shop"]
-    workspace.replace("      order_id: bigint\n      customer_id", "      order_id: {type: bigint}\n      customer_id")
+    workspace.replace(
+        "      order_id: bigint\n      customer_id", "      order_id: {type: bigint}\n      customer_id"
+    )
     workspace.replace("key: order_id", "key: [order_id]")
     workspace.replace("event_time: ordered_at", "event_time: {column: ordered_at, future: 1 day}")
 
@@ -265,16 +371,29 @@ def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
         ("spark.yarn.appMasterEnv.PGPASSWORD: hush", "it looks like a credential"),
         ("spark.executorEnv.APIKEY: hush", "it looks like a credential"),
         ("spark.hadoop.fs.azure.sas.files.shop.blob.core.windows.net: hush", "it looks like a credential"),
-        ("spark.hadoop.fs.s3a.endpoint: https://me:hush@store.example", "an address with a password in it may not be set"),
-        ("spark.driver.extraJavaOptions: -Dproxy=http://me:hush@proxy.example:80", "an address with a password in it may not be set"),
-        ("spark.driver.extraJavaOptions: -Xss4m -Dstore.password=hush", "-D'store.password' may not be set: it looks like a credential"),
+        (
+            "spark.hadoop.fs.s3a.endpoint: https://me:hush@store.example",
+            "an address with a password in it may not be set",
+        ),
+        (
+            "spark.driver.extraJavaOptions: -Dproxy=http://me:hush@proxy.example:80",
+            "an address with a password in it may not be set",
+        ),
+        (
+            "spark.driver.extraJavaOptions: -Xss4m -Dstore.password=hush",
+            "-D'store.password' may not be set: it looks like a credential",
+        ),
         ("spark.hadoop.fs.defaultFS: hdfs:///", "paths are those of this machine"),
         ("executor.memory: 1g", "is not a Spark setting"),
         ("spark.x: [1]", "is not a value of a setting"),
     ],
 )
-def test_settings_that_would_break_a_guarantee_are_refused(workspace: Workspace, setting: str, reason: str) -> None:
-    workspace.write("conf/profiles/local.yml", f"master: local[2]\nspark:\n  spark.executor.memory: 1g\n  {setting}\n")
+def test_settings_that_would_break_a_guarantee_are_refused(
+    workspace: Workspace, setting: str, reason: str
+) -> None:
+    workspace.write(
+        "conf/profiles/local.yml", f"master: local[2]\nspark:\n  spark.executor.memory: 1g\n  {setting}\n"
+    )
 
     problem = workspace.problem()
 
@@ -315,18 +434,32 @@ def test_a_profile_is_strict(workspace: Workspace, line: str, message: str) -> N
     ("text", "line", "message"),
     [
         ("master: local[2]\ndeploy: cluster\n", 2, "a local master has no cluster"),
-        ("master: spark://host:7077\ndeploy: cluster\n", 2, "Spark runs no Python drivers inside a standalone cluster"),
+        (
+            "master: spark://host:7077\ndeploy: cluster\n",
+            2,
+            "Spark runs no Python drivers inside a standalone cluster",
+        ),
         ("master: yarn\n", 1, "yarn needs a staging folder"),
         ("master: yarn\nstaging: /user/weir\n", 2, "right form"),
         ("master: spark://host:7077\nstaging: hdfs:///user/weir\n", 2, "only yarn has a staging folder"),
-        ("master: yarn\nstaging: hdfs:///user/weir\nenvironment: hdfs:///weir.zip\n", 3, "is not what `weir pack` makes"),
+        (
+            "master: yarn\nstaging: hdfs:///user/weir\nenvironment: hdfs:///weir.zip\n",
+            3,
+            "is not what `weir pack` makes",
+        ),
         ("master: local[2]\nenvironment: hdfs:///environment.tar\n", 2, "only yarn takes an archive"),
         ("master: k8s://https://host\n", 1, "k8s:// needs an image"),
         ("master: local[2]\nimage: weir:1\n", 2, "only k8s:// takes an image"),
-        ("master: k8s://https://host\nimage: weir:1\ndeploy: cluster\nevent_log: true\n", 4, "has no logs/spark-events"),
+        (
+            "master: k8s://https://host\nimage: weir:1\ndeploy: cluster\nevent_log: true\n",
+            4,
+            "has no logs/spark-events",
+        ),
     ],
 )
-def test_a_profile_that_no_engine_can_do_is_refused(workspace: Workspace, text: str, line: int, message: str) -> None:
+def test_a_profile_that_no_engine_can_do_is_refused(
+    workspace: Workspace, text: str, line: int, message: str
+) -> None:
     workspace.write("conf/profiles/local.yml", text)
 
     problem = workspace.problem()

@@ -1,4 +1,6 @@
-"""Native stateful tables in pipeline files: what is refused beyond the matrix of modes, their columns, and what of them is sensitive."""
+"""Native stateful tables in pipeline files: what is refused beyond the matrix of modes, their columns, and
+what of them is sensitive.
+"""
 
 from pathlib import Path
 
@@ -21,7 +23,10 @@ silver:
 gold:
 """
 SIDES = "left: {from: silver.clicks, watermark: 1 hour}, right: {from: silver.orders, watermark: 1 hour}"
-GOOD = f"pairs: {{join: {{{SIDES}, on: {{user: buyer}}, within: {{after: 1 hour}}, take: {{who: left.user, order: right.id}}}}}}"
+GOOD = (
+    f"pairs: {{join: {{{SIDES}, on: {{user: buyer}}, within: {{after: 1 hour}}, take: {{who: left.user,"
+    " order: right.id}}}"
+)
 HOOK = "class Half:\n    def init(self, handle): ...\n"
 STATE = "key: user, columns: {user: bigint}, watermark: 1 hour"
 REFUSED = {
@@ -52,18 +57,27 @@ def write(workshop: Workshop, table: str) -> Path:
 
 
 @pytest.mark.parametrize(("table", "message"), REFUSED.items(), ids=list(REFUSED.values()))
-def test_a_native_table_that_cannot_work_is_refused(idle_workshop: Workshop, table: str, message: str) -> None:
+def test_a_native_table_that_cannot_work_is_refused(
+    idle_workshop: Workshop, table: str, message: str
+) -> None:
     problems = check_folder(write(idle_workshop, table), {})
 
     assert [problem for problem in problems if message in problem.message and problem.hint], problems
 
 
-def test_the_columns_of_a_join_are_known_and_sensitive_as_those_that_they_are_taken_from(idle_workshop: Workshop) -> None:
+def test_the_columns_of_a_join_are_known_and_sensitive_as_those_that_they_are_taken_from(
+    idle_workshop: Workshop,
+) -> None:
     project = load_project(write(idle_workshop, GOOD), {})
     pipeline = project.pipelines["feed"]
 
     assert check_folder(idle_workshop.root, {}) == []
-    places = {"_left_file_id": "string", "_left_line": "bigint", "_right_file_id": "string", "_right_line": "bigint"}
+    places = {
+        "_left_file_id": "string",
+        "_left_line": "bigint",
+        "_right_file_id": "string",
+        "_right_line": "bigint",
+    }
     assert aggregate_columns(pipeline, pipeline.gold["pairs"]) == {
         "who": "bigint",
         "order": "string",

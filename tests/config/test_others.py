@@ -1,4 +1,6 @@
-"""Pipelines that read tables of others, and are started by them: what may be named, what it is known to hold, and what is refused."""
+"""Pipelines that read tables of others, and are started by them: what may be named, what it is known to hold,
+and what is refused.
+"""
 
 from pathlib import Path
 
@@ -61,7 +63,13 @@ def test_a_pipeline_may_consist_of_gold_tables_on_anothers(board: Workspace) -> 
 def test_a_pipeline_without_any_table_is_refused(workspace: Workspace) -> None:
     workspace.write("conf/pipelines/empty.yml", "pipeline: empty\n")
 
-    workspace.assert_refused("pipeline: empty", {"pipeline": "empty"}, "has no table", "add sources, or gold", "conf/pipelines/empty.yml")
+    workspace.assert_refused(
+        "pipeline: empty",
+        {"pipeline": "empty"},
+        "has no table",
+        "add sources, or gold",
+        "conf/pipelines/empty.yml",
+    )
 
 
 def test_the_schedule_is_a_cron_expression_or_tables_of_others(board: Workspace) -> None:
@@ -89,18 +97,50 @@ def test_the_schedule_is_a_cron_expression_or_tables_of_others(board: Workspace)
             "no silver table",
             "did you mean 'shop.silver.orders'?",
         ),
-        ("from: shop.silver.orders", "from: shop.gold.top", "shop.gold.top", "no silver table", "allowed: shop.silver.orders"),
-        ("inputs: [shop.dimension.customers", "inputs: [shop.bronze.customers", "shop.bronze.customers", "no table to read", "customers'?"),
+        (
+            "from: shop.silver.orders",
+            "from: shop.gold.top",
+            "shop.gold.top",
+            "no silver table",
+            "allowed: shop.silver.orders",
+        ),
+        (
+            "inputs: [shop.dimension.customers",
+            "inputs: [shop.bronze.customers",
+            "shop.bronze.customers",
+            "no table to read",
+            "customers'?",
+        ),
         ("group_by: [city]", "group_by: [town]", "town", "there is no column 'town'", "city"),
         ("sum(amount)", "sum(amont)", "sum(amont)", "no column 'amont'", "did you mean 'amount'"),
-        ("[shop.silver.orders, shop", "[shop.silver.order, shop", "shop.silver.order", "no table of another", "'shop.silver.orders'?"),
-        ("[shop.silver.orders, shop", "[silver.orders, shop", "silver.orders", "is not a table of another", "<pipeline>.<layer>.<table>"),
-        ("[shop.silver.orders, shop", "[board.gold.daily, shop", "board.gold.daily", "of its own", "name a table of another pipeline"),
+        (
+            "[shop.silver.orders, shop",
+            "[shop.silver.order, shop",
+            "shop.silver.order",
+            "no table of another",
+            "'shop.silver.orders'?",
+        ),
+        (
+            "[shop.silver.orders, shop",
+            "[silver.orders, shop",
+            "silver.orders",
+            "is not a table of another",
+            "<pipeline>.<layer>.<table>",
+        ),
+        (
+            "[shop.silver.orders, shop",
+            "[board.gold.daily, shop",
+            "board.gold.daily",
+            "of its own",
+            "name a table of another pipeline",
+        ),
         ("{on: [", "{onn: [", None, "the key 'on", ""),
         ("{on: [shop.silver.orders, shop.gold.top]}", '"* *"', "* *", "has 2 fields", "write five"),
     ],
 )
-def test_what_is_not_there_is_named_with_the_nearest(board: Workspace, old: str, new: str, value: object, message: str, hint: str) -> None:
+def test_what_is_not_there_is_named_with_the_nearest(
+    board: Workspace, old: str, new: str, value: object, message: str, hint: str
+) -> None:
     board.replace(old, new, BOARD)
 
     found = [problem for problem in board.problems() if value is None or problem.value == value]
@@ -150,7 +190,13 @@ def test_a_broken_pipeline_is_one_problem_and_not_one_of_its_readers(board: Work
 def test_a_watermark_needs_what_the_other_pipeline_keeps(board: Workspace) -> None:
     board.replace("window: {size: 1 day}", "window: {size: 1 day}\n    watermark: 1 day", BOARD)
 
-    board.assert_refused("watermark", "1 day", "does not keep what its feed had seen", "give a gold table of that pipeline", BOARD)
+    board.assert_refused(
+        "watermark",
+        "1 day",
+        "does not keep what its feed had seen",
+        "give a gold table of that pipeline",
+        BOARD,
+    )
 
     board.replace("slide: 30 minutes}", "slide: 30 minutes}\n    watermark: 2 hours")
     assert board.problems() == []
@@ -169,11 +215,21 @@ def test_a_sensitive_column_stays_so_in_the_tables_of_others(board: Workspace) -
 def test_what_concerns_airflow_alone_is_no_part_of_a_tables_definition(board: Workspace) -> None:
     def parts() -> list[dict[str, object]]:
         pipeline = load_project(board.root, {}).pipelines["board"]
-        return [definition_parts(pipeline, table, board.root / "conf") for table in order_tables(pipeline, board.root / "conf")]
+        return [
+            definition_parts(pipeline, table, board.root / "conf")
+            for table in order_tables(pipeline, board.root / "conf")
+        ]
 
     before = parts()
-    more = "tags: [a]\ndoc: Text.\ntimeout: 1 hour\ndeadline: 1 hour\nretries: 0\nwhen_held: fail\ndecide_within: 2 days\nowner: me\n"
-    board.replace("schedule: {on: [shop.silver.orders, shop.gold.top]}\n", f"{more}notify: {{log: false, email: a@b.example}}\n", BOARD)
+    more = (
+        "tags: [a]\ndoc: Text.\ntimeout: 1 hour\ndeadline: 1 hour\nretries: 0\nwhen_held:"
+        " fail\ndecide_within: 2 days\nowner: me\n"
+    )
+    board.replace(
+        "schedule: {on: [shop.silver.orders, shop.gold.top]}\n",
+        f"{more}notify: {{log: false, email: a@b.example}}\n",
+        BOARD,
+    )
 
     assert board.problems() == []
     assert parts() == before
@@ -183,7 +239,10 @@ def test_another_event_time_of_the_other_table_is_another_definition(board: Work
     board.replace("event_time: ordered_at", "event_time: paid_at")
     pipeline = load_project(board.root, {}).pipelines["board"]
 
-    assert definition_parts(pipeline, "gold.daily", board.root / "conf")["(event time of its table)"] == "paid_at"
+    assert (
+        definition_parts(pipeline, "gold.daily", board.root / "conf")["(event time of its table)"]
+        == "paid_at"
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,14 +267,20 @@ def test_keys_for_airflow_are_strict(board: Workspace, line: str, place: str, me
 
 
 def test_words_of_three_parts_are_tables_only_where_there_is_such_a_pipeline() -> None:
-    sql = "SELECT o.gold.price, `shop`.silver.x.y FROM silver.orders o JOIN Shop . Silver . Lines -- shop.silver.no\n"
+    sql = (
+        "SELECT o.gold.price, `shop`.silver.x.y FROM silver.orders o JOIN Shop . Silver . Lines --"
+        " shop.silver.no\n"
+    )
 
     assert tables_named_in(sql, ["shop"]) == ["silver.orders", "shop.silver.lines"]
     assert tables_named_in(sql) == ["silver.orders"]
 
 
 def test_views_take_the_place_of_anothers_tables_wherever_a_column_names_them() -> None:
-    sql = "SELECT shop.silver.orders.a, silver.orders.b.c, orders.d, e FROM shop.silver.orders WHERE shop.silver.orders.f > 0"
+    sql = (
+        "SELECT shop.silver.orders.a, silver.orders.b.c, orders.d, e FROM shop.silver.orders WHERE"
+        " shop.silver.orders.f > 0"
+    )
 
     assert with_views(sql, {"shop.silver.orders": "v"}) == "SELECT v.a, v.b.c, v.d, e FROM v WHERE v.f > 0"
 

@@ -1,4 +1,6 @@
-"""The patterns that are left to Java's engine are those with which it surely comes to an end, in time and without calling itself."""
+"""The patterns that are left to Java's engine are those with which it surely comes to an end, in time and
+without calling itself.
+"""
 
 import pytest
 
@@ -14,7 +16,10 @@ from spark_jobs.config.plain_patterns import plain_java
         (r"\s|x", r"[\x{9}-\x{a}\x{c}-\x{d}\x{20}-\x{20}\x{78}-\x{78}]"),
         ("^on$|^off$", r"\A\x{6f}\x{6e}\z|\A\x{6f}\x{66}\x{66}\z"),
         ("^A-|^B-", r"\A\x{41}\x{2d}|\A\x{42}\x{2d}"),
-        (r"^[^@\s]+@x$", r"\A[\x{0}-\x{8}\x{b}-\x{b}\x{e}-\x{1f}\x{21}-\x{3f}\x{41}-\x{10ffff}]{1,}\x{40}\x{78}\z"),
+        (
+            r"^[^@\s]+@x$",
+            r"\A[\x{0}-\x{8}\x{b}-\x{b}\x{e}-\x{1f}\x{21}-\x{3f}\x{41}-\x{10ffff}]{1,}\x{40}\x{78}\z",
+        ),
     ],
 )
 def test_a_plain_pattern_is_written_out_for_java(pattern: str, java: str) -> None:

@@ -1,4 +1,6 @@
-"""Regular expressions are judged as RE2's in rules and as Java's in SQL, as far as can be told without either."""
+"""Regular expressions are judged as RE2's in rules and as Java's in SQL, as far as can be told without
+either.
+"""
 
 from collections.abc import Callable
 
@@ -117,8 +119,13 @@ def test_a_quantified_class_of_a_line_is_not_taken_for_a_possessive_one() -> Non
 
 
 @pytest.mark.parametrize("judge", [judge_regex, judge_java_regex, judge_line_regex])
-@pytest.mark.parametrize("pattern", ["a{99999999999}", r"\\{0,99999999999}", "a{" + "9" * 5000 + "}", "(" * 5000 + "a" + ")" * 5000])
-def test_what_python_cannot_begin_to_read_is_an_error_like_any_other(judge: Callable[[str], Judgement], pattern: str) -> None:
+@pytest.mark.parametrize(
+    "pattern",
+    ["a{99999999999}", r"\\{0,99999999999}", "a{" + "9" * 5000 + "}", "(" * 5000 + "a" + ")" * 5000],
+)
+def test_what_python_cannot_begin_to_read_is_an_error_like_any_other(
+    judge: Callable[[str], Judgement], pattern: str
+) -> None:
     wrong = judge(pattern)
 
     assert wrong is not None

@@ -1,4 +1,6 @@
-"""What a file with relays may say, and by which trigger it runs: all else is refused with the reason and another way."""
+"""What a file with relays may say, and by which trigger it runs: all else is refused with the reason and
+another way.
+"""
 
 import re
 
@@ -13,7 +15,14 @@ KAFKA = "{format: kafka, servers: 'a:1', topic: in}"
 TO = "{servers: 'a:1', topic: out, key: word}"
 
 
-def problems(workshop: Workshop, source: str = KAFKA, more: str = "", to: str = TO, columns: str = "{word: value}", rest: str = "") -> str:
+def problems(
+    workshop: Workshop,
+    source: str = KAFKA,
+    more: str = "",
+    to: str = TO,
+    columns: str = "{word: value}",
+    rest: str = "",
+) -> str:
     relay = f"{{from: {source}, columns: {columns}, to: {to}{more}}}"
     workshop.write("conf/pipelines/words.yml", f"pipeline: words\nrelays:\n  loud: {relay}\n{rest}")
     return "\n".join(map(str, check_folder(workshop.root, {})))
@@ -27,24 +36,38 @@ def test_topics_and_rows_by_the_clock_can_be_relayed(idle_workshop: Workshop) ->
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"source": "{format: json, path: words}"}, r"format: json is incompatible with relays: .* --trigger as-fast-as-possible"),
+        (
+            {"source": "{format: json, path: words}"},
+            r"format: json is incompatible with relays: .* --trigger as-fast-as-possible",
+        ),
         ({"source": "{format: socket, port: 1}"}, r"format: socket is incompatible with relays"),
         (
             {"source": "{format: kafka, servers: 'a:1', topic: in, offsets_per_batch: 5}"},
             r"'offsets_per_batch' is incompatible with relays",
         ),
-        ({"source": "{format: kafka, servers: 'a:1', topic: out}"}, r"each message would be sent again for ever"),
+        (
+            {"source": "{format: kafka, servers: 'a:1', topic: out}"},
+            r"each message would be sent again for ever",
+        ),
         ({"columns": "{word: max(value)}"}, r"aggregates rows"),
         ({"columns": "{word: current_timestamp()}"}, r"current_timestamp may not be used"),
         ({"columns": "{word: \"explode(split(value, ' '))\"}"}, r"makes several rows of one"),
         ({"more": ", where: (SELECT 1) = 1"}, r"relays\.loud\.where"),
         ({"more": ", where: amount > 1"}, r"there is no column 'amount' here"),
-        ({"to": "{servers: 'a:1', topic: out, key: wird}"}, r"there is no column 'wird'\s+did you mean 'word'"),
-        ({"rest": "schedule: '@daily'\n"}, r"'schedule' is incompatible with 'relays': .*\s+give the relays a pipeline file of their own"),
+        (
+            {"to": "{servers: 'a:1', topic: out, key: wird}"},
+            r"there is no column 'wird'\s+did you mean 'word'",
+        ),
+        (
+            {"rest": "schedule: '@daily'\n"},
+            r"'schedule' is incompatible with 'relays': .*\s+give the relays a pipeline file of their own",
+        ),
         ({"rest": "sources: {w: {format: text, path: w}}\n"}, r"'sources' is incompatible with 'relays'"),
     ],
 )
-def test_what_continuous_processing_cannot_do_is_refused(idle_workshop: Workshop, given: dict[str, str], said: str) -> None:
+def test_what_continuous_processing_cannot_do_is_refused(
+    idle_workshop: Workshop, given: dict[str, str], said: str
+) -> None:
     found = problems(idle_workshop, **given)
 
     assert re.search(said, found, re.DOTALL), found
@@ -58,6 +81,9 @@ def test_relays_run_by_the_continuous_trigger_alone(idle_workshop: Workshop, tri
     check_trigger(pipeline, parse_trigger("continuous 1 second"))
 
     with pytest.raises(
-        UsageError, match=r"only Spark's continuous processing runs(.|\n)*weir stream words --trigger 'continuous 1 second'"
+        UsageError,
+        match=(
+            r"only Spark's continuous processing runs(.|\n)*weir stream words --trigger 'continuous 1 second'"
+        ),
     ):
         check_trigger(pipeline, parse_trigger(trigger))

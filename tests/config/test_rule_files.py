@@ -30,7 +30,15 @@ def test_rules_are_loaded_by_pipeline_and_table(workspace: Workspace) -> None:
 
     kwargs = {"column": "amount", "min_value": 0}
     reason = "Nobody pays less than nothing."
-    rule = Rule("amount_in_range", "expect_column_values_to_be_between", kwargs, "quarantine", "warning", reason, "batch")
+    rule = Rule(
+        "amount_in_range",
+        "expect_column_values_to_be_between",
+        kwargs,
+        "quarantine",
+        "warning",
+        reason,
+        "batch",
+    )
     assert rules == {"shop": {"silver.orders": (rule,)}}
 
 
@@ -50,7 +58,12 @@ def test_dates_stay_text_so_that_rules_can_be_kept_as_json(workspace: Workspace)
 @pytest.mark.parametrize(
     ("file", "value", "message", "hint"),
     [
-        ("expectations/shop/silver.orders.yaml", "silver.orders.yaml", "does not end in .yml", "rename it to silver.orders.yml"),
+        (
+            "expectations/shop/silver.orders.yaml",
+            "silver.orders.yaml",
+            "does not end in .yml",
+            "rename it to silver.orders.yml",
+        ),
         (
             "expectations/shop/SILVER.ORDERS.YML",
             "SILVER.ORDERS.YML",
@@ -58,14 +71,36 @@ def test_dates_stay_text_so_that_rules_can_be_kept_as_json(workspace: Workspace)
             "rename it to silver.orders.yml",
         ),
         ("expectations/shp/silver.orders.yml", "shp", "no pipeline 'shp'", "did you mean 'shop'?"),
-        ("expectations/shop/silver.order.yml", "silver.order", "no table 'silver.order'", "did you mean 'silver.orders'?"),
+        (
+            "expectations/shop/silver.order.yml",
+            "silver.order",
+            "no table 'silver.order'",
+            "did you mean 'silver.orders'?",
+        ),
         ("expectations/shop/orders.yml", "orders", "no table 'orders'", "did you mean 'silver.orders'?"),
-        ("expectations/shop/bronze.orders.yml", "bronze.orders", "as they arrived", "judge the table made from it"),
-        ("expectations/silver.orders.yml", "silver.orders.yml", "not stand in the folder of a pipeline", "expectations/<pipeline>/"),
-        ("expectations/shop/old/silver.orders.yml", "silver.orders.yml", "not stand in the folder of a pipeline", "<layer>.<table>.yml"),
+        (
+            "expectations/shop/bronze.orders.yml",
+            "bronze.orders",
+            "as they arrived",
+            "judge the table made from it",
+        ),
+        (
+            "expectations/silver.orders.yml",
+            "silver.orders.yml",
+            "not stand in the folder of a pipeline",
+            "expectations/<pipeline>/",
+        ),
+        (
+            "expectations/shop/old/silver.orders.yml",
+            "silver.orders.yml",
+            "not stand in the folder of a pipeline",
+            "<layer>.<table>.yml",
+        ),
     ],
 )
-def test_a_file_in_a_wrong_place_is_a_problem(workspace: Workspace, file: str, value: str, message: str, hint: str) -> None:
+def test_a_file_in_a_wrong_place_is_a_problem(
+    workspace: Workspace, file: str, value: str, message: str, hint: str
+) -> None:
     workspace.write(file, RULE)
 
     workspace.assert_refused("", value, message, hint, file)
@@ -74,17 +109,47 @@ def test_a_file_in_a_wrong_place_is_a_problem(workspace: Workspace, file: str, v
 @pytest.mark.parametrize(
     ("old", "new", "line", "value", "message", "hint"),
     [
-        ("on_fail: quarantine", "on_fail: drop", "on_fail", "drop", "'drop' is not allowed", "quarantine, warn, block"),
+        (
+            "on_fail: quarantine",
+            "on_fail: drop",
+            "on_fail",
+            "drop",
+            "'drop' is not allowed",
+            "quarantine, warn, block",
+        ),
         ("    on_fail: quarantine\n", "", "amount_in_range", None, "the key 'on_fail' is missing", "add it"),
         ("reason:", "why:", "why", "Nobody pays less than nothing.", "the key 'why' is unknown", "reason"),
         ("amount_in_range", "Amount", "Amount", "Amount", "not a legal name", "lower-case"),
         ("type: expect_column_values_to_be_between", "type: 5", "type", 5, "is not text", "quotes"),
-        ("{column: amount, min_value: 0}", "[amount]", "kwargs", ["amount"], "is not a mapping", "{key: value}"),
-        ("on_fail: quarantine", "on_fail: quarantine\n    severity: high", "severity", "high", "'high' is not allowed", "critical"),
-        ("on_fail: quarantine", "on_fail: quarantine\n    scope: all", "scope", "all", "'all' is not allowed", "batch, table"),
+        (
+            "{column: amount, min_value: 0}",
+            "[amount]",
+            "kwargs",
+            ["amount"],
+            "is not a mapping",
+            "{key: value}",
+        ),
+        (
+            "on_fail: quarantine",
+            "on_fail: quarantine\n    severity: high",
+            "severity",
+            "high",
+            "'high' is not allowed",
+            "critical",
+        ),
+        (
+            "on_fail: quarantine",
+            "on_fail: quarantine\n    scope: all",
+            "scope",
+            "all",
+            "'all' is not allowed",
+            "batch, table",
+        ),
     ],
 )
-def test_a_file_is_strict(workspace: Workspace, old: str, new: str, line: str, value: object, message: str, hint: str) -> None:
+def test_a_file_is_strict(
+    workspace: Workspace, old: str, new: str, line: str, value: object, message: str, hint: str
+) -> None:
     workspace.write(FILE, RULE)
     workspace.replace(old, new, FILE)
 
@@ -110,7 +175,10 @@ def test_all_problems_are_told_at_once(workspace: Workspace) -> None:
 
 def test_one_pipeline_is_loaded_whatever_the_expectations_of_others_are_like(workspace: Workspace) -> None:
     text = (workspace.root / "conf/pipelines/shop.yml").read_text(encoding="utf-8")
-    workspace.write("conf/pipelines/store.yml", text.replace("pipeline: shop", "pipeline: store").replace("path: shop/", "path: store/"))
+    workspace.write(
+        "conf/pipelines/store.yml",
+        text.replace("pipeline: shop", "pipeline: store").replace("path: shop/", "path: store/"),
+    )
     workspace.write(FILE, RULE)
     workspace.write("expectations/store/silver.orders.yml", "nonsense")
 

@@ -17,9 +17,17 @@ expectations:
 """
 
 
-def judge(workspace: Workspace, table: str, other: str, column: str = "order_id", on_fail: str = "warn") -> None:
+def judge(
+    workspace: Workspace, table: str, other: str, column: str = "order_id", on_fail: str = "warn"
+) -> None:
     known_as = "city" if other == "gold.hourly" else column
-    text = MEMBERS.format(name=f"as_in_{other.partition('.')[2]}", column=column, other=other, known_as=known_as, on_fail=on_fail)
+    text = MEMBERS.format(
+        name=f"as_in_{other.partition('.')[2]}",
+        column=column,
+        other=other,
+        known_as=known_as,
+        on_fail=on_fail,
+    )
     workspace.write(f"expectations/shop/{table}.yml", text)
 
 

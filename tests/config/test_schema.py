@@ -61,12 +61,21 @@ def test_short_forms_are_allowed() -> None:
 
     assert columns["anyOf"] == [{"type": "string"}, {"$ref": "#/$defs/Column"}]
     assert {"type": "string"} in properties["event_time"]["anyOf"]
-    assert [form["type"] for form in definition("Dimension")["properties"]["key"]["anyOf"]] == ["string", "array"]
-    assert [form["type"] for form in definition("Gold")["properties"]["inputs"]["anyOf"]] == ["string", "array"]
+    assert [form["type"] for form in definition("Dimension")["properties"]["key"]["anyOf"]] == [
+        "string",
+        "array",
+    ]
+    assert [form["type"] for form in definition("Gold")["properties"]["inputs"]["anyOf"]] == [
+        "string",
+        "array",
+    ]
 
 
 def test_every_key_of_a_source_and_a_lookup_is_described() -> None:
-    described = {model: {name for name, key in definition(model)["properties"].items() if "description" in key} for model in KEYS}
+    described = {
+        model: {name for name, key in definition(model)["properties"].items() if "description" in key}
+        for model in KEYS
+    }
 
     assert described == KEYS
 
@@ -79,7 +88,9 @@ def test_an_editor_offers_the_words_that_a_key_may_have(model: str, key: str, wo
 
 
 def test_the_keys_of_late_rows_and_deletes_are_described() -> None:
-    assert all("description" in definition("Gold")["properties"][key] for key in ("emit", "watermark", "late"))
+    assert all(
+        "description" in definition("Gold")["properties"][key] for key in ("emit", "watermark", "late")
+    )
     assert "description" in definition("Silver")["properties"]["delete_when"]
 
 

@@ -6,7 +6,14 @@ import pytest
 
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sensitive import EVERYTHING, Names, all_names, sensitive_columns, sensitive_paths, without_hidden_plans
+from spark_jobs.config.sensitive import (
+    EVERYTHING,
+    Names,
+    all_names,
+    sensitive_columns,
+    sensitive_paths,
+    without_hidden_plans,
+)
 from tests.config.conftest import SHOP, Workspace
 from tests.config.test_columns import clicks
 from tests.conftest import Workshop
@@ -71,7 +78,9 @@ def pipeline(tmp_path: Path) -> Pipeline:
 def test_a_pipeline_that_declares_nothing_has_nothing_to_hide(tmp_path: Path) -> None:
     plain = clicks(SHOP.replace("pipeline: shop", "pipeline: clicks"), tmp_path)
 
-    assert [sensitive_columns(plain, f"{layer}.{name}") for layer, name, _ in plain.tables() if layer != "bronze"] == [frozenset()] * 8
+    assert [
+        sensitive_columns(plain, f"{layer}.{name}") for layer, name, _ in plain.tables() if layer != "bronze"
+    ] == [frozenset()] * 8
     assert [sensitive_paths(plain, source) for source in plain.sources] == [frozenset()] * 4
 
 
@@ -86,15 +95,24 @@ def test_a_silver_table_hides_what_lookups_take_and_match(pipeline: Pipeline) ->
     assert sensitive_columns(pipeline, "silver.visits") == {
         "person", "token", "visited_at", "email", "_content", "_event_at", "_seen_until", "_closed_until",
     }  # fmt: skip
-    assert sensitive_columns(pipeline, "quarantine.silver.visits") == sensitive_columns(pipeline, "silver.visits")
+    assert sensitive_columns(pipeline, "quarantine.silver.visits") == sensitive_columns(
+        pipeline, "silver.visits"
+    )
 
 
-def test_what_a_sensitive_sql_column_is_computed_from_is_hidden_but_not_its_siblings(pipeline: Pipeline) -> None:
+def test_what_a_sensitive_sql_column_is_computed_from_is_hidden_but_not_its_siblings(
+    pipeline: Pipeline,
+) -> None:
     assert sensitive_columns(pipeline, "silver.logs") == {"line", "user", "_content"}
 
 
 def test_gold_hides_groups_measures_and_windows(pipeline: Pipeline) -> None:
-    assert sensitive_columns(pipeline, "gold.per_hour") == {"email", "newest_token", "window_start", "window_end"}
+    assert sensitive_columns(pipeline, "gold.per_hour") == {
+        "email",
+        "newest_token",
+        "window_start",
+        "window_end",
+    }
     assert sensitive_columns(pipeline, "gold.levels") == frozenset()
 
 
@@ -114,7 +132,9 @@ def test_a_function_over_sensitive_rows_may_put_them_anywhere(pipeline: Pipeline
         ("SELECT ((city FROM silver.visits", True),
     ],
 )
-def test_a_sql_table_is_hidden_where_its_text_names_what_is(pipeline: Pipeline, workspace: Workspace, sql: str, is_hidden: bool) -> None:
+def test_a_sql_table_is_hidden_where_its_text_names_what_is(
+    pipeline: Pipeline, workspace: Workspace, sql: str, is_hidden: bool
+) -> None:
     workspace.write("conf/sql/by_city.sql", sql)
 
     assert ("t" in sensitive_columns(pipeline, "gold.by_city", workspace.root / "conf")) is is_hidden
@@ -137,7 +157,10 @@ def test_an_expression_that_cannot_be_read_may_tell_of_anything(tmp_path: Path) 
 
 
 def test_a_field_that_one_table_declares_sensitive_is_so_in_all_tables_of_its_source(tmp_path: Path) -> None:
-    shared = SECRETS.replace("kind: string}", "kind: string, auth: {type: string, from: pages.auth}, whole: {type: string, from: Pages}}")
+    shared = SECRETS.replace(
+        "kind: string}",
+        "kind: string, auth: {type: string, from: pages.auth}, whole: {type: string, from: Pages}}",
+    )
 
     assert sensitive_columns(clicks(shared, tmp_path), "silver.raw") == {"auth", "whole", "_content"}
 
@@ -167,6 +190,8 @@ def test_plans_with_the_bounds_of_sensitive_windows_are_in_no_event_log(idle_wor
     for is_sensitive in ("true", "false"):
         idle_workshop.write("conf/pipelines/visits.yml", WINDOWS.format(is_sensitive=is_sensitive))
         project = idle_workshop.project
-        kept[is_sensitive] = without_hidden_plans(observed, project.pipelines["visits"], project.conf).event_log
+        kept[is_sensitive] = without_hidden_plans(
+            observed, project.pipelines["visits"], project.conf
+        ).event_log
 
     assert kept == {"true": False, "false": True}

@@ -1,4 +1,6 @@
-"""Patterns in SQL are Java's: what could end or hang the engine on a value is refused before anything runs."""
+"""Patterns in SQL are Java's: what could end or hang the engine on a value is refused
+before anything runs.
+"""
 
 import pytest
 
@@ -24,7 +26,10 @@ FUNCTIONS = [
 
 @pytest.mark.parametrize("call", FUNCTIONS)
 def test_a_repeated_group_is_refused_in_every_function_that_takes_a_pattern(call: str) -> None:
-    refused, taken = judge_row_expression(call.format("(x|y)*"), ["a"]), judge_row_expression(call.format("[xy]*"), ["a"])
+    refused, taken = (
+        judge_row_expression(call.format("(x|y)*"), ["a"]),
+        judge_row_expression(call.format("[xy]*"), ["a"]),
+    )
 
     assert ["repeats a group" in message for message, _ in refused] == [True]
     assert taken == []
@@ -42,7 +47,9 @@ def test_a_pattern_out_of_a_column_is_refused() -> None:
 def test_the_patterns_of_a_query_are_judged_one_by_one() -> None:
     tree = parse_query("SELECT a FROM silver.x WHERE a RLIKE ANY ('(x|y)+', '[xy]+') AND a LIKE '%(x)*%'")
 
-    assert [message.partition(" cannot")[0] for message, _ in judge_patterns(tree)] == ["the pattern '(x|y)+'"]
+    assert [message.partition(" cannot")[0] for message, _ in judge_patterns(tree)] == [
+        "the pattern '(x|y)+'"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""What is shown of data, file names and messages can do nothing to the terminal, the log or the spreadsheet that shows it."""
+"""What is shown of data, file names and messages can do nothing to the terminal, the log or the spreadsheet
+that shows it.
+"""
 
 import pytest
 from hypothesis import given
@@ -30,7 +32,9 @@ def test_nothing_but_letters_and_joiners_comes_through(text: str) -> None:
     assert all(character.isprintable() or character in JOINERS for character in plain(text))
 
 
-@pytest.mark.parametrize("text", ["Grüße", "日本語", "مرحبا", "שלום", "می‌خواهم", "👩‍💻", "<b>&amp;</b>", "[bold]x[/bold]"])
+@pytest.mark.parametrize(
+    "text", ["Grüße", "日本語", "مرحبا", "שלום", "می‌خواهم", "👩‍💻", "<b>&amp;</b>", "[bold]x[/bold]"]
+)
 def test_letters_of_every_script_stay(text: str) -> None:
     assert plain(text) == text
 

@@ -70,8 +70,9 @@ def test_other_types_are_refused_with_the_reason(written: str, reason: str) -> N
 
 
 def test_complex_and_decimal_types_are_told_apart() -> None:
-    assert [is_complex(name) for name in ("array<int>", "map<string,int>", "struct<a:int>", "string", "decimal(10,0)")] == [True] * 3 + [
-        False
-    ] * 2
+    assert [
+        is_complex(name)
+        for name in ("array<int>", "map<string,int>", "struct<a:int>", "string", "decimal(10,0)")
+    ] == [True] * 3 + [False] * 2
     assert decimal_precision("decimal(12,2)") == (12, 2)
     assert decimal_precision("bigint") is None

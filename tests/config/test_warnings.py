@@ -25,12 +25,16 @@ def warnings_of(root: Path) -> list[str]:
     return [str(warning) for warning in warn_of_project(load_project(root, {}))]
 
 
-def test_a_key_over_a_source_of_changed_files_without_an_order_of_versions_is_warned_of(workspace: Workspace) -> None:
+def test_a_key_over_a_source_of_changed_files_without_an_order_of_versions_is_warned_of(
+    workspace: Workspace,
+) -> None:
     workspace.write("conf/pipelines/shop.yml", PIPELINE)
 
     [warning] = warnings_of(workspace.root)
 
-    assert warning.startswith("conf/pipelines/shop.yml:8: silver.orders.key: the source 'orders' takes changed files")
+    assert warning.startswith(
+        "conf/pipelines/shop.yml:8: silver.orders.key: the source 'orders' takes changed files"
+    )
     assert "ties: newest_arrival" in warning
     assert check_folder(workspace.root, {}) == [], "it is no mistake"
 
@@ -69,22 +73,34 @@ def test_a_feed_of_changes_whose_updates_take_no_key_away_is_warned_of(workspace
 
     [warning] = warnings_of(workspace.root)
 
-    assert warning.startswith("conf/pipelines/shop.yml:10: silver.orders.delete_when: a row whose key its owner changes stays")
+    assert warning.startswith(
+        "conf/pipelines/shop.yml:10: silver.orders.delete_when: a row whose key its owner changes stays"
+    )
     delete_when = "    delete_when: change = 'delete'\n"
-    for old, new in (("= 'delete'", "IN ('delete', 'update_preimage')"), (delete_when, ""), (", changes: true", "")):
+    for old, new in (
+        ("= 'delete'", "IN ('delete', 'update_preimage')"),
+        (delete_when, ""),
+        (", changes: true", ""),
+    ):
         workspace.write("conf/pipelines/shop.yml", FEED.replace(old, new))
         assert warnings_of(workspace.root) == [], new
 
 
 def test_a_feed_of_changes_in_another_order_than_its_commits_is_warned_of(workspace: Workspace) -> None:
-    """The old image of a row has the row's own times: where its owner sets them back, it would win over the new one."""
-    feed = FEED.replace("= 'delete'", "IN ('delete', 'update_preimage')").replace("columns: {", "columns: {at: timestamp, ")
+    """The old image of a row has the row's own times: where its owner sets them back, it would win over the
+    new one.
+    """
+    feed = FEED.replace("= 'delete'", "IN ('delete', 'update_preimage')").replace(
+        "columns: {", "columns: {at: timestamp, "
+    )
     by_time = feed.replace("sequence_by: version", "sequence_by: at")
     by_event = feed.replace("sequence_by: version", "event_time: at")
     for text, place in ((by_time, "9: silver.orders.sequence_by"), (by_event, "9: silver.orders.event_time")):
         workspace.write("conf/pipelines/shop.yml", text)
         [warning] = warnings_of(workspace.root)
-        assert warning.startswith(f"conf/pipelines/shop.yml:{place}: changes are ordered by 'at' before their commits"), warning
+        assert warning.startswith(
+            f"conf/pipelines/shop.yml:{place}: changes are ordered by 'at' before their commits"
+        ), warning
     for text in (feed, by_time[: by_time.index("    delete_when")], by_time.replace(", changes: true", "")):
         workspace.write("conf/pipelines/shop.yml", text)
         assert warnings_of(workspace.root) == [], text
@@ -117,5 +133,7 @@ def test_a_column_from_a_name_of_bronze_is_warned_of(workspace: Workspace) -> No
 
     [warning] = warnings_of(workspace.root)
 
-    assert "silver.orders.columns.file.from: 'from: _file' takes a field of the record of that name" in warning
+    assert (
+        "silver.orders.columns.file.from: 'from: _file' takes a field of the record of that name" in warning
+    )
     assert check_folder(workspace.root, {}) == []

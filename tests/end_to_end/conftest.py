@@ -1,4 +1,6 @@
-"""A real Airflow on a real PostgreSQL, with small pipelines whose tasks run real Spark, and a web server that gets its notices."""
+"""A real Airflow on a real PostgreSQL, with small pipelines whose tasks run real Spark, and a web server that
+gets its notices.
+"""
 
 import json
 import os
@@ -63,7 +65,9 @@ IN_TIME = "timeout: 60 seconds\ndeadline: 5 seconds\nretries: 0\n"
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pipelines `meters`, `marked` and `slow`, started by hand, `killed`, started every day, and `board`, which follows `meters`."""
+    """The pipelines `meters`, `marked` and `slow`, started by hand, `killed`, started every day, and `board`,
+    which follows `meters`.
+    """
     root = tmp_path_factory.mktemp("live")
     for name in ("dags", "plugins", ".envs"):
         (root / name).symlink_to(ROOT / name)
@@ -72,9 +76,19 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "conf/profiles/local.yml": (ROOT / "conf" / "profiles" / "local.yml").read_text(encoding="utf-8"),
         "conf/log4j2.properties": (ROOT / "conf" / "log4j2.properties").read_text(encoding="utf-8"),
         "conf/pipelines/meters.yml": METERS.format(name="meters", schedule="null", more=NOTIFY),
-        "conf/pipelines/killed.yml": METERS.format(name="killed", schedule='"@daily"', more="").replace("csv,", "csv, files_per_batch: 1,"),
-        "conf/pipelines/marked.yml": METERS.format(name="marked", schedule="null", more="").replace("kwh_per_hour", STALLED),
-        "conf/pipelines/slow.yml": METERS.format(name="slow", schedule="null", more=f"{IN_TIME}{NOTIFY}").replace("kwh_per_hour", STALLED),
+        "conf/pipelines/killed.yml": (
+            METERS.format(name="killed", schedule='"@daily"', more="").replace(
+                "csv,", "csv, files_per_batch: 1,"
+            )
+        ),
+        "conf/pipelines/marked.yml": (
+            METERS.format(name="marked", schedule="null", more="").replace("kwh_per_hour", STALLED)
+        ),
+        "conf/pipelines/slow.yml": (
+            METERS.format(name="slow", schedule="null", more=f"{IN_TIME}{NOTIFY}").replace(
+                "kwh_per_hour", STALLED
+            )
+        ),
         "conf/pipelines/board.yml": BOARD,
         "expectations/meters/silver.readings.yml": RULES,
     }
@@ -86,7 +100,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def live(project: Path) -> Iterator[LiveAirflow]:
-    stalling = {"WEIR_FAILPOINTS": f"write.before:gold.{STALLED}=stall", "WEIR_FAILPOINTS_GO": str(project / GO)}
+    stalling = {
+        "WEIR_FAILPOINTS": f"write.before:gold.{STALLED}=stall",
+        "WEIR_FAILPOINTS_GO": str(project / GO),
+    }
     environ = weir_environ(WEIR_RETRY_SECONDS="1", **stalling)
     try:
         find_binaries()

@@ -38,8 +38,13 @@ class LiveAirflow:
     def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         return self._send(method, f"/api/v2{path}", body, self.token())
 
-    def _send(self, method: str, path: str, body: Mapping[str, Any] | None, token: str | None) -> dict[str, Any]:
-        headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+    def _send(
+        self, method: str, path: str, body: Mapping[str, Any] | None, token: str | None
+    ) -> dict[str, Any]:
+        headers = {
+            "Content-Type": "application/json",
+            **({"Authorization": f"Bearer {token}"} if token else {}),
+        }
         data = json.dumps(body).encode() if body is not None else None
         request = urllib.request.Request(f"{self.url}{path}", data, headers, method=method)
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -47,7 +52,9 @@ class LiveAirflow:
             with opener.open(request, timeout=120) as answer:
                 read = answer.read()
         except urllib.error.HTTPError as error:
-            raise AssertionError(f"{method} {path}: {error.code} {error.read().decode(errors='replace')}") from error
+            raise AssertionError(
+                f"{method} {path}: {error.code} {error.read().decode(errors='replace')}"
+            ) from error
         found: dict[str, Any] = json.loads(read) if read else {}
         return found
 
@@ -59,14 +66,20 @@ class LiveAirflow:
         self.call("PATCH", f"/dags/{dag}", {"is_paused": False})
 
     def trigger(self, dag: str, **conf: Any) -> str:
-        return str(self.call("POST", f"/dags/{dag}/dagRuns", {"logical_date": None, "conf": conf})["dag_run_id"])
+        return str(
+            self.call("POST", f"/dags/{dag}/dagRuns", {"logical_date": None, "conf": conf})["dag_run_id"]
+        )
 
     def runs(self, dag: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.call("GET", f"/dags/{dag}/dagRuns?limit=100&order_by=run_after")["dag_runs"]
+        found: list[dict[str, Any]] = self.call("GET", f"/dags/{dag}/dagRuns?limit=100&order_by=run_after")[
+            "dag_runs"
+        ]
         return found
 
     def tasks(self, dag: str, run: str) -> dict[str, dict[str, Any]]:
-        found = self.call("GET", f"/dags/{dag}/dagRuns/{urllib.parse.quote(run)}/taskInstances")["task_instances"]
+        found = self.call("GET", f"/dags/{dag}/dagRuns/{urllib.parse.quote(run)}/taskInstances")[
+            "task_instances"
+        ]
         return {task["task_id"]: task for task in found}
 
     def states(self, dag: str, run: str) -> dict[str, Any]:
@@ -74,31 +87,49 @@ class LiveAirflow:
 
     def wait_for_task(self, dag: str, run: str, task: str, *states: str) -> None:
         wait_for(
-            lambda: self.states(dag, run).get(task) in states, f"{NEVER}{task} is {' or '.join(states)}", lambda: self.states(dag, run)
+            lambda: self.states(dag, run).get(task) in states,
+            f"{NEVER}{task} is {' or '.join(states)}",
+            lambda: self.states(dag, run),
         )
 
     def wait_for_scheduler(self, line: str) -> None:
         """Until the scheduler has logged it."""
         log = self.state.of("scheduler").log
-        wait_for(lambda: line in log.read_text(encoding="utf-8", errors="replace"), f"{NEVER}the scheduler says {line}")
+        wait_for(
+            lambda: line in log.read_text(encoding="utf-8", errors="replace"),
+            f"{NEVER}the scheduler says {line}",
+        )
 
     def wait_for_run(self, dag: str, run: str) -> str:
         """How the run ended."""
         path = f"/dags/{dag}/dagRuns/{urllib.parse.quote(run)}"
-        wait_for(lambda: self.call("GET", path)["state"] in ENDED, f"{NEVER}the run of {dag} ends", lambda: self.states(dag, run))
+        wait_for(
+            lambda: self.call("GET", path)["state"] in ENDED,
+            f"{NEVER}the run of {dag} ends",
+            lambda: self.states(dag, run),
+        )
         return str(self.call("GET", path)["state"])
 
     def log(self, dag: str, run: str, task: str, attempt: int = 1) -> str:
-        answer = self.call("GET", f"/dags/{dag}/dagRuns/{urllib.parse.quote(run)}/taskInstances/{task}/logs/{attempt}?full_content=true")
+        answer = self.call(
+            "GET",
+            f"/dags/{dag}/dagRuns/{urllib.parse.quote(run)}/taskInstances/{task}/logs/{attempt}?full_content=true",
+        )
         return "\n".join(line["event"] if isinstance(line, dict) else str(line) for line in answer["content"])
 
     def mark(self, dag: str, run: str, task: str, state: str) -> None:
         """As a person does in the UI."""
-        self.call("PATCH", f"/dags/{dag}/dagRuns/{urllib.parse.quote(run)}/taskInstances/{task}", {"new_state": state})
+        self.call(
+            "PATCH",
+            f"/dags/{dag}/dagRuns/{urllib.parse.quote(run)}/taskInstances/{task}",
+            {"new_state": state},
+        )
 
     def events(self) -> list[dict[str, Any]]:
         """What was announced, the oldest first."""
-        found: list[dict[str, Any]] = self.call("GET", "/assets/events?limit=100&order_by=timestamp")["asset_events"]
+        found: list[dict[str, Any]] = self.call("GET", "/assets/events?limit=100&order_by=timestamp")[
+            "asset_events"
+        ]
         return found
 
     def log_in(self, browser: Browser, **options: Any) -> Page:
@@ -112,7 +143,12 @@ class LiveAirflow:
         return page
 
 
-def wait_for(is_so: Callable[[], bool], otherwise: str, tell: Callable[[], object] = lambda: "", seconds: float = WAIT_SECONDS) -> None:
+def wait_for(
+    is_so: Callable[[], bool],
+    otherwise: str,
+    tell: Callable[[], object] = lambda: "",
+    seconds: float = WAIT_SECONDS,
+) -> None:
     """Other processes are at work: asked again until it is so, or the time is over."""
     deadline = time.monotonic() + seconds
     while not is_so():
@@ -123,7 +159,11 @@ def wait_for(is_so: Callable[[], bool], otherwise: str, tell: Callable[[], objec
 def children(pid: int) -> list[int]:
     """The processes that a process has started, and those that these have."""
     try:
-        found = [int(text) for task in Path(f"/proc/{pid}/task").glob("*/children") for text in task.read_text().split()]
+        found = [
+            int(text)
+            for task in Path(f"/proc/{pid}/task").glob("*/children")
+            for text in task.read_text().split()
+        ]
     except OSError:  # it has just ended
         return []
     return [child for direct in found for child in (direct, *children(direct))]

@@ -1,7 +1,8 @@
 """Takes the pictures of README and docs from real runs of the shipped pipeline `retail`: `make pictures`.
 
-A project of its own, with an Airflow of its own on a free port, gets three deliveries as in the demo: a first load, an increment, and one
-with all amounts in cents, which rules block. Nothing of the clone is touched but the four files in docs/.
+A project of its own, with an Airflow of its own on a free port, gets three deliveries as in the demo: a first
+load, an increment, and one with all amounts in cents, which rules block. Nothing of the clone is touched but
+the four files in docs/.
 """
 
 import json
@@ -65,7 +66,9 @@ def take_pictures(live: LiveAirflow, browser: Browser, project: Path, docs: Path
     deliver(project, 0)
     live.unpause(DAG)  # which starts a run by its schedule
     done = loaded(live, 1)
-    picture_graph(live.log_in(browser, viewport={"width": 1400, "height": 520}), live, done, docs / "dag-graph.png")
+    picture_graph(
+        live.log_in(browser, viewport={"width": 1400, "height": 520}), live, done, docs / "dag-graph.png"
+    )
     deliver(project, 1)
     live.trigger(DAG)
     loaded(live, 2)
@@ -83,7 +86,9 @@ def deliver(project: Path, number: int) -> None:
 
 
 def loaded(live: LiveAirflow, count: int) -> str:
-    """The newest run that loaded something, once there are so many: the schedule may start runs in between, which find nothing to do."""
+    """The newest run that loaded something, once there are so many: the schedule may start runs in between,
+    which find nothing to do.
+    """
     found: list[str] = []
 
     def are_there() -> bool:
@@ -94,7 +99,12 @@ def loaded(live: LiveAirflow, count: int) -> str:
         found[:] = [run for run in ended if set(live.states(DAG, run).values()) == {"success"}]
         return len(found) >= count and len(ended) == len(runs)
 
-    wait_for(patiently(are_there), f"there are no {count} runs that loaded something", lambda: live.runs(DAG), LONGEST_SECONDS)
+    wait_for(
+        patiently(are_there),
+        f"there are no {count} runs that loaded something",
+        lambda: live.runs(DAG),
+        LONGEST_SECONDS,
+    )
     print(f"run {found[-1]} is done", flush=True)
     return found[-1]
 
@@ -109,7 +119,10 @@ def asked(live: LiveAirflow) -> str:
         return bool(found)
 
     wait_for(
-        patiently(is_there), "nobody was asked", lambda: [live.states(DAG, run["dag_run_id"]) for run in live.runs(DAG)], LONGEST_SECONDS
+        patiently(is_there),
+        "nobody was asked",
+        lambda: [live.states(DAG, run["dag_run_id"]) for run in live.runs(DAG)],
+        LONGEST_SECONDS,
     )
     print(f"run {found[0]} waits for a decision", flush=True)
     return found[0]
@@ -140,7 +153,10 @@ def picture_graph(page: Page, live: LiveAirflow, run: str, file: Path) -> None:
 
 
 def picture_report(browser: Browser, project: Path, file: Path) -> None:
-    newest = max((project / "reports" / DAG).glob("*.html"), key=lambda path: (path.name != "index.html", path.stat().st_mtime))
+    newest = max(
+        (project / "reports" / DAG).glob("*.html"),
+        key=lambda path: (path.name != "index.html", path.stat().st_mtime),
+    )
     page = browser.new_context(viewport={"width": 1200, "height": 1250}).new_page()
     page.goto(newest.as_uri())
     page.get_by_role("heading", name="The flow of rows").wait_for()
@@ -149,7 +165,9 @@ def picture_report(browser: Browser, project: Path, file: Path) -> None:
 
 def picture_tab(page: Page, live: LiveAirflow, file: Path) -> None:
     page.goto(f"{live.url}/dags/{DAG}/plugin/data-quality-dag")
-    page.frame_locator("iframe").frame_locator("iframe").get_by_role("heading", name="The flow of rows").wait_for()
+    page.frame_locator("iframe").frame_locator("iframe").get_by_role(
+        "heading", name="The flow of rows"
+    ).wait_for()
     page.get_by_text(TASKS[-1]).first.wait_for()
     save(page, file)
 

@@ -1,4 +1,6 @@
-"""Weir in a real Airflow: a real scheduler, PostgreSQL, Spark and Chromium. What a person does and sees, and what killing leaves behind."""
+"""Weir in a real Airflow: a real scheduler, PostgreSQL, Spark and Chromium. What a person does and sees, and
+what killing leaves behind.
+"""
 
 import os
 import signal
@@ -59,7 +61,13 @@ def report_on(page: Page) -> str:
 def test_a_person_triggers_a_dag_reads_its_quality_and_decides_about_what_is_held(
     live: LiveAirflow, browser: Browser, project: Path, alarm: Webhook, tmp_path: Path
 ) -> None:
-    land(project, "meters/a.csv", "1,0.5,2026-03-01 08:05:00", "2,0.7,2026-03-01 08:15:00", "3,-1,2026-03-01 09:15:00")
+    land(
+        project,
+        "meters/a.csv",
+        "1,0.5,2026-03-01 08:05:00",
+        "2,0.7,2026-03-01 08:15:00",
+        "3,-1,2026-03-01 09:15:00",
+    )
     live.unpause("board")
     wait_for(lambda: live.has_dag("meters"), "there is no DAG meters")
     page = live.log_in(browser)
@@ -99,9 +107,14 @@ def test_a_person_triggers_a_dag_reads_its_quality_and_decides_about_what_is_hel
     assert published(project, "meters") == [(1, 0.5), (2, 0.7)]
     wait_for(lambda: bool(alarm.posted), "nobody was told that a batch is held")
     held = alarm.posted.pop()
-    assert (held["what"], held["task"], held["rules"]) == ("a batch is blocked and waits for a decision", "decide", ["mean_in_kwh"])
+    assert (held["what"], held["task"], held["rules"]) == (
+        "a batch is blocked and waits for a decision",
+        "decide",
+        ["mean_in_kwh"],
+    )
 
-    # A person stops. The batch stays held, and those on call are told by whom, which table, rule and rows, and where to look.
+    # A person stops. The batch stays held, and those on call are told by whom, which table, rule and rows,
+    # and where to look.
     answer(live, page, second, "Stop", "the grid looks into it", tmp_path / "decide.png")
     assert live.wait_for_run("meters", second) == "failed"
     assert live.states("meters", second)["finish"] == "failed"
@@ -117,7 +130,8 @@ def test_a_person_triggers_a_dag_reads_its_quality_and_decides_about_what_is_hel
     assert page.goto(notice["link"]) is not None
     page.get_by_text("stopped by admin").first.wait_for()
 
-    # The next run asks again. A person releases the batch, with a reason, which goes to the ledger with who it was.
+    # The next run asks again. A person releases the batch, with a reason, which goes to the ledger with who
+    # it was.
     again = trigger_and_be_asked(live, "meters")
     answer(live, page, again, "Release", "a factory was connected")
     assert live.wait_for_run("meters", again) == "success"
@@ -130,8 +144,14 @@ def test_a_person_triggers_a_dag_reads_its_quality_and_decides_about_what_is_hel
     assert live.wait_for_run("meters", spoiled) == "success"
     assert published(project, "meters") == [(1, 0.5), (2, 0.7), (5, 500.0), (6, 700.0)]
     quarantined = polars.read_delta(str(project / "lake" / "meters" / "quarantine" / "silver.readings"))
-    assert sorted(quarantined.get_column("file").to_list()) == ["meters/a.csv", "meters/c.csv", "meters/c.csv"]
-    decisions = polars.read_delta(str(project / "lake" / "meters" / "_weir" / "ledger" / "decisions")).sort("decided_at")
+    assert sorted(quarantined.get_column("file").to_list()) == [
+        "meters/a.csv",
+        "meters/c.csv",
+        "meters/c.csv",
+    ]
+    decisions = polars.read_delta(str(project / "lake" / "meters" / "_weir" / "ledger" / "decisions")).sort(
+        "decided_at"
+    )
     assert decisions.select("action", "decided_by", "reason").rows() == [
         ("hold", "admin", "the grid looks into it"),
         ("release", "admin", "a factory was connected"),
@@ -139,11 +159,21 @@ def test_a_person_triggers_a_dag_reads_its_quality_and_decides_about_what_is_hel
     ]
 
     # Other DAGs follow what was published, and only that.
-    told = [(event["name"], event["extra"]["version"]) for event in live.events() if event["name"] == "meters.silver.readings"]
+    told = [
+        (event["name"], event["extra"]["version"])
+        for event in live.events()
+        if event["name"] == "meters.silver.readings"
+    ]
     beside = [event["extra"] for event in live.events() if event["name"] == "meters.bronze.readings"]
-    assert [extra["verdict"] for extra in beside] == ["good"] * 3, "what was held beside it is not its own verdict"
+    assert [extra["verdict"] for extra in beside] == ["good"] * 3, (
+        "what was held beside it is not its own verdict"
+    )
     assert [version for _, version in told] == sorted({version for _, version in told})
-    wait_for(lambda: [run["state"] for run in live.runs("board")] == ["success"] * 2, "board did not follow", lambda: live.runs("board"))
+    wait_for(
+        lambda: [run["state"] for run in live.runs("board")] == ["success"] * 2,
+        "board did not follow",
+        lambda: live.runs("board"),
+    )
     assert {run["run_type"] for run in live.runs("board")} == {"asset_triggered"}
     daily = polars.read_delta(str(project / "lake" / "board" / "gold" / "kwh_per_day"))
     assert daily.select("reading_count", "kwh").rows() == [(4, Decimal("1201.200"))]
@@ -155,8 +185,14 @@ def test_a_person_triggers_a_dag_reads_its_quality_and_decides_about_what_is_hel
         small.frame_locator("iframe").get_by_text("meters").first.wait_for()
         small.screenshot(path=tmp_path / f"navigation-{name}.png")
         # On a phone Airflow's own columns leave no room for a tab: its page alone.
-        small.goto(f"{live.url}/{'weir/dags/meters' if 'phone' in name else 'dags/meters/plugin/data-quality-dag'}")
-        report = small.frame_locator("iframe") if "phone" in name else small.frame_locator("iframe").frame_locator("iframe")
+        small.goto(
+            f"{live.url}/{'weir/dags/meters' if 'phone' in name else 'dags/meters/plugin/data-quality-dag'}"
+        )
+        report = (
+            small.frame_locator("iframe")
+            if "phone" in name
+            else small.frame_locator("iframe").frame_locator("iframe")
+        )
         report.get_by_text("by a person's decision").wait_for()
         small.screenshot(path=tmp_path / f"tab-{name}.png")
         small.context.close()
@@ -182,11 +218,15 @@ def trigger_and_be_asked(live: LiveAirflow, dag: str) -> str:
     run = live.trigger(dag)
     live.wait_for_task(dag, run, "decide", "awaiting_input")
     # Airflow takes an answer that comes before this for a task that ended by itself.
-    live.wait_for_scheduler(f"state success for task instance TaskInstanceKey(dag_id='{dag}', task_id='decide', run_id='{run}'")
+    live.wait_for_scheduler(
+        f"state success for task instance TaskInstanceKey(dag_id='{dag}', task_id='decide', run_id='{run}'"
+    )
     return run
 
 
-def answer(live: LiveAirflow, page: Page, run: str, choice: str, reason: str, picture: Path | None = None) -> None:
+def answer(
+    live: LiveAirflow, page: Page, run: str, choice: str, reason: str, picture: Path | None = None
+) -> None:
     """What a person does where the UI asks about a batch of `meters`."""
     page.goto(f"{live.url}/dags/meters/runs/{quote(run)}/tasks/decide/required_actions")
     page.get_by_text("mean_in_kwh").wait_for()
@@ -212,9 +252,14 @@ def test_a_task_that_is_marked_or_takes_too_long_ends_its_jvm_and_the_next_run_i
         given = [name for pid in processes for name in environ_of(pid)]
         assert given, "none of its processes is there any more"
         assert [name for name in given if name.startswith("AIRFLOW__")] == [], "Airflow's keys are its own"
-        assert "run is running. A report is written when a run of its tables ends." in tab_of(live, "marked", run)
+        assert "run is running. A report is written when a run of its tables ends." in tab_of(
+            live, "marked", run
+        )
         live.mark("marked", run, "run", state)
-        wait_for(lambda gone=processes: not any(map(command_of, gone)), f"the JVM of a task that is marked {state} is still there")  # type: ignore[misc]
+        wait_for(
+            lambda gone=processes: not any(map(command_of, gone)),
+            f"the JVM of a task that is marked {state} is still there",
+        )  # type: ignore[misc]
         wait_for(lambda: is_free(project, "marked"), "nothing runs, and the pipeline is still held")
         assert live.wait_for_run("marked", run) == state
         assert live.tasks("marked", run)["run"]["state"] == state
@@ -227,8 +272,12 @@ def test_a_task_that_is_marked_or_takes_too_long_ends_its_jvm_and_the_next_run_i
     assert [pid for pid in processes if command_of(pid)] == []
     wait_for(lambda: is_free(project, "slow"), "nothing runs, and the pipeline is still held")
     assert live.tasks("slow", run)["run"]["try_number"] == 1
-    told = {"a run is not done after 5 seconds", "a task failed"}  # a busy scheduler may tell of the deadline after the timeout
-    wait_for(lambda: {notice["what"] for notice in alarm.posted} == told, "the deadline or the timeout was not told of")
+    # a busy scheduler may tell of the deadline after the timeout
+    told = {"a run is not done after 5 seconds", "a task failed"}
+    wait_for(
+        lambda: {notice["what"] for notice in alarm.posted} == told,
+        "the deadline or the timeout was not told of",
+    )
     by_what = {notice["what"]: notice for notice in alarm.posted}
     late, failed = by_what["a run is not done after 5 seconds"], by_what["a task failed"]
     assert len(alarm.posted) == 2
@@ -241,11 +290,19 @@ def test_a_task_that_is_marked_or_takes_too_long_ends_its_jvm_and_the_next_run_i
 
     (project / GO).touch()
     ended = live.wait_for_run("marked", live.trigger("marked"))
-    by_hand = subprocess.run([project / ".envs/spark/bin/weir", "run", "slow"], env=weir_environ(WEIR_HOME=str(project)), check=False)
+    by_hand = subprocess.run(
+        [project / ".envs/spark/bin/weir", "run", "slow"],
+        env=weir_environ(WEIR_HOME=str(project)),
+        check=False,
+    )
     assert (ended, by_hand.returncode) == ("success", 0)
     for pipeline in ("marked", "slow"):
         assert published(project, pipeline) == [(1, 0.5), (2, 0.7)]
-        hours = polars.read_delta(str(project / "lake" / pipeline / "gold" / STALLED)).select("reading_count", "kwh").rows()
+        hours = (
+            polars.read_delta(str(project / "lake" / pipeline / "gold" / STALLED))
+            .select("reading_count", "kwh")
+            .rows()
+        )
         assert hours == [(2, Decimal("1.200"))]
         assert missing(project, pipeline) == {}
 
@@ -261,7 +318,9 @@ def environ_of(pid: int) -> dict[str, str]:
 
 def tab_of(live: LiveAirflow, dag: str, run: str) -> str:
     """The page in the tab of a DAG run, as its user gets it."""
-    asked = urllib.request.Request(f"{live.url}/weir/dags/{dag}?run={quote(run)}", headers={"Cookie": f"_token={live.token()}"})
+    asked = urllib.request.Request(
+        f"{live.url}/weir/dags/{dag}?run={quote(run)}", headers={"Cookie": f"_token={live.token()}"}
+    )
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(asked, timeout=30) as answer:
         return str(answer.read().decode())
 
@@ -269,7 +328,10 @@ def tab_of(live: LiveAirflow, dag: str, run: str) -> str:
 def stalled(live: LiveAirflow, pipeline: str, run: str) -> list[int]:
     """The processes of a `weir run` in the midst of a batch."""
     found = at_work(live, 1, pipeline=pipeline)
-    wait_for(lambda: "stalled at write.before" in live.log(pipeline, run, "run"), f"{pipeline} does not come to its last table")
+    wait_for(
+        lambda: "stalled at write.before" in live.log(pipeline, run, "run"),
+        f"{pipeline} does not come to its last table",
+    )
     return found
 
 
@@ -282,7 +344,9 @@ def is_free(project: Path, pipeline: str) -> bool:
         return False
 
 
-def test_what_is_killed_or_cleared_loses_and_doubles_nothing_and_its_state_is_clear(live: LiveAirflow, project: Path) -> None:
+def test_what_is_killed_or_cleared_loses_and_doubles_nothing_and_its_state_is_clear(
+    live: LiveAirflow, project: Path
+) -> None:
     for number in range(6):
         land(project, f"killed/{number}.csv", f"{number},0.5,2026-03-01 08:0{number}:00")
     live.unpause("killed")  # its schedule starts a run at once
@@ -293,7 +357,10 @@ def test_what_is_killed_or_cleared_loses_and_doubles_nothing_and_its_state_is_cl
     by_hand = live.trigger("killed")
     os.kill(parent(weir), signal.SIGKILL)  # the task runner
     weir, *_ = at_work(live, attempt=2, other_than=weir)
-    assert {run["dag_run_id"]: run["state"] for run in live.runs("killed")} == {scheduled: "running", by_hand: "queued"}
+    assert {run["dag_run_id"]: run["state"] for run in live.runs("killed")} == {
+        scheduled: "running",
+        by_hand: "queued",
+    }
     assert live.tasks("killed", scheduled)["run"]["try_number"] == 2
 
     java = next(child for child in children(weir) if "java" in command_of(child))
@@ -301,7 +368,13 @@ def test_what_is_killed_or_cleared_loses_and_doubles_nothing_and_its_state_is_cl
     weir, *_ = at_work(live, attempt=3, other_than=weir)
     java = next(child for child in children(weir) if "java" in command_of(child))
 
-    cleared = {"dry_run": False, "dag_run_id": scheduled, "task_ids": ["run"], "only_failed": False, "reset_dag_runs": False}
+    cleared = {
+        "dry_run": False,
+        "dag_run_id": scheduled,
+        "task_ids": ["run"],
+        "only_failed": False,
+        "reset_dag_runs": False,
+    }
     live.call("POST", "/dags/killed/clearTaskInstances", cleared)
     wait_for(lambda: not command_of(java), "the JVM of the cleared task is still there")
 
@@ -320,13 +393,19 @@ def test_what_is_killed_or_cleared_loses_and_doubles_nothing_and_its_state_is_cl
 
 def test_a_scheduler_that_is_killed_goes_on_where_it_was(live: LiveAirflow, project: Path) -> None:
     live.unpause("killed")
-    wait_for(lambda: all(run["state"] == "success" for run in live.runs("killed")), "an earlier run does not end")
+    wait_for(
+        lambda: all(run["state"] == "success" for run in live.runs("killed")), "an earlier run does not end"
+    )
     before = published(project, "killed") if (project / "lake" / "killed" / "silver").exists() else []
     land(project, "killed/more.csv", "99,0.5,2026-03-02 08:00:00")
     run = live.trigger("killed")
     at_work(live, attempt=1)
     scheduler = live.state.of("scheduler").process.pid
-    environ = dict(line.split("=", 1) for line in Path(f"/proc/{scheduler}/environ").read_text().split("\0") if "=" in line)
+    environ = dict(
+        line.split("=", 1)
+        for line in Path(f"/proc/{scheduler}/environ").read_text().split("\0")
+        if "=" in line
+    )
 
     os.kill(scheduler, signal.SIGKILL)
     command = [str(airflow_command(project)), "scheduler", "--skip-serve-logs"]
@@ -334,7 +413,8 @@ def test_a_scheduler_that_is_killed_goes_on_where_it_was(live: LiveAirflow, proj
     try:
         ended = live.wait_for_run("killed", run)
     finally:
-        os.killpg(again.pid, signal.SIGKILL)  # asked to end, it may wait for ever for a worker that waits for it
+        # asked to end, it may wait for ever for a worker that waits for it
+        os.killpg(again.pid, signal.SIGKILL)
         again.wait()
 
     assert ended == "success"
@@ -348,12 +428,23 @@ def at_work(live: LiveAirflow, attempt: int, other_than: int = 0, pipeline: str 
     found: list[int] = []
 
     def is_there() -> bool:
-        runs = [pid for pid in children(scheduler) if f"weir run {pipeline}" in command_of(pid) and pid != other_than]
-        found[:] = [pid for run in runs if any("java" in command_of(child) for child in children(run)) for pid in (run, *children(run))]
+        runs = [
+            pid
+            for pid in children(scheduler)
+            if f"weir run {pipeline}" in command_of(pid) and pid != other_than
+        ]
+        found[:] = [
+            pid
+            for run in runs
+            if any("java" in command_of(child) for child in children(run))
+            for pid in (run, *children(run))
+        ]
         return bool(found)
 
     wait_for(
-        is_there, f"try {attempt} does not come to work", lambda: [live.states(pipeline, run["dag_run_id"]) for run in live.runs(pipeline)]
+        is_there,
+        f"try {attempt} does not come to work",
+        lambda: [live.states(pipeline, run["dag_run_id"]) for run in live.runs(pipeline)],
     )
     return found
 

@@ -1,4 +1,6 @@
-"""The README's demo, for real: Airflow runs the retail DAG, whose tasks start `weir` and its own JVMs, and a defective delivery is held."""
+"""The README's demo, for real: Airflow runs the retail DAG, whose tasks start `weir` and its own JVMs, and a
+defective delivery is held.
+"""
 
 import re
 import shutil
@@ -31,7 +33,9 @@ def clone(tmp_path: Path) -> Path:
 
 def demo(clone: Path) -> str:
     command = [sys.executable, "-m", "service.demo"]
-    done = subprocess.run(command, cwd=ROOT, env=weir_environ(WEIR_HOME=str(clone)), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=weir_environ(WEIR_HOME=str(clone)), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -46,20 +50,29 @@ def right_answers(clone: Path) -> dict[str, list[dict[str, Any]]]:
     return true_answers(clone / "right")
 
 
-def test_the_demo_holds_the_defective_delivery_ends_with_the_true_answers_and_run_again_changes_nothing(clone: Path) -> None:
+def test_the_demo_holds_the_defective_delivery_ends_with_the_true_answers_and_run_again_changes_nothing(
+    clone: Path,
+) -> None:
     first = demo(clone)
     answers = right_answers(clone)
 
     for table in RETAIL:
         expected = [tuple(row.values()) for row in answers[table]]
-        found = polars.read_delta(str(clone / "lake" / "retail" / table.replace(".", "/"))).select(list(answers[table][0])).rows()
+        found = (
+            polars.read_delta(str(clone / "lake" / "retail" / table.replace(".", "/")))
+            .select(list(answers[table][0]))
+            .rows()
+        )
         assert sorted(found, key=repr) == sorted(expected, key=repr), table
     assert first.count("the DAG run succeeded") == 2
     assert first.count("the DAG run failed, as it should") == 1
     for rule in ("mean_amount_in_euros", "usual_amounts", "amounts_with_cents"):
         assert rule in first.partition("the DAG run failed")[0], f"the message does not name {rule}"
     seen = re.findall(r"(silver.orders|gold.revenue_per_hour) +version (\d+), and (\d+) before", first)
-    assert [table for table, now, before in seen if now == before] == ["silver.orders", "gold.revenue_per_hour"]
+    assert [table for table, now, before in seen if now == before] == [
+        "silver.orders",
+        "gold.revenue_per_hour",
+    ]
     assert not re.search(r"[+-][\d,]+ missing", first)
     assert (clone / "reports" / "retail" / "index.html").is_file()
 

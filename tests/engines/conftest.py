@@ -18,12 +18,20 @@ from tests.conftest import ROOT, Workshop, weir_environ
 
 WEIR = str(Path(sys.executable).with_name("weir"))
 ORDERS, INCREMENTS, BLANKS = 1_000, 2, 4 * 1024
-"""Orders of the first delivery, deliveries, and blanks behind every order: a driver reads no file of more than 4 MB by itself, so that
-Python on the executors reads this one.
+"""Orders of the first delivery, deliveries, and blanks behind every order: a driver reads no file of more
+than 4 MB by itself, so that Python on the executors reads this one.
 """
-CLOCKS_AND_RUNS = {"_file_modified_at", "_arrived_at", "_processed_at", "arrived_at", "set_aside_at", "first_seen_at", "run_id"}
-"""What no two loads of the same files have in common: when a file was put where it lies and registered, and a row was
-written, and by which run.
+CLOCKS_AND_RUNS = {
+    "_file_modified_at",
+    "_arrived_at",
+    "_processed_at",
+    "arrived_at",
+    "set_aside_at",
+    "first_seen_at",
+    "run_id",
+}
+"""What no two loads of the same files have in common: when a file was put where it lies and registered, and a
+row was written, and by which run.
 """
 
 PATIENCE_SECONDS = 600
@@ -62,15 +70,22 @@ def shop(new_workshop: Callable[[], Workshop]) -> Shop:
     for increment in range(INCREMENTS):
         write_sample(workshop.landing, orders=ORDERS, increment=increment)
     for file in (workshop.landing / "retail" / "orders").iterdir():
-        file.write_text("".join(f"{line}{' ' * BLANKS}\n" for line in file.read_text(encoding="utf-8").splitlines()), encoding="utf-8")
+        file.write_text(
+            "".join(f"{line}{' ' * BLANKS}\n" for line in file.read_text(encoding="utf-8").splitlines()),
+            encoding="utf-8",
+        )
     said = ((2, '"cat", "dog"'), (3, '"dog", "dog"'), (40, '"owl"'), (4, '"cat"'))
     lines = [f'{{"at": "2024-05-01T12:{minute:02}:00Z", "words": [{words}]}}' for minute, words in said]
-    workshop.land("word_count/words/words.json", "".join(f"{line}{' ' * BLANKS * ORDERS}\n" for line in lines))
+    workshop.land(
+        "word_count/words/words.json", "".join(f"{line}{' ' * BLANKS * ORDERS}\n" for line in lines)
+    )
     return Shop(workshop, {})
 
 
 def tables_below(lake: str, pipeline: str, names: list[str] | None = None) -> Tables:
-    """The rows of every table, those of set-aside rows included, in a fixed order. Where the lake is no folder, `names` are its tables."""
+    """The rows of every table, those of set-aside rows included, in a fixed order. Where the lake is no
+    folder, `names` are its tables.
+    """
     folder = Path(lake, pipeline)
     found = names or [str(log.parent.relative_to(folder)) for log in folder.glob("[!_]*/*/_delta_log")]
     rows = {name: DeltaTable(f"{lake}/{pipeline}/{name}").to_pyarrow_table().to_pylist() for name in found}
@@ -122,7 +137,9 @@ class Watched:
 
 
 def start_weir(environ: Mapping[str, str], *arguments: str) -> Watched:
-    process = subprocess.Popen([WEIR, *arguments], env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        [WEIR, *arguments], env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     return Watched(process, set())
 
 

@@ -1,6 +1,8 @@
-"""The pods that Spark would ask Kubernetes for: made by Spark's own code from Weir's settings, held to the schema of Kubernetes' API.
+"""The pods that Spark would ask Kubernetes for: made by Spark's own code from Weir's settings, held to the
+schema of Kubernetes' API.
 
-There is no Kubernetes here that could run them. What the image does with their arguments and environment is tried as far as its script.
+There is no Kubernetes here that could run them. What the image does with their arguments and environment is
+tried as far as its script.
 """
 
 import json
@@ -43,7 +45,8 @@ def pods(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[
             assert hosts is not None
             settings = driver_settings(project, "retail", profile, installed, hosts, {SUBMITTED: TICKET})
             main = main_file(hosts)
-    mounted = tmp_path_factory.mktemp("mounted") / "spark_secret"  # in the driver's pod, which makes those of executors
+    # in the driver's pod, which makes those of executors
+    mounted = tmp_path_factory.mktemp("mounted") / "spark_secret"
     mounted.write_text(SPARK_SECRET, encoding="utf-8")
     seen_by_driver = settings | {"spark.authenticate.secret.driver.file": str(mounted)}
     return {"driver": driver_pod(spark, settings, main), "executor": executor_pod(spark, seen_by_driver)}
@@ -56,7 +59,11 @@ def driver_pod(spark: SparkSession, settings: Mapping[str, str], main: str) -> d
     array = spark.sparkContext._gateway.new_array(jvm.java.lang.String, len(arguments))  # type: ignore[union-attr]
     for number, argument in enumerate(arguments):
         array[number] = argument
-    conf, resource, python = _conf(jvm, settings), submit.PythonMainAppResource(main), "org.apache.spark.deploy.PythonRunner"
+    conf, resource, python = (
+        _conf(jvm, settings),
+        submit.PythonMainAppResource(main),
+        "org.apache.spark.deploy.PythonRunner",
+    )
     driver = jvm.org.apache.spark.deploy.k8s.KubernetesConf.createDriverConf(
         conf, "spark-0123", resource, python, array, jvm.scala.Option.empty()
     )
@@ -67,10 +74,22 @@ def driver_pod(spark: SparkSession, settings: Mapping[str, str], main: str) -> d
 def executor_pod(spark: SparkSession, settings: Mapping[str, str]) -> dict[str, Any]:
     jvm = spark.sparkContext._jvm
     assert jvm is not None
-    conf = _conf(jvm, {**settings, "spark.driver.host": "driver", "spark.driver.port": "7078", "spark.app.id": "spark-0123"})
-    executor = jvm.org.apache.spark.deploy.k8s.KubernetesConf.createExecutorConf(conf, "1", "spark-0123", jvm.scala.Option.empty(), 0)
+    conf = _conf(
+        jvm,
+        {
+            **settings,
+            "spark.driver.host": "driver",
+            "spark.driver.port": "7078",
+            "spark.app.id": "spark-0123",
+        },
+    )
+    executor = jvm.org.apache.spark.deploy.k8s.KubernetesConf.createExecutorConf(
+        conf, "1", "spark-0123", jvm.scala.Option.empty(), 0
+    )
     entries = _object(jvm.org.apache.spark.internal.config, "package")
-    security = jvm.org.apache.spark.SecurityManager(conf, jvm.scala.Option.empty(), entries.AUTH_SECRET_FILE_DRIVER())
+    security = jvm.org.apache.spark.SecurityManager(
+        conf, jvm.scala.Option.empty(), entries.AUTH_SECRET_FILE_DRIVER()
+    )
     profile = _object(jvm.org.apache.spark.resource, "ResourceProfile").getOrCreateDefaultProfile(conf)
     builder = jvm.org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBuilder()
     return _pod(jvm, builder.buildFromFeatures(executor, security, _client(jvm), profile).pod())
@@ -81,10 +100,18 @@ def test_the_pods_are_what_kubernetes_takes(pods: dict[str, dict[str, Any]]) -> 
         kubernetes_validate.validate(pod, kubernetes_validate.latest_version(), strict=True)
 
 
-def test_the_image_is_that_of_the_profile_and_everything_stands_where_it_puts_it(pods: dict[str, dict[str, Any]]) -> None:
+def test_the_image_is_that_of_the_profile_and_everything_stands_where_it_puts_it(
+    pods: dict[str, dict[str, Any]],
+) -> None:
     assert {container(pod)["image"] for pod in pods.values()} == {"registry.example/weir:0.1.0"}
     driver = container(pods["driver"])
-    assert driver["args"][-5:] == ["local:///opt/weir/spark_jobs/cli/driver.py", "run", "retail", "--profile", "kubernetes"]
+    assert driver["args"][-5:] == [
+        "local:///opt/weir/spark_jobs/cli/driver.py",
+        "run",
+        "retail",
+        "--profile",
+        "kubernetes",
+    ]
     assert "ENV WEIR_HOME=/opt/weir" in DOCKERFILE
     assert "COPY spark_jobs/ spark_jobs/" in DOCKERFILE
     assert environment(pods["driver"])["WEIR_SUBMITTED"] == TICKET
@@ -102,9 +129,14 @@ def test_secrets_are_mounted_and_stand_in_no_pod(pods: dict[str, dict[str, Any]]
 
 def test_the_image_starts_what_the_pods_ask_for(pods: dict[str, dict[str, Any]], tmp_path: Path) -> None:
     script = (ROOT / "docker" / "kubernetes.sh").read_text(encoding="utf-8")
-    assert '\nENTRYPOINT ["/bin/sh", "/opt/weir/docker/kubernetes.sh"]\n' in DOCKERFILE.partition("FROM spark AS kubernetes")[2]
+    assert (
+        '\nENTRYPOINT ["/bin/sh", "/opt/weir/docker/kubernetes.sh"]\n'
+        in DOCKERFILE.partition("FROM spark AS kubernetes")[2]
+    )
     here = tmp_path / "kubernetes.sh"
-    here.write_text(re.sub(r"^spark_home=.*$", f"spark_home={tmp_path}", script, flags=re.MULTILINE), encoding="utf-8")
+    here.write_text(
+        re.sub(r"^spark_home=.*$", f"spark_home={tmp_path}", script, flags=re.MULTILINE), encoding="utf-8"
+    )
     for command in ("java", "bin/spark-submit"):
         file = tmp_path / command
         file.parent.mkdir(exist_ok=True)
@@ -113,19 +145,32 @@ def test_the_image_starts_what_the_pods_ask_for(pods: dict[str, dict[str, Any]],
     environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
     started = {
-        name: subprocess.run(
-            ["/bin/sh", here, *container(pod)["args"]], env=environ | environment(pod), capture_output=True, text=True, check=True
-        ).stdout.splitlines()
+        name: (
+            subprocess.run(
+                ["/bin/sh", here, *container(pod)["args"]],
+                env=environ | environment(pod),
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout.splitlines()
+        )
         for name, pod in pods.items()
     }
 
-    assert started["driver"][-len(container(pods["driver"])["args"]) + 1 :] == container(pods["driver"])["args"][1:]
+    assert (
+        started["driver"][-len(container(pods["driver"])["args"]) + 1 :]
+        == container(pods["driver"])["args"][1:]
+    )
     assert started["driver"][:2] == ["--deploy-mode", "client"]
     backend = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
     assert "-Duser.timezone=UTC" in started["executor"][: started["executor"].index(backend)]
     asked = dict(zip(*[iter(started["executor"][started["executor"].index(backend) + 1 :])] * 2, strict=True))
     assert asked["--driver-url"] == "spark://CoarseGrainedScheduler@driver:7078"
-    assert (asked["--executor-id"], asked["--app-id"], asked["--resourceProfileId"]) == ("1", "spark-0123", "0")
+    assert (asked["--executor-id"], asked["--app-id"], asked["--resourceProfileId"]) == (
+        "1",
+        "spark-0123",
+        "0",
+    )
 
 
 def container(pod: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from tests.s3.server import SECRET, S3Server, upload
 pytestmark = pytest.mark.system
 
 
-def test_tables_on_s3_are_those_of_the_local_profile_and_nobody_is_told_the_key(shop: Shop, s3: S3Server, tmp_path: Path) -> None:
+def test_tables_on_s3_are_those_of_the_local_profile_and_nobody_is_told_the_key(
+    shop: Shop, s3: S3Server, tmp_path: Path
+) -> None:
     project, bucket = shop.project(tmp_path / "home"), s3.new_bucket()
     profile = project / "conf" / "profiles" / "s3.yml"
     text, found = re.subn("s3a://weir/", f"s3a://{bucket}/", profile.read_text(encoding="utf-8"))
@@ -29,6 +31,10 @@ def test_tables_on_s3_are_those_of_the_local_profile_and_nobody_is_told_the_key(
     names = [f"{layer}/{name}" for layer in layers for name in storage.names_in(f"{lake}/retail/{layer}")]
     assert_same_tables(tables_below(lake, "retail", names=names), shop.tables("retail"))
     assert [line for line in run.command_lines if SECRET in line] == []
-    written = [file for folder in ("logs", "reports") for file in (project / folder).rglob("*") if file.is_file()]
+    written = [
+        file for folder in ("logs", "reports") for file in (project / folder).rglob("*") if file.is_file()
+    ]
     assert len(written) > 1
-    assert [file.name for file in written if SECRET in file.read_text(encoding="utf-8", errors="replace")] == []
+    assert [
+        file.name for file in written if SECRET in file.read_text(encoding="utf-8", errors="replace")
+    ] == []

@@ -1,4 +1,6 @@
-"""The cluster of docker-compose.yml as processes here: a master and two workers, with authentication, one of them killed in mid-run."""
+"""The cluster of docker-compose.yml as processes here: a master and two workers, with authentication, one of
+them killed in mid-run.
+"""
 
 import re
 import shutil
@@ -23,7 +25,8 @@ def project(shop: Shop, tmp_path: Path) -> Path:
     defaults.parent.mkdir()
     defaults.touch(mode=0o600)
     defaults.write_text(
-        f"spark.authenticate true\nspark.authenticate.secret {SECRET}\nspark.network.crypto.enabled true\n", encoding="utf-8"
+        f"spark.authenticate true\nspark.authenticate.secret {SECRET}\nspark.network.crypto.enabled true\n",
+        encoding="utf-8",
     )
     return tmp_path
 
@@ -33,7 +36,9 @@ def environ(project: Path) -> dict[str, str]:
     return environ_of(project, "cluster", SPARK_CONF_DIR=str(project / "spark"), **ENVIRON)
 
 
-def test_a_run_without_the_secret_of_the_cluster_says_where_it_belongs(project: Path, environ: dict[str, str]) -> None:
+def test_a_run_without_the_secret_of_the_cluster_says_where_it_belongs(
+    project: Path, environ: dict[str, str]
+) -> None:
     shutil.rmtree(project / "spark")
 
     ended = subprocess.run([WEIR, "run", "retail"], env=environ, capture_output=True, text=True, check=False)
@@ -49,7 +54,9 @@ def test_a_worker_that_is_killed_in_mid_run_changes_no_row_and_tells_nobody_the_
     go = project / "go"
     with standalone_cluster(project, workers=2, cores=1, memory="1g", environ=environ) as cluster:
         profile = project / "conf" / "profiles" / "cluster.yml"
-        profile.write_text(stalling(profile.read_text(encoding="utf-8"), cluster.address, go), encoding="utf-8")
+        profile.write_text(
+            stalling(profile.read_text(encoding="utf-8"), cluster.address, go), encoding="utf-8"
+        )
         run = start_weir(environ, "run", "retail")
         worker = run.until(lambda: worker_with_a_task(project))
         cluster.kill(worker)
@@ -58,7 +65,10 @@ def test_a_worker_that_is_killed_in_mid_run_changes_no_row_and_tells_nobody_the_
 
     assert exit_code == 0, said
     assert_same_tables(tables_below(str(project / "lake"), "retail"), shop.tables("retail"))
-    assert [len(sorted((project / name).glob("app-*/*/stderr"))) for name in ("worker-1", "worker-2")] == [1, 1]
+    assert [len(sorted((project / name).glob("app-*/*/stderr"))) for name in ("worker-1", "worker-2")] == [
+        1,
+        1,
+    ]
     [log] = (project / "logs" / "retail").iterdir()
     assert "Lost executor" in log.read_text(encoding="utf-8")
     assert any("CoarseGrainedExecutorBackend" in line for line in run.command_lines)
@@ -69,9 +79,13 @@ def test_a_worker_that_is_killed_in_mid_run_changes_no_row_and_tells_nobody_the_
 
 
 def stalling(profile: str, master: str, go: Path) -> str:
-    """The shipped profile, at this address and for small workers, with tasks that wait for a file before they read."""
+    """The shipped profile, at this address and for small workers, with tasks that wait for a file before they
+    read.
+    """
     for key, value in {"master": master, **SIZE}.items():
-        profile, found = re.subn(rf"^( *){re.escape(key)}: \S+", rf"\g<1>{key}: {value}", profile, flags=re.MULTILINE)
+        profile, found = re.subn(
+            rf"^( *){re.escape(key)}: \S+", rf"\g<1>{key}: {value}", profile, flags=re.MULTILINE
+        )
         assert found == 1, key
     stalls = {"WEIR_FAILPOINTS": "read.before=stall", "WEIR_FAILPOINTS_GO": str(go)}
     return profile + "".join(f"  spark.executorEnv.{name}: {value}\n" for name, value in stalls.items())

@@ -1,7 +1,9 @@
-"""A YARN of Hadoop's own daemons on the loopback address: a ResourceManager and a NodeManager, each a JVM, in a temporary folder.
+"""A YARN of Hadoop's own daemons on the loopback address: a ResourceManager and a NodeManager, each a JVM, in
+a temporary folder.
 
-Their jars come from Maven, once, into .envs/yarn; the rest of their class path are the jars that Spark has. The cluster's file system
-is a view of a folder, so that what lies there is not uploaded by every run, as on HDFS.
+Their jars come from Maven, once, into .envs/yarn; the rest of their class path are the jars that Spark has.
+The cluster's file system is a view of a folder, so that what lies there is not uploaded by every run, as on
+HDFS.
 """
 
 import json
@@ -25,14 +27,39 @@ from tests.conftest import ROOT
 
 JARS = ROOT / ".envs" / "yarn"
 PINS = (
-    Jar("org.apache.hadoop", "hadoop-client-minicluster", "3.5.0", "06772d24529e59939915979b3edba204d367750ef7dc5120411f35221dd4818c"),
-    Jar("org.bouncycastle", "bcprov-jdk18on", "1.82", "14cde2fdfaa8890480a8e5b67aceef0c90f96682c1e23c133bafdc9e0b3255ce"),
-    Jar("org.bouncycastle", "bcpkix-jdk18on", "1.82", "bdc723e20834832ac6af136cb5b5ff05e43b71d4fa151cc6510d9212ee086e63"),
-    Jar("org.bouncycastle", "bcutil-jdk18on", "1.82", "4420691958ad1c0ba275a6d6d8a6317adbdbdc9277055b6a72aa89c88cda8c7d"),
+    Jar(
+        "org.apache.hadoop",
+        "hadoop-client-minicluster",
+        "3.5.0",
+        "06772d24529e59939915979b3edba204d367750ef7dc5120411f35221dd4818c",
+    ),
+    Jar(
+        "org.bouncycastle",
+        "bcprov-jdk18on",
+        "1.82",
+        "14cde2fdfaa8890480a8e5b67aceef0c90f96682c1e23c133bafdc9e0b3255ce",
+    ),
+    Jar(
+        "org.bouncycastle",
+        "bcpkix-jdk18on",
+        "1.82",
+        "bdc723e20834832ac6af136cb5b5ff05e43b71d4fa151cc6510d9212ee086e63",
+    ),
+    Jar(
+        "org.bouncycastle",
+        "bcutil-jdk18on",
+        "1.82",
+        "4420691958ad1c0ba275a6d6d8a6317adbdbdc9277055b6a72aa89c88cda8c7d",
+    ),
 )
 DAEMONS = ("resourcemanager.ResourceManager", "nodemanager.NodeManager")
 # Without Hadoop's native library every unpacked file is a `chmod` of its own: VFORK makes that bearable.
-JAVA_OPTIONS = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djdk.lang.Process.launchMechanism=VFORK")
+JAVA_OPTIONS = (
+    "-Xmx384m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Djdk.lang.Process.launchMechanism=VFORK",
+)
 START_SECONDS = 120
 FILE_SYSTEM = "viewfs://weir"
 LOG4J = """rootLogger.level = info
@@ -63,8 +90,13 @@ class Yarn:
         return [(app["state"], app["finalStatus"]) for app in sorted(found, key=lambda app: str(app["id"]))]
 
     def has_said(self, words: str) -> bool:
-        """Whether a container has printed this. What Python prints goes to standard output, whatever it was meant for."""
-        return any(words in file.read_text(encoding="utf-8", errors="replace") for file in self.folder.glob("logs/*/*/stdout"))
+        """Whether a container has printed this. What Python prints goes to standard output, whatever it was
+        meant for.
+        """
+        return any(
+            words in file.read_text(encoding="utf-8", errors="replace")
+            for file in self.folder.glob("logs/*/*/stdout")
+        )
 
 
 @contextmanager
@@ -84,9 +116,19 @@ def yarn(folder: Path) -> Iterator[Yarn]:
     try:
         for daemon in DAEMONS:
             with (folder / f"{daemon.partition('.')[0]}.log").open("wb") as log:
-                command = [str(java.command), *JAVA_OPTIONS, "-cp", classes, f"org.apache.hadoop.yarn.server.{daemon}"]
+                command = [
+                    str(java.command),
+                    *JAVA_OPTIONS,
+                    "-cp",
+                    classes,
+                    f"org.apache.hadoop.yarn.server.{daemon}",
+                ]
                 environ = {**os.environ, "JAVA_HOME": str(java.home)}
-                started.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, env=environ))
+                started.append(
+                    subprocess.Popen(
+                        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder, env=environ
+                    )
+                )
         _wait_for_a_node(cluster.address, started)
         yield cluster
     finally:
@@ -104,7 +146,9 @@ def _write_conf(folder: Path) -> str:
     site = {
         f"{manager}.hostname": "127.0.0.1",
         **addresses,
-        f"{manager}.scheduler.class": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler",
+        f"{manager}.scheduler.class": (
+            "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fifo.FifoScheduler"
+        ),
         f"{node}.address": "127.0.0.1:0",
         f"{node}.webapp.address": "127.0.0.1:0",
         f"{node}.localizer.address": f"127.0.0.1:{free_port()}",
@@ -116,11 +160,19 @@ def _write_conf(folder: Path) -> str:
         f"{node}.disk-health-checker.enable": "false",
         "yarn.scheduler.minimum-allocation-mb": 256,
     }
-    core = {"fs.defaultFS": f"{FILE_SYSTEM}/", "fs.viewfs.mounttable.weir.linkFallback": (folder / "files").as_uri()}
+    core = {
+        "fs.defaultFS": f"{FILE_SYSTEM}/",
+        "fs.viewfs.mounttable.weir.linkFallback": (folder / "files").as_uri(),
+    }
     (folder / "conf").mkdir()
     for name, settings in (("yarn-site", site), ("core-site", core)):
-        lines = "".join(f"<property><name>{key}</name><value>{value}</value></property>\n" for key, value in settings.items())
-        (folder / "conf" / f"{name}.xml").write_text(f"<configuration>\n{lines}</configuration>\n", encoding="utf-8")
+        lines = "".join(
+            f"<property><name>{key}</name><value>{value}</value></property>\n"
+            for key, value in settings.items()
+        )
+        (folder / "conf" / f"{name}.xml").write_text(
+            f"<configuration>\n{lines}</configuration>\n", encoding="utf-8"
+        )
     (folder / "conf" / "log4j2.properties").write_text(LOG4J, encoding="utf-8")
     return f"http://{addresses[f'{manager}.webapp.address']}"
 

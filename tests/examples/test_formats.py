@@ -45,17 +45,27 @@ def avro(rows: list[dict[str, Any]]) -> bytes:
 
 def test_every_kind_of_file_becomes_typed_rows_and_what_does_not_fit_is_set_aside(examples: Workshop) -> None:
     examples.land("formats/orders/orders.xml.gz", gzip.compress(ORDERS.encode()))
-    examples.land("formats/payments/payments.avro", avro([{"order_id": 1, "amount": Decimal("12.50"), "paid_at": AT}]))
+    examples.land(
+        "formats/payments/payments.avro", avro([{"order_id": 1, "amount": Decimal("12.50"), "paid_at": AT}])
+    )
     examples.land("formats/refunds/refunds.orc", b"")
-    orc.write_table(pa.table({"order_id": [2], "amount": [Decimal("1.00")]}), str(examples.landing / "formats/refunds/refunds.orc"))
+    orc.write_table(
+        pa.table({"order_id": [2], "amount": [Decimal("1.00")]}),
+        str(examples.landing / "formats/refunds/refunds.orc"),
+    )
     examples.land("formats/requests/access.log", LOG)
 
     result = examples.run("formats")
 
     assert result.exit_code == 0, result.message
     assert examples.rows("formats.silver.orders", "order_id", "customer") == [(1, "Ann"), (2, "Bob")]
-    assert examples.rows("formats.silver.order_lines", "order_id", "sku", "quantity") == [(1, "a", 2), (1, "b", 1)]
-    assert examples.rows("formats.silver.payments", "order_id", "amount", "paid_at") == [(1, Decimal("12.50"), AT)]
+    assert examples.rows("formats.silver.order_lines", "order_id", "sku", "quantity") == [
+        (1, "a", 2),
+        (1, "b", 1),
+    ]
+    assert examples.rows("formats.silver.payments", "order_id", "amount", "paid_at") == [
+        (1, Decimal("12.50"), AT)
+    ]
     assert examples.rows("formats.silver.refunds", "order_id", "amount") == [(2, Decimal("1.00"))]
     assert examples.rows("formats.silver.requests", "ip", "requested_at", "page", "status") == [
         ("192.0.2.1", datetime(2026, 3, 1, 10, 0, 1, tzinfo=UTC), "/cart", 200),

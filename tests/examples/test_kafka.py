@@ -1,4 +1,6 @@
-"""docs/sources.md, Kafka: nested JSON, Avro and text from topics, flattened into tables; the word count from a topic."""
+"""docs/sources.md, Kafka: nested JSON, Avro and text from topics, flattened into tables; the word count from
+a topic.
+"""
 
 import io
 import json
@@ -28,20 +30,29 @@ def at_this_broker(examples: Workshop, pipeline: str, kafka: Broker) -> None:
 def payment(order_id: str, amount: str) -> bytes:
     content = io.BytesIO(b"\0\0\0\0\x07")
     content.seek(5)
-    fastavro.schemaless_writer(content, SCHEMA, {"order_id": order_id, "amount": Decimal(amount), "paid_at": PAID_AT})
+    fastavro.schemaless_writer(
+        content, SCHEMA, {"order_id": order_id, "amount": Decimal(amount), "paid_at": PAID_AT}
+    )
     return content.getvalue()
 
 
 def order(city: str, amount: float, *skus: str) -> str:
     lines = [{"sku": sku, "quantity": number} for number, sku in enumerate(skus, 1)]
-    return json.dumps({"customer": {"address": {"city": city}}, "payment": {"amount": amount}, "lines": lines})
+    return json.dumps(
+        {"customer": {"address": {"city": city}}, "payment": {"amount": amount}, "lines": lines}
+    )
 
 
 def reasons(examples: Workshop, table: str) -> list[tuple[Any, ...]]:
-    return [(line, found[0]["value"]) for line, found in examples.rows(f"kafka_orders.quarantine.silver.{table}", "line", "reasons")]
+    return [
+        (line, found[0]["value"])
+        for line, found in examples.rows(f"kafka_orders.quarantine.silver.{table}", "line", "reasons")
+    ]
 
 
-def test_messages_become_rows_and_what_is_no_record_is_kept_and_set_aside(examples: Workshop, kafka: Broker) -> None:
+def test_messages_become_rows_and_what_is_no_record_is_kept_and_set_aside(
+    examples: Workshop, kafka: Broker
+) -> None:
     at_this_broker(examples, "kafka_orders", kafka)
     for topic, partitions in {"shop.orders": 2, "shop.payments": 1, "shop.tills": 1}.items():
         kafka.create_topic(topic, partitions)
@@ -59,18 +70,38 @@ def test_messages_become_rows_and_what_is_no_record_is_kept_and_set_aside(exampl
         ("1", "Bern", Decimal("12.50"), "north", 0),
         ("3", None, None, None, 4),
     ]
-    assert examples.rows("kafka_orders.silver.order_lines", "order_id", "sku", "quantity") == [("1", "a", 1), ("1", "b", 2), ("2", "c", 1)]
-    assert examples.rows("kafka_orders.silver.payments", "order_id", "amount", "paid_at") == [("1", Decimal("12.50"), PAID_AT)]
+    assert examples.rows("kafka_orders.silver.order_lines", "order_id", "sku", "quantity") == [
+        ("1", "a", 1),
+        ("1", "b", 2),
+        ("2", "c", 1),
+    ]
+    assert examples.rows("kafka_orders.silver.payments", "order_id", "amount", "paid_at") == [
+        ("1", Decimal("12.50"), PAID_AT)
+    ]
     assert examples.rows("kafka_orders.silver.tills", "till", "said") == [("till 7", 'says "hello"\n')]
-    assert reasons(examples, "orders") == [(3, "the value is not a JSON object"), (4, "the value is not UTF-8 text")]
-    assert reasons(examples, "payments") == [(2, "the value does not fit the Avro schema"), (3, "the value does not fit the Avro schema")]
-    kept = {line: json.loads(record) for line, record in examples.rows("kafka_orders.bronze.orders", "_line", "record") if line > 2}
+    assert reasons(examples, "orders") == [
+        (3, "the value is not a JSON object"),
+        (4, "the value is not UTF-8 text"),
+    ]
+    assert reasons(examples, "payments") == [
+        (2, "the value does not fit the Avro schema"),
+        (3, "the value does not fit the Avro schema"),
+    ]
+    kept = {
+        line: json.loads(record)
+        for line, record in examples.rows("kafka_orders.bronze.orders", "_line", "record")
+        if line > 2
+    }
     assert kept[3]["_value"] == "not json"
     assert kept[3]["_key"] == "3"
     assert kept[4]["_bytes"] == "eyJjYWbpIjogMX0="
 
     account = account_of(examples.project, "kafka_orders")
-    assert {table["table"]: (table["rows_in"], table["missing"]) for table in account["tables"] if "bronze" in table["table"]} == {
+    assert {
+        table["table"]: (table["rows_in"], table["missing"])
+        for table in account["tables"]
+        if "bronze" in table["table"]
+    } == {
         "bronze.orders": (7, 0),
         "bronze.payments": (3, 0),
         "bronze.tills": (1, 0),
@@ -88,4 +119,8 @@ def test_the_word_count_from_a_topic(examples: Workshop, kafka: Broker) -> None:
     kafka.send("lines", "owl cat")
     examples.run("words_kafka")
 
-    assert examples.rows("words_kafka.gold.word_count", "word", "word_count") == [("cat", 2), ("dog", 3), ("owl", 1)]
+    assert examples.rows("words_kafka.gold.word_count", "word", "word_count") == [
+        ("cat", 2),
+        ("dog", 3),
+        ("owl", 1),
+    ]

@@ -49,7 +49,9 @@ def test_a_relay_that_is_killed_loses_nothing_and_may_send_twice(
         kafka.create_topic(topic)
     consumer = Consumer({"bootstrap.servers": kafka.servers, "group.id": "test", "log_level": 0})
     consumer.assign([TopicPartition("alarms", 0, 0)])
-    kafka.send("readings", reading("a", 81.5), reading("b", 20), "no object", reading("c", "warm"), reading("d", 99))
+    kafka.send(
+        "readings", reading("a", 81.5), reading("b", 20), "no object", reading("c", "warm"), reading("d", 99)
+    )
 
     process = start_weir(examples, "stream", "hot_readings", "--trigger", CONTINUOUS)
     try:
@@ -69,7 +71,9 @@ def test_a_relay_that_is_killed_loses_nothing_and_may_send_twice(
     consumer.close()
 
 
-def test_partitions_that_would_wait_for_a_core_for_ever_are_told_of(examples: Workshop, kafka: Broker) -> None:
+def test_partitions_that_would_wait_for_a_core_for_ever_are_told_of(
+    examples: Workshop, kafka: Broker
+) -> None:
     at_this_broker(examples, "hot_readings", kafka)
     text = (examples.root / "conf/pipelines/hot_readings.yml").read_text(encoding="utf-8")
     examples.write("conf/pipelines/hot_readings.yml", text.replace("topic: readings", "topic: many_readings"))
@@ -78,17 +82,27 @@ def test_partitions_that_would_wait_for_a_core_for_ever_are_told_of(examples: Wo
     refused = stream(examples)
 
     assert refused.status is Status.FAILED
-    assert "the relays read 3 partitions and need as many cores, but Spark has 2: set `master: local[3]`" in refused.message
+    assert (
+        "the relays read 3 partitions and need as many cores, but Spark has 2: set `master: local[3]`"
+        in refused.message
+    )
 
 
 def stream(examples: Workshop) -> RunResult:
     """As `weir stream`, in the tests' session; one failure ends it."""
     assert examples.spark is not None
-    orders, pulse = Orders(parse_trigger(CONTINUOUS), give_up_after=1), Pulse(Health("hot_readings", CONTINUOUS, datetime.now(UTC)))
-    return stream_pipeline(examples.project, "hot_readings", PROFILE, orders, pulse, SharedSession(examples.spark))
+    orders, pulse = (
+        Orders(parse_trigger(CONTINUOUS), give_up_after=1),
+        Pulse(Health("hot_readings", CONTINUOUS, datetime.now(UTC))),
+    )
+    return stream_pipeline(
+        examples.project, "hot_readings", PROFILE, orders, pulse, SharedSession(examples.spark)
+    )
 
 
-def stream_here(examples: Workshop, consumer: Consumer, last: str, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, object]]:
+def stream_here(
+    examples: Workshop, consumer: Consumer, last: str, monkeypatch: pytest.MonkeyPatch
+) -> list[tuple[str, str, object]]:
     """Go on in the tests' session, until the alarm of this sensor has come: then a stop is asked for."""
     is_enough, found = threading.Event(), list[tuple[str, str, object]]()
     monkeypatch.setattr(stopping, "asked_by", lambda: "a test" if is_enough.is_set() else None)
@@ -101,7 +115,8 @@ def stream_here(examples: Workshop, consumer: Consumer, last: str, monkeypatch: 
     waiting = threading.Thread(target=wait)
     waiting.start()
     until = time.monotonic() + PATIENCE
-    while (result := stream(examples)).status is Status.LEASED:  # the JVM of the killed process keeps the pipeline until it has ended
+    # the JVM of the killed process keeps the pipeline until it has ended
+    while (result := stream(examples)).status is Status.LEASED:
         assert time.monotonic() < until, result.message
         waiting.join(0.2)
     waiting.join()

@@ -14,4 +14,6 @@ def test_rows_by_the_clock_are_numbered_without_gap_or_repeat_over_runs(examples
     numbers = [number for (number,) in examples.rows("ticks.silver.ticks", "number")]
     assert len(numbers) > 0
     assert sorted(numbers) == list(range(len(numbers)))
-    assert sum(count for (count,) in examples.rows("ticks.gold.ticks_per_minute", "tick_count")) == len(numbers)
+    assert sum(count for (count,) in examples.rows("ticks.gold.ticks_per_minute", "tick_count")) == len(
+        numbers
+    )

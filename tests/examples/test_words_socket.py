@@ -1,4 +1,6 @@
-"""The guide's word count from a socket, by an always-on stream: its bronze query stays open while increments come and go."""
+"""The guide's word count from a socket, by an always-on stream: its bronze query stays open while increments
+come and go.
+"""
 
 import os
 import signal
@@ -27,7 +29,11 @@ PATIENCE = 240.0
 
 def counts(workshop: Workshop) -> dict[str, int]:
     path = workshop.root / "lake" / "words_socket" / "gold" / "word_count"
-    return dict(workshop.rows("words_socket.gold.word_count", "word", "word_count")) if DeltaTable.is_deltatable(str(path)) else {}
+    return (
+        dict(workshop.rows("words_socket.gold.word_count", "word", "word_count"))
+        if DeltaTable.is_deltatable(str(path))
+        else {}
+    )
 
 
 def wait_for(workshop: Workshop, expected: dict[str, int]) -> None:
@@ -41,12 +47,18 @@ def test_words_from_a_socket_are_counted_while_they_come(examples: Workshop, spa
     results: list[RunResult] = []
     with socket.create_server(("127.0.0.1", 0)) as server, stopping.listening({}):
         file = examples.root / "conf" / "pipelines" / "words_socket.yml"
-        file.write_text(file.read_text(encoding="utf-8").replace("9999", str(server.getsockname()[1])), encoding="utf-8")
+        file.write_text(
+            file.read_text(encoding="utf-8").replace("9999", str(server.getsockname()[1])), encoding="utf-8"
+        )
 
         def stream() -> None:
             pulse = Pulse(Health("words_socket", "", datetime.now(UTC)))
             orders = Orders(Trigger("as-fast-as-possible"), give_up_after=1)
-            results.append(stream_pipeline(examples.project, "words_socket", PROFILE, orders, pulse, SharedSession(spark)))
+            results.append(
+                stream_pipeline(
+                    examples.project, "words_socket", PROFILE, orders, pulse, SharedSession(spark)
+                )
+            )
 
         thread = threading.Thread(target=stream)
         thread.start()
@@ -64,4 +76,8 @@ def test_words_from_a_socket_are_counted_while_they_come(examples: Workshop, spa
     assert (results[0].status, results[0].message[:18]) == (Status.OK, "stopped by SIGTERM")
     progress = Ledger(Lake(examples.project.lake, "words_socket")).rows("progress")
     assert sum(row["rows"] for row in progress if row["table"] == "bronze.lines") == 3
-    assert [line for (line,) in examples.rows("words_socket.silver.lines", "line")] == ["apache hadoop", "apache spark", "spark"]
+    assert [line for (line,) in examples.rows("words_socket.silver.lines", "line")] == [
+        "apache hadoop",
+        "apache spark",
+        "spark",
+    ]

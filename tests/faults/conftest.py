@@ -1,4 +1,6 @@
-"""Lakes to try faults on: copies of one that has the first delivery, with the second landed; and what they must come to."""
+"""Lakes to try faults on: copies of one that has the first delivery, with the second landed; and what they
+must come to.
+"""
 
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,6 @@
-"""Processes that die at named points, one after the other on one lake: which point each dies at, and what the lake came to."""
+"""Processes that die at named points, one after the other on one lake: which point each dies at, and what the
+lake came to.
+"""
 
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass, field
@@ -19,7 +21,9 @@ def itself(point: Point) -> Hashable:
 
 @dataclass
 class Deaths:
-    """Dies once at all points that are `alike`, in the order in which commands come to them. `passes` says which ones are passed."""
+    """Dies once at all points that are `alike`, in the order in which commands come to them. `passes` says
+    which ones are passed.
+    """
 
     alike: Callable[[Point], Hashable] = itself
     passes: Callable[[Point], bool] = lambda point: False
@@ -42,7 +46,9 @@ class Deaths:
         return "raise"
 
     def until_none(self, command: Callable[[], RunResult], ends: Collection[Status] = ENDS) -> RunResult:
-        """The command again and again, each time dying a point further than before, until it comes to its end."""
+        """The command again and again, each time dying a point further than before, until it comes to its
+        end.
+        """
         while True:
             count = len(self.points)
             with failpoints.deciding(self.decide):
@@ -51,7 +57,8 @@ class Deaths:
                 assert result.status in ends, result.message
                 return result
             assert result.status is Status.FAILED, result.message
-            assert "Failpoint: " in result.message  # the one it died at, or one that the dead did not pass either
+            # the one it died at, or one that the dead did not pass either
+            assert "Failpoint: " in result.message
 
     def run_until_none(self, workshop: Workshop, pipeline: str = "shop") -> None:
         self.until_none(lambda: shop.run_in_order(workshop, pipeline))

@@ -1,4 +1,6 @@
-"""A small pipeline for deaths at every point: CSV, a computed column, rules, windows and sessions. Of its deliveries one is blocked."""
+"""A small pipeline for deaths at every point: CSV, a computed column, rules, windows and sessions. Of its
+deliveries one is blocked.
+"""
 
 from collections.abc import Callable
 
@@ -73,10 +75,21 @@ def land_first(workshop: Workshop) -> None:
 
 
 def land_second(workshop: Workshop) -> None:
-    """A correction, a repetition, a new sale, one that breaks a rule, one that cannot be read; and a column and a rule that are new."""
+    """A correction, a repetition, a new sale, one that breaks a rule, one that cannot be read; and a column
+    and a rule that are new.
+    """
     workshop.write(f"expectations/kiosk/{TABLE}.yml", RULES + MORE_RULES)
     corrected, repeated = "1,2,2024-05-01T09:10:00Z,150", "2,1,2024-05-01T08:20:00Z,300"
-    land(workshop, "2", corrected, repeated, "3,1,2024-05-01T09:30:00Z,80", "4,1,2024-05-01T09:40:00Z,0", "5,1,soon,70", more=",till")
+    land(
+        workshop,
+        "2",
+        corrected,
+        repeated,
+        "3,1,2024-05-01T09:30:00Z,80",
+        "4,1,2024-05-01T09:40:00Z,0",
+        "5,1,soon,70",
+        more=",till",
+    )
 
 
 def land_third(workshop: Workshop) -> None:
@@ -90,7 +103,16 @@ def run(workshop: Workshop) -> RunResult:
 
 
 def set_aside(workshop: Workshop) -> RunResult:
-    return decide(workshop.project, "kiosk", IN_ORDER, TABLE, "set_aside", "ada@here", "a wrong price", start=workshop._start)
+    return decide(
+        workshop.project,
+        "kiosk",
+        IN_ORDER,
+        TABLE,
+        "set_aside",
+        "ada@here",
+        "a wrong price",
+        start=workshop._start,
+    )
 
 
 def rebuild(workshop: Workshop) -> RunResult:
@@ -99,7 +121,9 @@ def rebuild(workshop: Workshop) -> RunResult:
     return RunResult("kiosk", done.status, done.message)
 
 
-def live_through(workshop: Workshop, do: Callable[[Callable[[], RunResult], tuple[Status, ...]], RunResult]) -> dict[str, list[str]]:
+def live_through(
+    workshop: Workshop, do: Callable[[Callable[[], RunResult], tuple[Status, ...]], RunResult]
+) -> dict[str, list[str]]:
     """Two deliveries, one that is blocked and set aside, a rebuild, and upkeep: what the tables then hold."""
     write_pipeline(workshop)
     land_first(workshop)

@@ -1,7 +1,7 @@
 """The matrices of docs/faults.md, made of the deaths that tests have died and of what the lakes came to.
 
-`WEIR_WRITE_PAGES=1 python -m pytest -m system tests/faults/test_matrix.py tests/faults/test_kill.py` writes them; without it, a page that
-says something else fails.
+`WEIR_WRITE_PAGES=1 python -m pytest -m system tests/faults/test_matrix.py tests/faults/test_kill.py` writes
+them; without it, a page that says something else fails.
 """
 
 import os
@@ -89,7 +89,10 @@ def matrix(seen: Mapping[Point, str], kinds: Mapping[str, str]) -> dict[tuple[st
 
 def _kind(point: str, table: str, kinds: Mapping[str, str]) -> str:
     layer, _, name = table.partition(".")
-    beside = {"ledger": "ledger" if point.startswith("upkeep.") else f"ledger: {name}", "arrivals": "arrivals"}
+    beside = {
+        "ledger": "ledger" if point.startswith("upkeep.") else f"ledger: {name}",
+        "arrivals": "arrivals",
+    }
     return beside[layer] if layer in beside else kinds[table]
 
 
@@ -114,14 +117,24 @@ def by_kind(found: Iterable[Mapping[tuple[str, str, str], set[str]]]) -> dict[tu
         for key, points in rows.items():
             together[key] |= points
     known = [kind for kind, _ in EXPECTED]
-    return dict(sorted(together.items(), key=lambda row: (known.index(row[0][0]) if row[0][0] in known else len(known), row[0])))
+    return dict(
+        sorted(
+            together.items(),
+            key=lambda row: (known.index(row[0][0]) if row[0][0] in known else len(known), row[0]),
+        )
+    )
 
 
 def check_part(name: str, text: str) -> None:
     """The part of the page between its two marks says this; with WEIR_WRITE_PAGES it is made to."""
-    page, part = FILE.read_text(encoding="utf-8"), re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+    page, part = (
+        FILE.read_text(encoding="utf-8"),
+        re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL),
+    )
     made = part.sub(lambda marks: f"{marks[1]}{text}\n{marks[2]}", page)
     assert part.search(page), f"docs/faults.md has no part <!-- {name} -->"
     if os.environ.get("WEIR_WRITE_PAGES"):
         FILE.write_text(made, encoding="utf-8")
-    assert made == FILE.read_text(encoding="utf-8"), "docs/faults.md says something else than what was seen; WEIR_WRITE_PAGES=1 writes it"
+    assert made == FILE.read_text(encoding="utf-8"), (
+        "docs/faults.md says something else than what was seen; WEIR_WRITE_PAGES=1 writes it"
+    )

@@ -1,4 +1,6 @@
-"""Damage to a streaming checkpoint: each kind has its error, which names the table, the file and the way out; the other tables go on."""
+"""Damage to a streaming checkpoint: each kind has its error, which names the table, the file and the way out;
+the other tables go on.
+"""
 
 import shutil
 import struct
@@ -80,13 +82,21 @@ def checkpoint(undisturbed: Undisturbed, tmp_path: Path) -> Path:
 def test_every_file_of_a_checkpoint_is_of_a_kind_that_is_tried_here(undisturbed: Undisturbed) -> None:
     """Delta's sources keep nothing of their own below `sources`, and our queries have no state."""
     folder = undisturbed.workshop.root / "lake/shop/_weir/checkpoints"
-    files = [file.relative_to(folder) for file in folder.rglob("*") if file.is_file() and file.suffix != ".crc"]
+    files = [
+        file.relative_to(folder) for file in folder.rglob("*") if file.is_file() and file.suffix != ".crc"
+    ]
     kinds = {"/".join(file.parts[2:-1]) or file.name for file in files}
 
-    assert kinds == {"metadata", "offsets", "commits"} == {name.partition("/")[0] for name, _ in DAMAGES.values()}
+    assert (
+        kinds
+        == {"metadata", "offsets", "commits"}
+        == {name.partition("/")[0] for name, _ in DAMAGES.values()}
+    )
 
 
-def test_a_whole_checkpoint_passes_and_so_does_one_whose_last_commit_was_not_written(checkpoint: Path) -> None:
+def test_a_whole_checkpoint_passes_and_so_does_one_whose_last_commit_was_not_written(
+    checkpoint: Path,
+) -> None:
     check_checkpoint(Checkpoint("silver.orders", str(checkpoint)), LAST)
     for file in ("commits/1", "commits/.1.crc"):
         (checkpoint / file).unlink()
@@ -109,7 +119,10 @@ def test_a_damaged_file_is_named_with_the_way_out(checkpoint: Path, damage: str)
 
 
 def test_a_checkpoint_of_another_time_than_the_ledger_is_refused(checkpoint: Path) -> None:
-    with pytest.raises(CheckpointLost, match=r"has ended batch 1, but the ledger knows batch 0; restore the pipeline's folder as a whole"):
+    with pytest.raises(
+        CheckpointLost,
+        match=r"has ended batch 1, but the ledger knows batch 0; restore the pipeline's folder as a whole",
+    ):
         check_checkpoint(Checkpoint("silver.orders", str(checkpoint)), LAST - 1)
     with pytest.raises(CheckpointLost, match="has ended batch 1, but the ledger knows no batch of it"):
         check_checkpoint(Checkpoint("silver.orders", str(checkpoint)), None)
@@ -131,7 +144,9 @@ def test_every_error_has_its_entry_in_the_runbook() -> None:
     assert "### CheckpointDamaged: " in runbook
 
 
-def test_only_damaged_tables_fail_and_a_rebuild_brings_them_back(damaged_shop: Workshop, expected: dict[str, list[str]]) -> None:
+def test_only_damaged_tables_fail_and_a_rebuild_brings_them_back(
+    damaged_shop: Workshop, expected: dict[str, list[str]]
+) -> None:
     checkpoints = damaged_shop.root / "lake/shop/_weir/checkpoints"
     cut(checkpoints / "silver.orders/g1/offsets/0")
     shutil.rmtree(checkpoints / "gold.closed")
@@ -141,12 +156,17 @@ def test_only_damaged_tables_fail_and_a_rebuild_brings_them_back(damaged_shop: W
     assert failed.status is Status.FAILED
     assert "silver.orders failed (and 1 more table): CheckpointDamaged: silver.orders: " in failed.message
     states = {run.table: run.state for run in failed.tables}
-    assert {table for table, state in states.items() if state is State.FAILED} == {"silver.orders", "gold.closed"}
+    assert {table for table, state in states.items() if state is State.FAILED} == {
+        "silver.orders",
+        "gold.closed",
+    }
     assert {table for table, state in states.items() if state is State.NOT_REACHED} == {"gold.per_hour"}
     [lost] = [run.error for run in failed.tables if run.table == "gold.closed"]
     assert "CheckpointLost: gold.closed: " in str(lost)
 
-    mended = rebuild_tables(damaged_shop.project, "shop", PROFILE, ["silver.orders", "gold.closed"], start=damaged_shop._start)
+    mended = rebuild_tables(
+        damaged_shop.project, "shop", PROFILE, ["silver.orders", "gold.closed"], start=damaged_shop._start
+    )
 
     assert mended.status is Status.OK, mended.message
     assert damaged_shop.run("shop").status in (Status.OK, Status.NOTHING_TO_DO)

@@ -1,4 +1,6 @@
-"""A disk that is full, at many places of a run: it fails and says so, and goes on to the same tables once there is room."""
+"""A disk that is full, at many places of a run: it fails and says so, and goes on to the same tables once
+there is room.
+"""
 
 import os
 import shutil
@@ -16,7 +18,9 @@ pytestmark = pytest.mark.system
 
 KILOBYTE = 1024
 FREE = (0, 32, 64, 128, 256, 512, 768, 1024, 2048, 4096)
-"""What is left on the disk, run by run. A write that failed leaves a part of its files behind, as on any full disk."""
+"""What is left on the disk, run by run. A write that failed leaves a part of its files behind, as on any full
+disk.
+"""
 
 
 @pytest.fixture
@@ -25,7 +29,9 @@ def small_disk(damaged_shop: Workshop) -> Iterator[Path]:
     lake, aside = damaged_shop.root / "lake", damaged_shop.root / "aside"
     lake.rename(aside)
     lake.mkdir()
-    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", lake], capture_output=True, text=True, check=False)
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", lake], capture_output=True, text=True, check=False
+    )
     if mount.returncode:
         pytest.skip(f"a small disk cannot be made, because only root may mount one: {mount.stderr.strip()}")
     try:

@@ -1,4 +1,6 @@
-"""How points are armed: by name, table, step and count; and that nothing of a process goes on after it has died."""
+"""How points are armed: by name, table, step and count; and that nothing of a process goes on after it has
+died.
+"""
 
 import pytest
 
@@ -42,7 +44,14 @@ def test_a_test_may_decide_at_every_point() -> None:
     assert asked == [("write.before", "silver.orders", "stream"), ("consumed.after", "silver.orders", "")]
 
 
-@pytest.mark.parametrize("wrong", ["write.aftr=kill", "write.after=stop", "write.after#x=kill", "write.after"])
+@pytest.mark.parametrize(
+    "wrong", ["write.aftr=kill", "write.after=stop", "write.after#x=kill", "write.after"]
+)
 def test_a_point_that_is_not_there_is_refused(wrong: str) -> None:
-    with pytest.raises(ValueError, match=r"is not point\[:table\[@step\]\]\[#hit\]=action; points: arrivals\.before"), arm(wrong):
+    with (
+        pytest.raises(
+            ValueError, match=r"is not point\[:table\[@step\]\]\[#hit\]=action; points: arrivals\.before"
+        ),
+        arm(wrong),
+    ):
         pass

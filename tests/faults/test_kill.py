@@ -1,4 +1,6 @@
-"""kill -9 of the process that does a command, its JVM left to itself: the next one waits for the lease, goes on, and loses nothing."""
+"""kill -9 of the process that does a command, its JVM left to itself: the next one waits for the lease, goes
+on, and loses nothing.
+"""
 
 import shutil
 import signal
@@ -43,7 +45,9 @@ OF_THE_SHOP = ("write.after:deleted.silver.orders", "marker.after:silver.lines@r
 
 
 def kill_at(workshop: Workshop, part: str) -> list[str]:
-    """Do this part of the story by processes, each of which is killed at the next point; gives where they were."""
+    """Do this part of the story by processes, each of which is killed at the next point; gives where they
+    were.
+    """
     command, points = KILLS[part]
     for point in points:
         assert shop.run_when_free(workshop, *command, armed=f"{point}=kill")[0] == -signal.SIGKILL, point
@@ -64,7 +68,8 @@ def test_commands_that_are_killed_one_after_the_other_at_every_point_lose_and_do
     shutil.copy(ROOT / "conf" / "log4j2.properties", torn.root / "conf")
     (torn.root / ".envs").symlink_to(ROOT / ".envs")
     profile = torn.root / "conf" / "profiles" / "local.yml"
-    profile.write_text(profile.read_text().replace("parallel_tables: 3", "parallel_tables: 1"))  # so that points come in one order
+    # so that points come in one order
+    profile.write_text(profile.read_text().replace("parallel_tables: 3", "parallel_tables: 1"))
     kiosk.write_pipeline(torn)
     kiosk.land_first(torn)
     assert kiosk.run(torn).status is Status.OK
@@ -89,7 +94,9 @@ def test_commands_that_are_killed_one_after_the_other_at_every_point_lose_and_do
     shop.assert_converged(torn, expected_sales, "kiosk")
     assert {*POINTS} - {*died} == ELSEWHERE
     named = ", ".join(f"`{point}`" for point in POINTS if point in died)
-    page.check_part("the kills", f"Killed with `kill -9`, one after the other on one lake, at {named}. Seen: {seen}.")
+    page.check_part(
+        "the kills", f"Killed with `kill -9`, one after the other on one lake, at {named}. Seen: {seen}."
+    )
 
 
 def test_runs_that_are_killed_behind_a_side_table_and_in_a_release_lose_and_double_nothing(
@@ -99,7 +106,9 @@ def test_runs_that_are_killed_behind_a_side_table_and_in_a_release_lose_and_doub
     profile.write_text(profile.read_text().replace("parallel_tables: 3", "parallel_tables: 1"))
 
     for kill in OF_THE_SHOP:
-        assert shop.run_when_free(damaged_shop, "run", "shop", armed=f"{kill}=kill")[0] == -signal.SIGKILL, kill
+        assert shop.run_when_free(damaged_shop, "run", "shop", armed=f"{kill}=kill")[0] == -signal.SIGKILL, (
+            kill
+        )
     result = shop.run_here_when_free(damaged_shop)
 
     assert result.status in (Status.OK, Status.NOTHING_TO_DO), result.message
@@ -113,7 +122,10 @@ def test_a_run_that_is_killed_at_one_point_is_ended_by_the_next(
     for point in sorted(undisturbed.points):
         with subtests.test(" ".join(point)):
             damaged = new_shop()
-            assert shop.run_when_free(damaged, "run", "shop", armed=f"{shop.armed(point)}=kill")[0] == -signal.SIGKILL
+            assert (
+                shop.run_when_free(damaged, "run", "shop", armed=f"{shop.armed(point)}=kill")[0]
+                == -signal.SIGKILL
+            )
             result = shop.run_here_when_free(damaged)
             assert result.status in (Status.OK, Status.NOTHING_TO_DO), result.message
             shop.assert_converged(damaged, expected)

@@ -1,7 +1,8 @@
-"""A process that dies at any point of the write path: the next run goes on, and every table comes out as if nothing had happened.
+"""A process that dies at any point of the write path: the next run goes on, and every table comes out as if
+nothing had happened.
 
-Here the dying is an error at the point and at every later one of the process; test_kill.py does it with kill -9. The page of faults is
-made of what was seen here.
+Here the dying is an error at the point and at every later one of the process; test_kill.py does it with kill
+-9. The page of faults is made of what was seen here.
 """
 
 import shutil
@@ -21,13 +22,17 @@ pytestmark = pytest.mark.system
 
 Expected = dict[str, list[str]]
 NO_WRITE_BETWEEN = ("gate.before", "write.before", "marker.before", "consumed.before", "ledger.before")
-"""Between one of these and the point before it nothing is written that others go by: to die at either is the same."""
+"""Between one of these and the point before it nothing is written that others go by: to die at either is the
+same.
+"""
 MATRICES: dict[str, dict[tuple[str, str, str], set[str]]] = {}
 """By test, what was seen."""
 
 
 def kind_of(point: Point) -> Hashable:
-    """The same for tables of a kind; before an intent, when Spark has written down the batch, for all tables; runs are noted alike."""
+    """The same for tables of a kind; before an intent, when Spark has written down the batch, for all tables;
+    runs are noted alike.
+    """
     name, table, step = point
     return name if name == "intent.before" else (name, shop.KINDS.get(table, table), step)
 
@@ -42,7 +47,14 @@ def passing(*names: str) -> Callable[[Point], bool]:
     return lambda point: point[0] in names and not point[1].startswith("bronze.")
 
 
-def record(test: str, deaths: Deaths, workshop: Workshop, expected: Expected, kinds: dict[str, str], pipeline: str = "shop") -> None:
+def record(
+    test: str,
+    deaths: Deaths,
+    workshop: Workshop,
+    expected: Expected,
+    kinds: dict[str, str],
+    pipeline: str = "shop",
+) -> None:
     seen = page.look(workshop, expected, pipeline)
     MATRICES[test] = page.matrix(dict.fromkeys(deaths.points, seen), kinds)
 
@@ -55,11 +67,17 @@ def test_runs_that_die_one_after_the_other_lose_and_double_nothing(
     deaths.run_until_none(damaged_shop)
 
     record("shop", deaths, damaged_shop, expected, shop.KINDS)
-    assert {kind_of(point) for point in undisturbed.points if point[0] not in NO_WRITE_BETWEEN} <= deaths.kinds
+    assert {
+        kind_of(point) for point in undisturbed.points if point[0] not in NO_WRITE_BETWEEN
+    } <= deaths.kinds
     shop.assert_converged(damaged_shop, expected)
 
 
-@pytest.mark.parametrize("skipped", [("write.before", "write.after"), pytest.param((), marks=pytest.mark.soak)], ids=["swaps", "all"])
+@pytest.mark.parametrize(
+    "skipped",
+    [("write.before", "write.after"), pytest.param((), marks=pytest.mark.soak)],
+    ids=["swaps", "all"],
+)
 def test_a_swap_that_dies_again_and_again_ends_with_the_tables_that_were_built(
     loaded_shop: Workshop, expected: Expected, skipped: tuple[str, ...]
 ) -> None:
@@ -72,13 +90,21 @@ def test_a_swap_that_dies_again_and_again_ends_with_the_tables_that_were_built(
     deaths.run_until_none(loaded_shop)
 
     record("swap", deaths, loaded_shop, expected, shop.KINDS)
-    points = [point for point in ("swap.before", "write.before", "write.after", "swap.after") if point not in skipped]
+    points = [
+        point
+        for point in ("swap.before", "write.before", "write.after", "swap.after")
+        if point not in skipped
+    ]
     died = {(point, table) for point, table, step in deaths.points if step in ("", "swap")}
-    assert died >= {(point, table) for point in points for table in ("silver.lines", "gold.closed", "gold.per_sku")}
+    assert died >= {
+        (point, table) for point in points for table in ("silver.lines", "gold.closed", "gold.per_sku")
+    }
     shop.assert_converged(loaded_shop, expected)
 
 
-@pytest.mark.parametrize("skipped", [NO_WRITE_BETWEEN, pytest.param((), marks=pytest.mark.soak)], ids=["between writes", "all"])
+@pytest.mark.parametrize(
+    "skipped", [NO_WRITE_BETWEEN, pytest.param((), marks=pytest.mark.soak)], ids=["between writes", "all"]
+)
 def test_windows_over_another_pipelines_table_that_die_again_and_again_lose_and_double_nothing(
     damaged_shop: Workshop, skipped: tuple[str, ...]
 ) -> None:

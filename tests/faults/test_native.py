@@ -1,6 +1,8 @@
-"""A process that dies in the middle of a native stateful query: its state and its table go on as if nothing had happened.
+"""A process that dies in the middle of a native stateful query: its state and its table go on as if nothing
+had happened.
 
-The class adds up what it has seen, so that a row that enters its state twice, or not at all, shows in every later row.
+The class adds up what it has seen, so that a row that enters its state twice, or not at all, shows in every
+later row.
 """
 
 import json
@@ -84,14 +86,23 @@ def test_a_query_that_dies_at_every_point_counts_every_row_once(workshop: Worksh
 
     assert last.exit_code == 0, last.message
     points = {(point, table) for point, table, _ in died}
-    assert {("write.after", f"late.{TABLE}"), ("write.after", TABLE), ("marker.after", TABLE), ("checkpoint.after", TABLE)} <= points
+    assert {
+        ("write.after", f"late.{TABLE}"),
+        ("write.after", TABLE),
+        ("marker.after", TABLE),
+        ("checkpoint.after", TABLE),
+    } <= points
     assert workshop.rows("feed.gold.counts", "user", "rows") == [("a", 1), ("a", 4), ("a", 5), ("b", 1)]
     assert [line for (line,) in workshop.rows("feed.late.gold.counts", "line")] == [1]
 
 
 @pytest.mark.system
-def test_a_process_that_is_killed_in_a_native_batch_counts_every_row_once_and_its_state_says_so(workshop: Workshop) -> None:
-    """kill -9, JVM and all, when the rows are written and nobody knows it yet. `weir state` is a process as well."""
+def test_a_process_that_is_killed_in_a_native_batch_counts_every_row_once_and_its_state_says_so(
+    workshop: Workshop,
+) -> None:
+    """kill -9, JVM and all, when the rows are written and nobody knows it yet. `weir state` is a process as
+    well.
+    """
     (workshop.root / ".envs").symlink_to(ROOT / ".envs")
     workshop.write("conf/pipelines/feed.yml", PIPELINE)
     workshop.write("conf/hooks/count.py", HOOK)
@@ -108,7 +119,11 @@ def test_a_process_that_is_killed_in_a_native_batch_counts_every_row_once_and_it
     assert result.status is Status.OK, result.message
     assert workshop.rows("feed.gold.counts", "user", "rows") == [("a", 1), ("a", 3), ("a", 4), ("b", 1)]
     state = ask_state(workshop)
-    assert (state["table"], state["operator"], len(state["stores"])) == (TABLE, "transformWithStateInPySparkExec", 1)
+    assert (state["table"], state["operator"], len(state["stores"])) == (
+        TABLE,
+        "transformWithStateInPySparkExec",
+        1,
+    )
     (store,) = state["stores"]
     assert (store["store"], store["rows"]) == ("seen", 2)
     assert [(row["key"]["user"], row["value"]["rows"]) for row in store["first"]] == [("a", 4), ("b", 1)]
@@ -117,5 +132,7 @@ def test_a_process_that_is_killed_in_a_native_batch_counts_every_row_once_and_it
 def ask_state(workshop: Workshop) -> dict[str, Any]:
     command = [sys.executable, "-m", "spark_jobs.cli", "state", "feed", "counts", "--json"]
     environ = weir_environ(WEIR_HOME=str(workshop.root), PYTHONPATH=str(ROOT))
-    said: dict[str, Any] = json.loads(subprocess.run(command, env=environ, cwd=workshop.root, check=True, capture_output=True).stdout)
+    said: dict[str, Any] = json.loads(
+        subprocess.run(command, env=environ, cwd=workshop.root, check=True, capture_output=True).stdout
+    )
     return said

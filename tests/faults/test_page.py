@@ -1,4 +1,6 @@
-"""docs/faults.md explains every failpoint, and names tests that are there. Its matrices are made by test_matrix.py and test_kill.py."""
+"""docs/faults.md explains every failpoint, and names tests that are there. Its matrices are made by
+test_matrix.py and test_kill.py.
+"""
 
 import re
 
@@ -14,7 +16,9 @@ def test_every_point_is_explained() -> None:
 
 
 def test_tests_that_the_page_names_are_there() -> None:
-    sources = "".join(file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").rglob("test_*.py")))
+    sources = "".join(
+        file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").rglob("test_*.py"))
+    )
     named = re.findall(r"`(test_\w+)`", PAGE)
 
     assert len(named) > 10

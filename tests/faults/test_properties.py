@@ -1,8 +1,9 @@
-"""The promise: the tables are a function of the set of landed files. Random files, in random order, grouped at random into runs and
-batches, with crashes at random failpoints, reruns and two runs at once, end in the tables of one clean run; and the law holds.
+"""The promise: the tables are a function of the set of landed files. Random files, in random order, grouped
+at random into runs and batches, with crashes at random failpoints, reruns and two runs at once, end in the
+tables of one clean run; and the law holds.
 
-CI lives through a few fixed histories, in which every table and every way to be set aside has rows; `make soak` draws hundreds from a
-fixed seed (WEIR_SOAK_EXAMPLES).
+CI lives through a few fixed histories, in which every table and every way to be set aside has rows; `make
+soak` draws hundreds from a fixed seed (WEIR_SOAK_EXAMPLES).
 """
 
 import os
@@ -42,7 +43,11 @@ HISTORIES_IN_CI: dict[str, dict[str, Any]] = {
         "files_per_batch": 1,
         "shuffle": Random(1),
         "group_sizes": [2, 1, 2],
-        "crashes": [("write.after", "silver.orders", 1), ("marker.after", "dimension.members", 1), ("gate.after", "silver.orders", 1)],
+        "crashes": [
+            ("write.after", "silver.orders", 1),
+            ("marker.after", "dimension.members", 1),
+            ("gate.after", "silver.orders", 1),
+        ],
         "at_once": False,
     },
     "in large batches, in two runs of which one dies in gold, then two at once": {
@@ -56,11 +61,19 @@ HISTORIES_IN_CI: dict[str, dict[str, Any]] = {
         "at_once": True,
     },
 }
-FEED_IN_CI: dict[str, Any] = {"seed": 0, "group_sizes": [2, 1, 3], "crashes": [("write.after", None, 3), None, ("marker.after", None, 3)]}
+FEED_IN_CI: dict[str, Any] = {
+    "seed": 0,
+    "group_sizes": [2, 1, 3],
+    "crashes": [("write.after", None, 3), None, ("marker.after", None, 3)],
+}
 LONGEST = 12
 """Runs after which a lake must have come to rest, crashes included."""
 
-crashes = st.tuples(st.sampled_from(CRASHES), st.sampled_from([None, "bronze.orders", "bronze.members", *TABLES]), st.integers(1, 4))
+crashes = st.tuples(
+    st.sampled_from(CRASHES),
+    st.sampled_from([None, "bronze.orders", "bronze.members", *TABLES]),
+    st.integers(1, 4),
+)
 histories = st.fixed_dictionaries(
     {
         "seed": st.integers(0, 2**32 - 1),
@@ -78,7 +91,12 @@ histories = st.fixed_dictionaries(
 def bounded(examples: int) -> settings:
     unhurried = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large]
     return settings(
-        max_examples=examples, deadline=None, derandomize=True, database=None, phases=[Phase.generate], suppress_health_check=unhurried
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=unhurried,
     )
 
 
@@ -97,16 +115,22 @@ def run_to_rest(workshop: Workshop, spec: str) -> None:
 def run_twice_at_once(workshop: Workshop) -> None:
     """Two runs start together: one works, the other ends at once, or both do so one after the other."""
     results: list[RunResult] = []
-    threads = [threading.Thread(target=lambda: results.append(workshop.run_beside_others("world"))) for _ in range(2)]
+    threads = [
+        threading.Thread(target=lambda: results.append(workshop.run_beside_others("world"))) for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert {result.status.value for result in results} <= {"ok", "nothing_to_do", "leased"}
-    assert "leased" not in {result.status.value for result in results[1:]} or results[0].status.value == "leased"
+    assert (
+        "leased" not in {result.status.value for result in results[1:]} or results[0].status.value == "leased"
+    )
 
 
-def groups(files: Sequence[T], sizes: Sequence[int], crashes: Sequence[Crash | None]) -> Iterator[tuple[Sequence[T], str]]:
+def groups(
+    files: Sequence[T], sizes: Sequence[int], crashes: Sequence[Crash | None]
+) -> Iterator[tuple[Sequence[T], str]]:
     """The files that land before each run, and the failpoint that is armed in it."""
     start = 0
     for size, crash in zip_longest(sizes, crashes):
@@ -121,8 +145,12 @@ def groups(files: Sequence[T], sizes: Sequence[int], crashes: Sequence[Crash | N
         yield files[start:], ""
 
 
-def check_history(new_workshop: Callable[[], Workshop], history: dict[str, Any]) -> tuple[Workshop, dict[str, list[str]]]:
-    """Live through the history and compare with the clean run; gives the lake that lived, and what it must hold."""
+def check_history(
+    new_workshop: Callable[[], Workshop], history: dict[str, Any]
+) -> tuple[Workshop, dict[str, list[str]]]:
+    """Live through the history and compare with the clean run; gives the lake that lived, and what it must
+    hold.
+    """
     files = draw_files(history["seed"], history["order_files"], history["member_files"])
     torn, clean = new_workshop(), new_workshop()
     for workshop in (torn, clean):
@@ -167,7 +195,11 @@ feeds = st.fixed_dictionaries(
     {
         "seed": st.integers(0, 2**32 - 1),
         "group_sizes": st.lists(st.integers(1, 3), min_size=2, max_size=4),
-        "crashes": st.lists(st.none() | st.tuples(st.sampled_from(CRASHES), st.none(), st.integers(1, 12)), min_size=2, max_size=3),
+        "crashes": st.lists(
+            st.none() | st.tuples(st.sampled_from(CRASHES), st.none(), st.integers(1, 12)),
+            min_size=2,
+            max_size=3,
+        ),
     }
 )
 
@@ -178,8 +210,16 @@ def check_feed(new_workshop: Callable[[], Workshop], feed: dict[str, Any]) -> di
     files = []
     for number in range(6):
         minute += random.randrange(40)
-        times = [START + timedelta(minutes=minute - random.choice([0, 5, 20, 45, 90])) for _ in range(random.randrange(6))]
-        files.append((f"clicks/{number}.json", "".join(f'{{"at":"{at.isoformat()}","page":"{random.choice("ab")}"}}\n' for at in times)))
+        times = [
+            START + timedelta(minutes=minute - random.choice([0, 5, 20, 45, 90]))
+            for _ in range(random.randrange(6))
+        ]
+        files.append(
+            (
+                f"clicks/{number}.json",
+                "".join(f'{{"at":"{at.isoformat()}","page":"{random.choice("ab")}"}}\n' for at in times),
+            )
+        )
     for workshop in (torn, clean):
         workshop.write("conf/pipelines/world.yml", LATE)
     for path, text in files:
@@ -194,7 +234,11 @@ def check_feed(new_workshop: Callable[[], Workshop], feed: dict[str, Any]) -> di
     expected = {name: rows_of(clean, name) for name in LATE_TABLES}
     assert [name for name in LATE_TABLES if expected[name] != rows_of(torn, name)] == []
     late = [
-        {row["table"]: row["late"] for row in sum_up(w.project.pipelines["world"], Lake(w.project.lake, "world"))} for w in (clean, torn)
+        {
+            row["table"]: row["late"]
+            for row in sum_up(w.project.pipelines["world"], Lake(w.project.lake, "world"))
+        }
+        for w in (clean, torn)
     ]
     assert late[0] == late[1]
     return expected
@@ -203,14 +247,18 @@ def check_feed(new_workshop: Callable[[], Workshop], feed: dict[str, Any]) -> di
 def test_late_rows_are_a_function_of_the_files_in_their_order(new_workshop: Callable[[], Workshop]) -> None:
     expected = check_feed(new_workshop, FEED_IN_CI)
 
-    assert [name for name, rows in expected.items() if not rows] == [], "without such rows it proves nothing of them"
+    assert [name for name, rows in expected.items() if not rows] == [], (
+        "without such rows it proves nothing of them"
+    )
 
 
 @pytest.mark.parametrize("name", HISTORIES_IN_CI)
 def test_tables_are_a_function_of_the_landed_files(new_workshop: Callable[[], Workshop], name: str) -> None:
     _, expected = check_history(new_workshop, HISTORIES_IN_CI[name])
 
-    assert [table for table, rows in expected.items() if not rows] == [], "without such rows it proves nothing of them"
+    assert [table for table, rows in expected.items() if not rows] == [], (
+        "without such rows it proves nothing of them"
+    )
 
 
 @pytest.mark.soak
@@ -225,7 +273,9 @@ def test_late_rows_are_a_function_of_the_files_in_their_order_many_times(
 @pytest.mark.soak
 @bounded(SOAK_EXAMPLES)
 @given(histories)
-def test_tables_are_a_function_of_the_landed_files_many_times(new_workshop: Callable[[], Workshop], history: dict[str, Any]) -> None:
+def test_tables_are_a_function_of_the_landed_files_many_times(
+    new_workshop: Callable[[], Workshop], history: dict[str, Any]
+) -> None:
     lake, _ = check_history(new_workshop, history)
     spark = lake.spark
     assert spark is not None

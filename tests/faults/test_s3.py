@@ -1,4 +1,6 @@
-"""A lake and a landing zone on a real S3 server. It is killed and started again, and so are runs: the tables are those of a disk."""
+"""A lake and a landing zone on a real S3 server. It is killed and started again, and so are runs: the tables
+are those of a disk.
+"""
 
 import shutil
 import threading
@@ -26,15 +28,25 @@ OUTAGE_SECONDS, TERM_SECONDS = 2.0, 8.0
 
 @pytest.fixture
 def shop_on_s3(first_delivery: Workshop, s3: S3Server, tmp_path: Path) -> Iterator[Workshop]:
-    """An empty lake in a bucket of its own. The tests' session is told of the server, as a session of a run's own would be."""
+    """An empty lake in a bucket of its own. The tests' session is told of the server, as a session of a run's
+    own would be.
+    """
     root = tmp_path / "home"
-    shutil.copytree(first_delivery.root, root, symlinks=True, ignore=shutil.ignore_patterns("lake", "landing", "logs"))
+    shutil.copytree(
+        first_delivery.root, root, symlinks=True, ignore=shutil.ignore_patterns("lake", "landing", "logs")
+    )
     bucket = f"s3a://{s3.new_bucket()}"
     workshop = Workshop(root, first_delivery.spark, f"{bucket}/lake")
-    workshop.write("conf/lakehouse.yml", f"landing: {bucket}/landing\nlake: {bucket}/lake\nprofile: local\nkeep_reports: 1\n")
+    workshop.write(
+        "conf/lakehouse.yml",
+        f"landing: {bucket}/landing\nlake: {bucket}/lake\nprofile: local\nkeep_reports: 1\n",
+    )
     assert workshop.spark is not None
     hadoop = workshop.spark.sparkContext._jsc.hadoopConfiguration()
-    told = {name.removeprefix("spark.hadoop."): value for name, value in storage_settings([bucket], s3.environ).items()}
+    told = {
+        name.removeprefix("spark.hadoop."): value
+        for name, value in storage_settings([bucket], s3.environ).items()
+    }
     told |= {"fs.s3a.access.key": KEY, "fs.s3a.secret.key": SECRET}
     for name, value in told.items():
         hadoop.set(name, value)
@@ -69,9 +81,12 @@ def test_tables_are_those_of_a_disk_whatever_is_killed(
 
     shop.land_second(shop_on_s3)
     move_landed(shop_on_s3)
-    code, said = shop.end_weir(shop.start_weir(shop_on_s3, "run", "shop", armed="write.after:silver.orders=kill"))
+    code, said = shop.end_weir(
+        shop.start_weir(shop_on_s3, "run", "shop", armed="write.after:silver.orders=kill")
+    )
     assert code == -9, said
-    with monkeypatch.context() as patch:  # the run that was killed is waited for, in this test not for half a minute
+    # the run that was killed is waited for, in this test not for half a minute
+    with monkeypatch.context() as patch:
         patch.setattr(object_lease, "TERM_SECONDS", TERM_SECONDS)
         with hold_lease(Lake(shop_on_s3.project.lake, "shop").lease(), "shop", "weir test"):
             pass
@@ -85,9 +100,16 @@ def test_tables_are_those_of_a_disk_whatever_is_killed(
     assert rebuild_tables(project, "shop", PROFILE, ["silver.lines"], start=start).exit_code == 0
     assert storage.files_below(Lake(project.lake, "shop").stage) == set()
     shop.assert_converged(shop_on_s3, expected)
-    written = [file for folder in ("logs", "reports") for file in (shop_on_s3.root / folder).rglob("*") if file.is_file()]
+    written = [
+        file
+        for folder in ("logs", "reports")
+        for file in (shop_on_s3.root / folder).rglob("*")
+        if file.is_file()
+    ]
     assert written
-    assert [file.name for file in written if SECRET in file.read_text(encoding="utf-8", errors="replace")] == []
+    assert [
+        file.name for file in written if SECRET in file.read_text(encoding="utf-8", errors="replace")
+    ] == []
 
 
 def test_a_store_that_is_gone_fails_the_run_with_its_cause_and_the_next_one_goes_on(

@@ -1,4 +1,6 @@
-"""A run that is asked to stop ends after its batch, one that is asked twice at once, one without its parent by itself; the next goes on."""
+"""A run that is asked to stop ends after its batch, one that is asked twice at once, one without its parent
+by itself; the next goes on.
+"""
 
 import json
 import os
@@ -81,8 +83,8 @@ def test_runs_that_are_stopped_one_after_the_other_finish_their_batches_and_the_
 ) -> None:
     go, batches = damaged_shop.root / "go", bronze_batches(damaged_shop)
 
-    # Ctrl-C on a terminal, or Airflow: the signal goes to the whole group. There are two batches of orders to take in: the files that
-    # were copied with the lake, and so were touched, are none.
+    # Ctrl-C on a terminal, or Airflow: the signal goes to the whole group. There are two batches of orders to
+    # take in: the files that were copied with the lake, and so were touched, are none.
     first = start(damaged_shop, "marker.before:bronze.orders")
     wait_for(first, "stalled at marker.before")
     os.killpg(first.pid, signal.SIGTERM)
@@ -94,7 +96,11 @@ def test_runs_that_are_stopped_one_after_the_other_finish_their_batches_and_the_
     assert result["message"].startswith("stopped by SIGTERM: ")
     assert result["message"].endswith("run again to go on")
     states = {table["table"]: table["state"] for table in result["tables"]}
-    assert (states["bronze.orders"], states["silver.orders"], states["gold.per_hour"]) == ("stopped", "not_reached", "not_reached")
+    assert (states["bronze.orders"], states["silver.orders"], states["gold.per_hour"]) == (
+        "stopped",
+        "not_reached",
+        "not_reached",
+    )
     assert bronze_batches(damaged_shop) == batches + 1
     assert [row["status"] for row in ends_of_runs(damaged_shop)][-1] == "stopped"
 
@@ -151,7 +157,9 @@ def test_a_rebuild_that_is_stopped_replaces_nothing_and_one_that_is_replacing_ta
     standing = data_versions(loaded_shop)
 
     with stopped_at("marker.before", "silver.lines"):
-        stopped = rebuild_tables(loaded_shop.project, "shop", PROFILE, ["silver.lines"], start=loaded_shop._start)
+        stopped = rebuild_tables(
+            loaded_shop.project, "shop", PROFILE, ["silver.lines"], start=loaded_shop._start
+        )
 
     assert (stopped.status, stopped.exit_code) == (Status.STOPPED, 6)
     assert stopped.message == "stopped by SIGTERM; nothing was replaced: run it again, it starts over"
@@ -159,7 +167,9 @@ def test_a_rebuild_that_is_stopped_replaces_nothing_and_one_that_is_replacing_ta
     shop.assert_converged(loaded_shop, expected)
 
     with stopped_at("swap.before", "silver.lines"):
-        ended = rebuild_tables(loaded_shop.project, "shop", PROFILE, ["silver.lines"], start=loaded_shop._start)
+        ended = rebuild_tables(
+            loaded_shop.project, "shop", PROFILE, ["silver.lines"], start=loaded_shop._start
+        )
 
     assert ended.status is Status.OK, "tables that are being replaced do not stay half old and half new"
     shop.assert_converged(loaded_shop, expected)
@@ -169,21 +179,34 @@ def data_versions(workshop: Workshop) -> dict[str, int]:
     return {table: version for table, version in workshop.versions().items() if "_weir" not in table}
 
 
-def test_a_release_and_a_replay_that_are_stopped_finish_their_batch_and_the_next_run_goes_on(loaded_shop: Workshop) -> None:
+def test_a_release_and_a_replay_that_are_stopped_finish_their_batch_and_the_next_run_goes_on(
+    loaded_shop: Workshop,
+) -> None:
     rules, block = shop.RULES["silver.orders"], "}\n    on_fail: block"
     loaded_shop.write("expectations/shop/silver.orders.yml", rules.replace(f"5000{block}", f"200{block}"))
     loaded_shop.land("orders/9.json", shop.order(20, 2, 1, "15:10", cents=300))
     assert loaded_shop.run("shop").status is Status.BLOCKED
 
     with stopped_at("marker.before", "silver.orders"):
-        released = decide(loaded_shop.project, "shop", PROFILE, "silver.orders", "release", "ada", "right", start=loaded_shop._start)
+        released = decide(
+            loaded_shop.project,
+            "shop",
+            PROFILE,
+            "silver.orders",
+            "release",
+            "ada",
+            "right",
+            start=loaded_shop._start,
+        )
 
     assert (released.status, states(released)["gold.per_hour"]) == (Status.STOPPED, "not_reached")
     assert 20 in orders(loaded_shop)
     assert loaded_shop.run("shop").status is Status.OK
     assert_whole(loaded_shop)
 
-    loaded_shop.write("expectations/shop/silver.orders.yml", rules.replace("max_value: 5000", "max_value: 10000"))
+    loaded_shop.write(
+        "expectations/shop/silver.orders.yml", rules.replace("max_value: 5000", "max_value: 10000")
+    )
     errand = Errand("silver.orders", "replay", Selection(rules=("usual_price",)), "ada", "the rule was wrong")
     with stopped_at("marker.before", "silver.orders"):
         replayed = do_errand(loaded_shop.project, "shop", PROFILE, errand, start=loaded_shop._start)
@@ -205,17 +228,31 @@ def orders(workshop: Workshop) -> list[int]:
 def assert_whole(workshop: Workshop) -> None:
     """Each order once, all of them in gold, none missing, and nothing left to do."""
     found = orders(workshop)
-    assert len(found) == len(set(found)) == sum(count for (count,) in workshop.rows("shop.gold.per_hour", "order_count"))
+    assert (
+        len(found)
+        == len(set(found))
+        == sum(count for (count,) in workshop.rows("shop.gold.per_hour", "order_count"))
+    )
     assert shop.missing_rows(workshop) == {}
     assert Workshop(workshop.root, None).run("shop").status is Status.NOTHING_TO_DO
 
 
-def test_upkeep_that_is_killed_again_and_again_changes_no_row(loaded_shop: Workshop, expected: Expected) -> None:
+def test_upkeep_that_is_killed_again_and_again_changes_no_row(
+    loaded_shop: Workshop, expected: Expected
+) -> None:
     age(loaded_shop.root / "lake")  # there is something to delete as well
 
-    # Files are put together, or deleted, and what follows from that is not written down yet, or only for some.
-    for point in ("consumed.before:dimension.people", "consumed.after:silver.orders", "consumed.before:gold.per_hour"):
-        assert shop.end_weir(shop.start_weir(loaded_shop, "maintain", "shop", armed=f"{point}=kill"))[0] == -signal.SIGKILL, point
+    # Files are put together, or deleted, and what follows from that is not written down yet, or only for
+    # some.
+    for point in (
+        "consumed.before:dimension.people",
+        "consumed.after:silver.orders",
+        "consumed.before:gold.per_hour",
+    ):
+        assert (
+            shop.end_weir(shop.start_weir(loaded_shop, "maintain", "shop", armed=f"{point}=kill"))[0]
+            == -signal.SIGKILL
+        ), point
 
     assert shop.end_weir(shop.start_weir(loaded_shop, "maintain", "shop"))[0] in (0, 3)
     assert loaded_shop.run_beside_others("shop").status in (Status.OK, Status.NOTHING_TO_DO)
@@ -233,5 +270,8 @@ def test_a_run_that_has_not_started_spark_stops_at_once(idle_workshop: Workshop)
     said, _ = run.communicate(timeout=60)
     result = json.loads(said.splitlines()[-1])
     assert (run.returncode, result["status"]) == (EXIT_CODES[Status.STOPPED], "stopped")
-    assert result["message"] == "stopped by SIGINT: nothing was begun; what is published stays: run again to go on"
+    assert (
+        result["message"]
+        == "stopped by SIGINT: nothing was begun; what is published stays: run again to go on"
+    )
     assert not Path(idle_workshop.root, "lake/shop/_weir/ledger/runs").exists()

@@ -1,4 +1,6 @@
-"""Two processes at one pipeline: the second is refused while anything of the first lives, and one that has lost its lease stops."""
+"""Two processes at one pipeline: the second is refused while anything of the first lives, and one that has
+lost its lease stops.
+"""
 
 import os
 import signal
@@ -40,7 +42,9 @@ def jvm_of(process: "subprocess.Popen[str]") -> int:
 def test_a_run_beside_a_living_one_is_refused_and_one_whose_lease_was_taken_from_it_stops_before_its_next_write(
     damaged_shop: Workshop, expected: Expected
 ) -> None:
-    """A writer stalls, then stops moving. Somebody takes it for dead, removes its lease and runs again; then it is woken."""
+    """A writer stalls, then stops moving. Somebody takes it for dead, removes its lease and runs again; then
+    it is woken.
+    """
     go = damaged_shop.root / "go"
     holder = start_stalled(damaged_shop, "write.before:silver.orders", go)
     try:
@@ -63,9 +67,12 @@ def test_a_run_beside_a_living_one_is_refused_and_one_whose_lease_was_taken_from
     shop.assert_converged(damaged_shop, expected)
 
 
-def test_a_jvm_that_outlives_its_killed_parent_keeps_the_pipeline_until_it_ends(damaged_shop: Workshop, expected: Expected) -> None:
+def test_a_jvm_that_outlives_its_killed_parent_keeps_the_pipeline_until_it_ends(
+    damaged_shop: Workshop, expected: Expected
+) -> None:
     holder = start_stalled(damaged_shop, "write.before:silver.orders", damaged_shop.root / "go")
-    keeps_it_alive = os.open(f"/proc/{jvm_of(holder)}/fd/0", os.O_WRONLY)  # it ends when nobody holds its standard input any more
+    # it ends when nobody holds its standard input any more
+    keeps_it_alive = os.open(f"/proc/{jvm_of(holder)}/fd/0", os.O_WRONLY)
     try:
         holder.kill()
         holder.communicate()
@@ -86,11 +93,15 @@ TAKEOVERS = (
     pytest.param("marker.before:silver.lines@release", marks=pytest.mark.soak),
     pytest.param("consumed.before:gold.closed", marks=pytest.mark.soak),
 )
-"""Points outside of a stream's batch: of two queries on one checkpoint in one session Spark would end the first."""
+"""Points outside of a stream's batch: of two queries on one checkpoint in one session Spark would end the
+first.
+"""
 
 
 @pytest.mark.parametrize("where", TAKEOVERS)
-def test_nothing_of_a_run_without_its_lease_gets_into_the_ledger(new_shop: Shops, expected: Expected, where: str) -> None:
+def test_nothing_of_a_run_without_its_lease_gets_into_the_ledger(
+    new_shop: Shops, expected: Expected, where: str
+) -> None:
     """A second run does everything while the first one is between two lines of its code."""
     workshop, others = new_shop(), list[str]()
 

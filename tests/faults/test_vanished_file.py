@@ -12,7 +12,9 @@ from tests.faults import shop
 pytestmark = pytest.mark.spark
 
 
-def test_a_file_that_vanished_before_it_was_read_is_named_and_the_others_are_taken(damaged_shop: Workshop) -> None:
+def test_a_file_that_vanished_before_it_was_read_is_named_and_the_others_are_taken(
+    damaged_shop: Workshop,
+) -> None:
     with failpoints.arm("write.before:bronze.orders=raise"):
         assert damaged_shop.run("shop").status is Status.FAILED
     (damaged_shop.landing / "orders/4.json").unlink()

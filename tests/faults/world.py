@@ -1,4 +1,6 @@
-"""A small world for properties: random files of facts and members, with dirt, for a pipeline that has every kind of table."""
+"""A small world for properties: random files of facts and members, with dirt, for a pipeline that has every
+kind of table.
+"""
 
 import json
 from dataclasses import dataclass
@@ -66,15 +68,18 @@ gold:
     measures: {{item_count: count(*)}}
 """
 RULES = {
-    "dimension.members": """
+    "dimension.members": (
+        """
 expectations:
   no_bonn:
     type: expect_column_values_to_not_be_in_set
     kwargs: {column: city, value_set: [Bonn]}
     on_fail: quarantine
     reason: Bonn is closed.
-""",
-    "silver.orders": """
+"""
+    ),
+    "silver.orders": (
+        """
 expectations:
   usual_amount:
     type: expect_column_values_to_be_between
@@ -86,7 +91,8 @@ expectations:
     kwargs: {column: amount, min_value: 0}
     on_fail: block
     reason: Nobody is paid for buying.
-""",
+"""
+    ),
 }
 START = datetime(2024, 5, 1, tzinfo=UTC)
 KEYS, MEMBERS, VERSIONS, HOURS = 25, 6, 4, 30
@@ -98,12 +104,42 @@ DIRT = (
     '{"v":1}',
     '{"id":3,"v":2,"at":"2099-01-01","amount":1}',
 )
-NOT_COMPARED = {"_processed_at", "_revision", "_arrived_at", "_seen_until", "_closed_until", "_confirmed_by", "set_aside_at"}
-NOT_COMPARED |= {"first_seen_at", "run_id", "batch", "arrived_at", "chunk", "seen_until", "closed_until", "_file", "_file_id", "_line"}
+NOT_COMPARED = {
+    "_processed_at",
+    "_revision",
+    "_arrived_at",
+    "_seen_until",
+    "_closed_until",
+    "_confirmed_by",
+    "set_aside_at",
+}
+NOT_COMPARED |= {
+    "first_seen_at",
+    "run_id",
+    "batch",
+    "arrived_at",
+    "chunk",
+    "seen_until",
+    "closed_until",
+    "_file",
+    "_file_id",
+    "_line",
+}
 KEYLESS = ("silver.items",)
-TABLES = ("dimension.members", "dimension.newest", "silver.orders", "silver.items", "gold.per_hour", "gold.closed", "gold.per_sku")
+TABLES = (
+    "dimension.members",
+    "dimension.newest",
+    "silver.orders",
+    "silver.items",
+    "gold.per_hour",
+    "gold.closed",
+    "gold.per_sku",
+)
 SIDES = (
-    *(f"quarantine.{table}" for table in ("silver.orders", "silver.items", "dimension.members", "dimension.newest")),
+    *(
+        f"quarantine.{table}"
+        for table in ("silver.orders", "silver.items", "dimension.members", "dimension.newest")
+    ),
     "parked.silver.orders",
     "deleted.silver.orders",
 )
@@ -116,10 +152,13 @@ class File:
 
 
 def draw_files(seed: int, order_files: int, member_files: int) -> list[File]:
-    """Files of versions of a few keys and members: repeated, corrected, deleted, moved between windows and members, broken."""
+    """Files of versions of a few keys and members: repeated, corrected, deleted, moved between windows and
+    members, broken.
+    """
     random = Random(seed)
     orders = [
-        File(f"orders/{number}.json", "".join(_order_line(random) for _ in range(random.randint(0, 40)))) for number in range(order_files)
+        File(f"orders/{number}.json", "".join(_order_line(random) for _ in range(random.randint(0, 40))))
+        for number in range(order_files)
     ]
     return orders + [File(f"members/{number}.csv", _member_file(random)) for number in range(member_files)]
 
@@ -137,7 +176,12 @@ def _order_line(random: Random) -> str:
     if say.random() < 0.12:
         return json.dumps({"id": key, "v": version, "op": "D"}) + "\n"
     at = START + timedelta(minutes=say.randrange(HOURS * 60))
-    record: dict[str, Any] = {"id": key, "v": version, "at": at.isoformat(), "amount": say.randrange(1000) / 100}
+    record: dict[str, Any] = {
+        "id": key,
+        "v": version,
+        "at": at.isoformat(),
+        "amount": say.randrange(1000) / 100,
+    }
     record["member"] = say.choice([None, *range(MEMBERS)])
     record["items"] = [{"sku": say.choice(["a", "b", "skip"])} for _ in range(say.randrange(3))]
     return json.dumps(record) + "\n"

@@ -1,4 +1,6 @@
-"""Gold through whole runs: changes of silver reach exactly the windows they touch, and tables by SQL and Python follow their inputs."""
+"""Gold through whole runs: changes of silver reach exactly the windows they touch, and tables by SQL and
+Python follow their inputs.
+"""
 
 import os
 import time
@@ -82,9 +84,14 @@ def test_gold_follows_silver(workshop: Workshop, monkeypatch: pytest.MonkeyPatch
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     workshop.write("conf/hooks/shop.py", HOOK)
     workshop.write(
-        "conf/sql/pages.sql", "SELECT c.page, count(*) AS visits FROM silver.clicks AS c WHERE c.page IS NOT NULL GROUP BY c.page"
+        "conf/sql/pages.sql",
+        "SELECT c.page, count(*) AS visits FROM silver.clicks AS c WHERE c.page IS NOT NULL GROUP BY c.page",
     )
-    first = [click(1, "2024-05-01T10:05:00Z", 1), click(2, "2024-05-01T10:55:00Z", 1, "b"), click(3, "2024-05-01T12:30:00Z", 1, None)]
+    first = [
+        click(1, "2024-05-01T10:05:00Z", 1),
+        click(2, "2024-05-01T10:55:00Z", 1, "b"),
+        click(3, "2024-05-01T12:30:00Z", 1, None),
+    ]
     workshop.land("clicks/1.json", "".join([*first, click(5, "2024-05-01T18:00:00Z", 1)]))
 
     assert workshop.run("shop").exit_code == 0
@@ -94,13 +101,17 @@ def test_gold_follows_silver(workshop: Workshop, monkeypatch: pytest.MonkeyPatch
     assert workshop.rows("shop.gold.per_hour", *columns) == sorted(
         [window(hour(10), "a", 1), window(hour(10), "b", 1), window(hour(12), None, 1), untouched], key=repr
     )
-    assert workshop.rows("shop.gold.all_hours", "window_start", "window_end", "click_count") == [window(hour(10), 2), window(hour(18), 1)]
+    assert workshop.rows("shop.gold.all_hours", "window_start", "window_end", "click_count") == [
+        window(hour(10), 2),
+        window(hour(18), 1),
+    ]
     assert workshop.rows("shop.gold.per_page", "page", "click_count") == [("a", 2), ("b", 1), (None, 1)]
     assert workshop.rows("shop.gold.pages", "page", "visits") == [("a", 2), ("b", 1)]
     assert workshop.rows("shop.gold.busiest", "page", "visits", "click_count") == [("a", 2, 4)]
     processed = dict(workshop.rows("shop.gold.per_hour", "window_start", "_processed_at"))
 
-    # 1 goes from ten to eleven o'clock, 3 leaves its hour empty, 4 has a mistaken year; more windows are touched than are listed.
+    # 1 goes from ten to eleven o'clock, 3 leaves its hour empty, 4 has a mistaken year; more windows are
+    # touched than are listed.
     monkeypatch.setattr(windows, "MOST_WINDOWS_LISTED", 3)
     moved = [click(1, "2024-05-01T11:05:00Z", 2), click(3, "2024-05-01T14:00:00Z", 2, "b")]
     workshop.land("clicks/2.json", "".join([*moved, click(4, "0001-01-01T00:30:00Z", 1)]))
@@ -110,19 +121,38 @@ def test_gold_follows_silver(workshop: Workshop, monkeypatch: pytest.MonkeyPatch
     assert (result.exit_code, result.message) == (0, "7 tables brought up to date")
     ancient = datetime(1, 1, 1, tzinfo=UTC)
     assert workshop.rows("shop.gold.per_hour", *columns) == sorted(
-        [window(ancient, "a", 1), window(hour(10), "b", 1), window(hour(11), "a", 1), window(hour(14), "b", 1), untouched], key=repr
+        [
+            window(ancient, "a", 1),
+            window(hour(10), "b", 1),
+            window(hour(11), "a", 1),
+            window(hour(14), "b", 1),
+            untouched,
+        ],
+        key=repr,
     )
     assert workshop.rows("shop.gold.per_page", "page", "click_count") == [("a", 3), ("b", 2)]
     assert workshop.rows("shop.gold.busiest", "page", "visits", "click_count") == [("a", 3, 5)]
-    assert dict(workshop.rows("shop.gold.per_hour", "window_start", "_processed_at"))[hour(18)] == processed[hour(18)]
+    assert (
+        dict(workshop.rows("shop.gold.per_hour", "window_start", "_processed_at"))[hour(18)]
+        == processed[hour(18)]
+    )
 
     # A changed text of SQL is a changed table, without new data.
     before = workshop.versions()
-    workshop.write("conf/sql/pages.sql", "SELECT page, 10 * count(*) AS visits FROM silver.clicks GROUP BY page")
+    workshop.write(
+        "conf/sql/pages.sql", "SELECT page, 10 * count(*) AS visits FROM silver.clicks GROUP BY page"
+    )
 
     changed = workshop.run("shop")
 
-    assert {run.table: run.state for run in changed.tables if run.state != "up_to_date"} == {"gold.pages": "done", "gold.busiest": "done"}
+    assert {run.table: run.state for run in changed.tables if run.state != "up_to_date"} == {
+        "gold.pages": "done",
+        "gold.busiest": "done",
+    }
     assert workshop.rows("shop.gold.pages", "page", "visits") == [("a", 30), ("b", 20)]
-    moved_tables = {table for table, version in workshop.versions().items() if before[table] != version and "_weir" not in table}
+    moved_tables = {
+        table
+        for table, version in workshop.versions().items()
+        if before[table] != version and "_weir" not in table
+    }
     assert moved_tables == {"lake/shop/gold/pages", "lake/shop/gold/busiest"}

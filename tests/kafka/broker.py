@@ -1,8 +1,10 @@
-"""A Kafka broker for tests: one node, KRaft, plain Java on a free port of the loopback address, its log in a temporary folder.
+"""A Kafka broker for tests: one node, KRaft, plain Java on a free port of the loopback address, its log in a
+temporary folder.
 
 On a second port it talks TLS, asks for a client's certificate, and lets only `ann` in, with her password.
 
-Its jars come from Maven through the Ivy that pyspark brings, once, into .envs/kafka, and are held to jars.sha256.
+Its jars come from Maven through the Ivy that pyspark brings, once, into .envs/kafka, and are held to
+jars.sha256.
 """
 
 import hashlib
@@ -57,7 +59,9 @@ class Broker:
             "log.segment.delete.delay.ms": 0, "log.initial.task.delay.ms": 100,
         }  # fmt: skip
         self.settings = folder / "server.properties"
-        self.settings.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), encoding="utf-8")
+        self.settings.write_text(
+            "".join(f"{name}={value}\n" for name, value in settings.items()), encoding="utf-8"
+        )
         subprocess.run(
             [*self._java(), "kafka.tools.StorageTool", "format", "-t", "4L6g3nShT-eMCtK--X86sw", "-c", str(self.settings)],
             check=True, capture_output=True,
@@ -66,7 +70,9 @@ class Broker:
     def start(self) -> None:
         """Returns when it answers."""
         with (self.folder / "broker.log").open("ab") as log:
-            self.process = subprocess.Popen([*self._java(), "kafka.Kafka", str(self.settings)], stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                [*self._java(), "kafka.Kafka", str(self.settings)], stdout=log, stderr=log
+            )
         self.admin().list_topics(timeout=START_SECONDS)
 
     def stop(self, *, at_once: bool = False) -> None:
@@ -93,14 +99,28 @@ ssl.keystore.location={key}
         return AdminClient({"bootstrap.servers": self.servers, "log_level": 0})
 
     def create_topic(self, name: str, partitions: int = 1, **config: str) -> None:
-        topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config={k.replace("_", "."): v for k, v in config.items()})
+        topic = NewTopic(
+            name,
+            num_partitions=partitions,
+            replication_factor=1,
+            config={k.replace("_", "."): v for k, v in config.items()},
+        )
         admin = self.admin()  # its answers end with it
         for made in admin.create_topics([topic]).values():
             made.result(START_SECONDS)
 
-    def send(self, topic: str, *values: bytes | str | None, key: str | None = None, partition: int = 0, **headers: str) -> None:
+    def send(
+        self,
+        topic: str,
+        *values: bytes | str | None,
+        key: str | None = None,
+        partition: int = 0,
+        **headers: str,
+    ) -> None:
         """Returns when all of them are in the log."""
-        producer = Producer({"bootstrap.servers": self.servers, "acks": "all", "linger.ms": 5, "log_level": 0})
+        producer = Producer(
+            {"bootstrap.servers": self.servers, "acks": "all", "linger.ms": 5, "log_level": 0}
+        )
         failed: list[str] = []
         for value in values:
             producer.produce(
@@ -135,11 +155,30 @@ def fetch_jars() -> None:
     JARS.parent.mkdir(parents=True, exist_ok=True)
     expected = {line.split()[1]: line.split()[0] for line in SUMS.read_text(encoding="utf-8").splitlines()}
     with tempfile.TemporaryDirectory(dir=JARS.parent) as scratch:
-        command = [str(Installation(ROOT).java().command), "-jar", str(ivy_jar()), "-confs", "default", "-types", "jar", "bundle"]
+        command = [
+            str(Installation(ROOT).java().command),
+            "-jar",
+            str(ivy_jar()),
+            "-confs",
+            "default",
+            "-types",
+            "jar",
+            "bundle",
+        ]
         command += ["-dependency", "org.apache.kafka", "kafka_2.13", VERSION]
-        subprocess.run([*command, "-retrieve", f"{scratch}/jars/[artifact]-[revision].[ext]"], check=True, capture_output=True, cwd=scratch)
-        fetched = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in Path(scratch, "jars").iterdir()}
+        subprocess.run(
+            [*command, "-retrieve", f"{scratch}/jars/[artifact]-[revision].[ext]"],
+            check=True,
+            capture_output=True,
+            cwd=scratch,
+        )
+        fetched = {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in Path(scratch, "jars").iterdir()
+        }
         if fetched != expected:
-            wrong = sorted(name for name in {**fetched, **expected} if fetched.get(name) != expected.get(name))
+            wrong = sorted(
+                name for name in {**fetched, **expected} if fetched.get(name) != expected.get(name)
+            )
             raise RuntimeError(f"the broker's jars are not those of {SUMS.name}: {', '.join(wrong)}")
         os.replace(Path(scratch, "jars"), JARS)

@@ -1,6 +1,8 @@
-"""A broker that talks TLS and asks for a certificate and a password: read and written by what the connections file names.
+"""A broker that talks TLS and asks for a certificate and a password: read and written by what the connections
+file names.
 
-The process keeps Spark's event log as well. Password and key stand in no file but those of the secrets, and on no command line.
+The process keeps Spark's event log as well. Password and key stand in no file but those of the secrets, and
+on no command line.
 """
 
 import json
@@ -43,7 +45,9 @@ def test_a_secured_broker_is_read_and_written_and_nobody_else_learns_the_passwor
     for topic in ("secured", "secured.out"):
         kafka.create_topic(topic)
     shop.write("conf/pipelines/shop.yml", PIPELINE.format(servers=kafka.secured_servers, topic="secured"))
-    shop.write("secrets/connections.yml", "readers: {settings_file: readers}\nwriters: {settings_file: writers}\n")
+    shop.write(
+        "secrets/connections.yml", "readers: {settings_file: readers}\nwriters: {settings_file: writers}\n"
+    )
     log_in(shop, kafka, readers=kafka.password, writers=WRONG)
     kafka.send("secured", '{"id": 1}', '{"id": 2}')
 
@@ -51,8 +55,14 @@ def test_a_secured_broker_is_read_and_written_and_nobody_else_learns_the_passwor
 
     assert shop.rows("shop.silver.orders", "id") == [(1,), (2,)], said
     assert code == 1
-    assert f"sink.orders failed: NotSent: messages cannot be sent to topic 'secured.out' at {kafka.secured_servers}" in said
-    assert "SaslAuthenticationException: Authentication failed: Invalid username or password; correct the settings_file of" in said
+    assert (
+        "sink.orders failed: NotSent: messages cannot be sent to topic 'secured.out' at"
+        f" {kafka.secured_servers}" in said
+    )
+    assert (
+        "SaslAuthenticationException: Authentication failed: Invalid username or password; correct the"
+        " settings_file of" in said
+    )
 
     log_in(shop, kafka, readers=kafka.password, writers=kafka.password)
     delivered = shop.run("shop")
@@ -65,7 +75,10 @@ def test_a_secured_broker_is_read_and_written_and_nobody_else_learns_the_passwor
     refused = shop.run_beside_others("shop")
 
     assert refused.status is Status.FAILED
-    assert "SASL authentication error: Authentication failed: Invalid username or password; correct the settings_file of" in refused.message
+    assert (
+        "SASL authentication error: Authentication failed: Invalid username or password; correct the"
+        " settings_file of" in refused.message
+    )
     assert "the connection 'readers'" in refused.message
 
     key = (shop.root / "secrets" / "client.pem").read_text(encoding="utf-8").splitlines()[1]
@@ -73,14 +86,25 @@ def test_a_secured_broker_is_read_and_written_and_nobody_else_learns_the_passwor
     files = files_of(shop.root)
     telling = [name for name, content in files.items() if any(secret in content for secret in secrets)]
     assert sorted(telling) == ["secrets/client.pem", "secrets/readers", "secrets/writers"]
-    assert any(b"SparkListenerApplicationStart" in content for name, content in files.items() if "spark-events" in name)
+    assert any(
+        b"SparkListenerApplicationStart" in content
+        for name, content in files.items()
+        if "spark-events" in name
+    )
     assert any(b"java" in command for command in commands)
     assert not [secret for secret in secrets if secret in b"".join(commands) or secret.decode() in said]
 
 
 def test_settings_of_javas_client_are_those_of_the_other() -> None:
-    login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="a\\"b";'
-    java = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.jaas.config": login, "ssl.truststore.location": "ca.pem"}
+    login = (
+        'org.apache.kafka.common.security.plain.PlainLoginModule required username="ann" password="a\\"b";'
+    )
+    java = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": login,
+        "ssl.truststore.location": "ca.pem",
+    }
     own = {"ssl.keystore.type": "PEM", "ssl.keystore.location": "me.pem", "ssl.key.password": "c"}
 
     assert client_settings(java | own) == {
@@ -103,7 +127,9 @@ def log_in(shop: Workshop, kafka: Broker, **passwords: str) -> None:
 
 
 def run_watched(shop: Workshop) -> tuple[int, str, set[bytes]]:
-    """`weir run` as a process with Spark's event log: its exit code, what it said, and all command lines on the machine meanwhile."""
+    """`weir run` as a process with Spark's event log: its exit code, what it said, and all command lines on
+    the machine meanwhile.
+    """
     process, commands = start_weir(shop, "run", "shop", "--profile", "observed"), set[bytes]()
     while True:
         commands |= {read(file) for file in Path("/proc").glob("[0-9]*/cmdline")}
@@ -136,6 +162,9 @@ def values_of(kafka: Broker, topic: str, count: int) -> list[dict[str, int]]:
     consumer = Consumer({"bootstrap.servers": kafka.servers, "group.id": "test", "log_level": 0})
     consumer.assign([TopicPartition(topic, 0, 0)])
     try:
-        return sorted((json.loads(message.value() or b"") for message in consumer.consume(count, timeout=30)), key=lambda row: row["id"])
+        return sorted(
+            (json.loads(message.value() or b"") for message in consumer.consume(count, timeout=30)),
+            key=lambda row: row["id"],
+        )
     finally:
         consumer.close()

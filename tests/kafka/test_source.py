@@ -1,4 +1,6 @@
-"""A topic as a source, with a broker that is killed, a run that is cut, transactions, and messages that are gone."""
+"""A topic as a source, with a broker that is killed, a run that is cut, transactions, and messages that are
+gone.
+"""
 
 import json
 from typing import Any
@@ -76,17 +78,31 @@ def test_nothing_is_lost_or_doubled_by_a_broker_that_is_killed_and_a_run_that_is
     assert ids(workshop, "bronze") == ids(workshop) == list(range(12))
     ledger = Ledger(Lake(str(workshop.root / "lake"), "shop"))
     assert [row["rows_in"] for row in ledger.batches("bronze.orders", 1)] == [4, 4, 2, 2]
-    told = sorted(tuple(row[name] for name in ("batch", "backlog_messages", "max_partition_lag")) for row in of_bronze(ledger))
-    assert told == [(0, 6, 6), (1, 2, 2), (2, None, None), (3, 0, 0)], "Spark does not look again for a batch that was begun before"
+    told = sorted(
+        tuple(row[name] for name in ("batch", "backlog_messages", "max_partition_lag"))
+        for row in of_bronze(ledger)
+    )
+    assert told == [
+        (0, 6, 6),
+        (1, 2, 2),
+        (2, None, None),
+        (3, 0, 0),
+    ], "Spark does not look again for a batch that was begun before"
     assert workshop.plan("shop").status == "nothing_to_do"
 
 
 @pytest.mark.spark
-def test_messages_of_transactions_count_once_they_are_committed_and_what_is_gone_stops_the_run(workshop: Workshop, kafka: Broker) -> None:
+def test_messages_of_transactions_count_once_they_are_committed_and_what_is_gone_stops_the_run(
+    workshop: Workshop, kafka: Broker
+) -> None:
     declare(workshop, kafka, "kept")
     producer = Producer({"bootstrap.servers": kafka.servers, "transactional.id": "t", "log_level": 0})
     producer.init_transactions()
-    for start, end in ((0, producer.commit_transaction), (10, producer.abort_transaction), (20, producer.commit_transaction)):
+    for start, end in (
+        (0, producer.commit_transaction),
+        (10, producer.abort_transaction),
+        (20, producer.commit_transaction),
+    ):
         producer.begin_transaction()
         for value in numbers(start, start + 1):
             producer.produce("kept", value)
@@ -134,7 +150,9 @@ def test_a_topic_that_was_deleted_and_made_anew_is_not_read_on_from_the_middle(
     assert ids(workshop, "bronze") == ids(workshop) == [0, 1, 2]
 
 
-def test_a_broker_that_does_not_answer_is_named(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_does_not_answer_is_named(
+    idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("spark_jobs.landing.broker.TIMEOUT_SECONDS", 1)
     idle_workshop.write("conf/pipelines/shop.yml", PIPELINE.format(servers="127.0.0.1:9", topic="orders"))
 

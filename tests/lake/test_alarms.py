@@ -25,7 +25,9 @@ USUAL = Counts(rows_in=10_000, inserted=9_980, quarantined=20)
         ("bronze.c", Counts(rows_in=100, inserted=60, quarantined=40), 0, None),
     ],
 )  # fmt: skip
-def test_all_rows_set_aside_or_a_share_that_jumps_is_a_sentence(table: str, counts: Counts, late_kept: int, said: str | None) -> None:
+def test_all_rows_set_aside_or_a_share_that_jumps_is_a_sentence(
+    table: str, counts: Counts, late_kept: int, said: str | None
+) -> None:
     assert list(find_alarms(table, counts, late_kept, USUAL, 0)) == ([said] if said else [])
 
 

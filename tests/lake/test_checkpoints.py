@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.lake.checkpoints import Checkpoint, CheckpointDamaged, begun_versions, next_watermark, read_first_offset, read_offset
+from spark_jobs.lake.checkpoints import (
+    Checkpoint,
+    CheckpointDamaged,
+    begun_versions,
+    next_watermark,
+    read_first_offset,
+    read_offset,
+)
 
 BEGUN = """v1
 {"batchWatermarkMs":0,"batchTimestampMs":1,"conf":{}}

@@ -39,13 +39,20 @@ def test_a_summary_follows_the_commits_whoever_made_them(tmp_path: Path) -> None
     last = summary(table, 5)
     sizes = DeltaTable(table).get_add_actions(flatten=True).column("size_bytes").to_pylist()
 
-    assert [version for version in range(6) if (table / "_delta_log" / f"{version:020}.crc").exists()] == [0, 3, 4, 5]
+    assert [version for version in range(6) if (table / "_delta_log" / f"{version:020}.crc").exists()] == [
+        0,
+        3,
+        4,
+        5,
+    ]
     assert (summary(table, 3)["numFiles"], last["numFiles"], last["tableSizeBytes"]) == (3, 1, sum(sizes))
     assert '"note"' not in str(summary(table, 3)["metadata"])
     assert '"note"' in str(last["metadata"])
 
 
-def test_no_summary_is_written_where_the_log_does_not_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_summary_is_written_where_the_log_does_not_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     far, gone = tmp_path / "far", tmp_path / "gone"
     for table in (far, gone):
         for number in range(3):
@@ -61,7 +68,9 @@ def test_no_summary_is_written_where_the_log_does_not_tell(tmp_path: Path, monke
 
 
 @pytest.mark.spark
-def test_spark_opens_a_version_of_delta_rs_without_a_job_and_finds_its_rows(spark: SparkSession, tmp_path: Path) -> None:
+def test_spark_opens_a_version_of_delta_rs_without_a_job_and_finds_its_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     path = str(tmp_path / "table")
     create_table(path, SCHEMA, {})
     append(tmp_path / "table", 1, 2)
@@ -76,4 +85,5 @@ def test_spark_opens_a_version_of_delta_rs_without_a_job_and_finds_its_rows(spar
     delta = spark.sparkContext._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
     snapshot = delta.DeltaLog.forTable(spark._jsparkSession, path).unsafeVolatileSnapshot()
     assert (snapshot.version(), snapshot.checksumOpt().isDefined()) == (1, True)
-    assert snapshot.validateChecksum(getattr(snapshot, "validateChecksum$default$1")())  # against what Spark computes from the log
+    # against what Spark computes from the log
+    assert snapshot.validateChecksum(getattr(snapshot, "validateChecksum$default$1")())

@@ -25,7 +25,9 @@ def lake(tmp_path: Path) -> Lake:
     lake = Lake(str(tmp_path), "shop")
     ledger = Ledger(lake, unguarded)
     for number, (high, chunk) in enumerate(((AT, 0), (POISON, 2), (AT + timedelta(hours=1), 3))):
-        ledger.write_batch("run", ("silver.orders", "stream", 1, number), AT, number, Counts(), Seen(high=high, chunk=chunk))
+        ledger.write_batch(
+            "run", ("silver.orders", "stream", 1, number), AT, number, Counts(), Seen(high=high, chunk=chunk)
+        )
     files = [(0, "orders/a.json"), (1, "orders/b.json"), (2, "orders/c.json"), (3, "orders/d.json")]
     rows = [{"chunk": chunk, "path": path, "verdict": "taken"} for chunk, path in files]
     write_deltalake(lake.arrivals("orders"), pa.Table.from_pylist(rows, schema=ARRIVALS))
@@ -34,7 +36,11 @@ def lake(tmp_path: Path) -> Lake:
 
 def write_silver(lake: Lake, *times: datetime) -> None:
     count = len(times)
-    columns = {"_event_at": pa.array(times, pa.timestamp("us", "UTC")), "_file": ["orders/c.json"] * count, "_line": [*range(7, 7 + count)]}
+    columns = {
+        "_event_at": pa.array(times, pa.timestamp("us", "UTC")),
+        "_file": ["orders/c.json"] * count,
+        "_line": [*range(7, 7 + count)],
+    }
     write_deltalake(lake.table("silver.orders"), pa.table(columns))
 
 

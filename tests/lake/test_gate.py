@@ -18,11 +18,16 @@ def fingerprint(spark: SparkSession, *rows: str) -> str:
     [
         ("TIMESTAMP '2024-05-01 00:00:00.000001'", "TIMESTAMP '2024-05-01 00:00:00.000002'"),
         ("TIMESTAMP_NTZ '2024-05-01 00:00:00.000001'", "TIMESTAMP_NTZ '2024-05-01 00:00:00.000002'"),
-        ("array(TIMESTAMP_NTZ '2024-05-01 00:00:00.000001')", "array(TIMESTAMP_NTZ '2024-05-01 00:00:00.000002')"),
+        (
+            "array(TIMESTAMP_NTZ '2024-05-01 00:00:00.000001')",
+            "array(TIMESTAMP_NTZ '2024-05-01 00:00:00.000002')",
+        ),
         ("CAST(NULL AS STRING)", "''"),
     ],
 )
-def test_content_that_differs_in_the_least_is_another_content(spark: SparkSession, one: str, other: str) -> None:
+def test_content_that_differs_in_the_least_is_another_content(
+    spark: SparkSession, one: str, other: str
+) -> None:
     assert fingerprint(spark, one, one) != fingerprint(spark, one, other)
 
 

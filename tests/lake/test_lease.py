@@ -20,7 +20,9 @@ with hold_lease(sys.argv[1], "shop", "weir run"):
 
 def holder(path: Path) -> "subprocess.Popen[str]":
     """A process that holds the lease until its input closes."""
-    process = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     return process
@@ -31,7 +33,10 @@ def test_a_second_holder_is_refused_and_told_who_holds_it(tmp_path: Path) -> Non
     process = holder(tmp_path / "lease")
     try:
         told = f"process {process.pid} on .* since .*weir run.*wait for it to end"
-        with pytest.raises(LeaseHeld, match=told) as refused, hold_lease(str(tmp_path / "lease"), "shop", "weir run"):
+        with (
+            pytest.raises(LeaseHeld, match=told) as refused,
+            hold_lease(str(tmp_path / "lease"), "shop", "weir run"),
+        ):
             pass
         assert refused.value.holder["pid"] == str(process.pid)
     finally:
@@ -71,13 +76,18 @@ with hold_lease(sys.argv[1], "shop", "weir run") as lease:
 def test_a_child_that_inherited_the_lease_keeps_it_when_its_parent_is_gone(tmp_path: Path) -> None:
     path = str(tmp_path / "lease")
     left_behind, until_closed = os.pipe()
-    parent = subprocess.Popen([sys.executable, "-c", LEAVE_CHILD, path], stdin=left_behind, stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", LEAVE_CHILD, path], stdin=left_behind, stdout=subprocess.PIPE, text=True
+    )
     os.close(left_behind)
     assert parent.stdout is not None
     assert parent.stdout.readline() == "up\n"
     parent.wait()
 
-    with pytest.raises(LeaseHeld, match="its JVM is ending, try again in a moment"), hold_lease(path, "shop", "weir run"):
+    with (
+        pytest.raises(LeaseHeld, match="its JVM is ending, try again in a moment"),
+        hold_lease(path, "shop", "weir run"),
+    ):
         pass
     os.close(until_closed)
     parent.stdout.read()  # ends when the child has ended

@@ -27,7 +27,9 @@ def test_counts_add_up_class_by_class_and_name_what_is_missing() -> None:
     assert COUNTS.missing == 0
     assert (COUNTS + Counts(rows_in=3, inserted=1)).missing == 2
     assert (COUNTS + Counts(parked=-2, inserted=1, superseded=1)).missing == 0
-    assert Counts.of_row({"rows_in": 3, "inserted": 2, "late": None, "table": "silver.orders"}) == Counts(rows_in=3, inserted=2)
+    assert Counts.of_row({"rows_in": 3, "inserted": 2, "late": None, "table": "silver.orders"}) == Counts(
+        rows_in=3, inserted=2
+    )
 
 
 def test_a_batch_is_done_once_its_marker_is_written_also_for_the_next_reader(tmp_path: Path) -> None:
@@ -46,7 +48,9 @@ def test_a_batch_is_done_once_its_marker_is_written_also_for_the_next_reader(tmp
 def test_a_batch_that_is_begun_again_reads_what_it_began_with(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path), "shop")
     batch = ("silver.orders", "release", 1, 0)
-    begun = Ledger(lake, unguarded).begin_batch("run 1", batch, {"silver.orders": 3, "dimension.members": None})
+    begun = Ledger(lake, unguarded).begin_batch(
+        "run 1", batch, {"silver.orders": 3, "dimension.members": None}
+    )
 
     again = Ledger(lake, unguarded)
     assert again.begin_batch("run 2", batch, {"silver.orders": 9, "dimension.members": 5}) == begun
@@ -57,13 +61,17 @@ def test_a_batch_that_is_begun_again_reads_what_it_began_with(tmp_path: Path) ->
     assert again.open_batch("silver.orders", "release", 1) is None
 
 
-def test_records_are_added_up_over_batches_of_the_stream_also_of_earlier_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_are_added_up_over_batches_of_the_stream_also_of_earlier_versions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lake, schema = Lake(str(tmp_path), "shop"), SCHEMAS["batches"]
     with monkeypatch.context() as older:
         older.setitem(SCHEMAS, "batches", schema.remove(schema.get_field_index("records")))
         Ledger(lake, unguarded).write_batch("run", ("silver.orders", "stream", 1, 0), AT, 1, COUNTS, Seen())
         assert Ledger(lake).records_read("silver.orders", 1, is_one_row_each=True) == 10
-    Ledger(lake, unguarded).write_batch("run", ("silver.orders", "stream", 1, 1), AT, 2, COUNTS, Seen(records=3))
+    Ledger(lake, unguarded).write_batch(
+        "run", ("silver.orders", "stream", 1, 1), AT, 2, COUNTS, Seen(records=3)
+    )
     Ledger(lake, unguarded).write_batch("run", ("silver.orders", "replay", 1, 0), AT, 3, COUNTS, Seen())
     assert Ledger(lake).records_read("silver.orders", 1, is_one_row_each=True) == 13
     assert Ledger(lake).records_read("silver.orders", 1, is_one_row_each=False) is None
@@ -74,7 +82,9 @@ def test_many_batches_are_asked_as_columns(tmp_path: Path) -> None:
     lake = Lake(str(tmp_path), "shop")
     ledger = Ledger(lake, unguarded)
     for number in range(3):
-        ledger.write_batch("run", ("silver.orders", "stream", 1, number), AT, 10 + number, COUNTS, Seen(AT, None, number))
+        ledger.write_batch(
+            "run", ("silver.orders", "stream", 1, number), AT, 10 + number, COUNTS, Seen(AT, None, number)
+        )
     ledger.write_batch("run", ("silver.orders", "reenrich members", 1, 0), AT, 13, COUNTS, Seen())
     ledger.write_batch("run", ("silver.orders", "stream", 2, 9), AT, 1, COUNTS, Seen())
 
@@ -92,19 +102,31 @@ def test_many_batches_are_asked_as_columns(tmp_path: Path) -> None:
         assert known.last_batch("silver.lines", 1) is None
 
 
-def test_whoever_only_looks_gets_the_answers_of_whoever_has_loaded_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_only_looks_gets_the_answers_of_whoever_has_loaded_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lake, schema = Lake(str(tmp_path), "o'shop"), SCHEMAS["batches"]
     kept = [field for field in schema if field.name not in ("records", "chunk", "ties", "sequence")]
     with monkeypatch.context() as older:
         older.setitem(SCHEMAS, "batches", pa.schema(kept))
-        Ledger(lake, unguarded).write_batch("run", ("silver.orders", "stream", 1, 0), AT, 1, COUNTS, Seen(high=AT))
+        Ledger(lake, unguarded).write_batch(
+            "run", ("silver.orders", "stream", 1, 0), AT, 1, COUNTS, Seen(high=AT)
+        )
     for number, step in enumerate(("stream", "replay", "reenrich members"), 1):
         batch = ("silver.orders", step, 1, number)
-        for run, version in (("run", number), ("again", 90)):  # a second marker, after an answer that was lost, says nothing
+        # a second marker, after an answer that was lost, says nothing
+        for run, version in (("run", number), ("again", 90)):
             ledger = Ledger(lake, unguarded)
             ledger.begin_batch(run, batch, {})
             monkeypatch.setattr(ledger, "has_batch", lambda _: False)
-            ledger.write_batch(run, batch, AT, version, COUNTS, Seen(AT + timedelta(hours=version), AT, version, records=version))
+            ledger.write_batch(
+                run,
+                batch,
+                AT,
+                version,
+                COUNTS,
+                Seen(AT + timedelta(hours=version), AT, version, records=version),
+            )
     Ledger(lake, unguarded).begin_batch("run", ("silver.orders", "discard", 1, 7), {})
     loaded = Ledger(lake)
     loaded.open_intents()
@@ -132,7 +154,9 @@ def test_a_run_of_many_batches_knows_them_all(tmp_path: Path) -> None:
         known.add({"table": "silver.orders", "batch": number, "inputs": "{}"})
 
     assert known.where(table="silver.orders")["batch"].to_pylist() == list(range(2 * FEW + 10))
-    assert [known.where(batch=number)["inputs"].to_pylist() for number in (0, FEW, 2 * FEW + 9)] == [["{}"]] * 3
+    assert [known.where(batch=number)["inputs"].to_pylist() for number in (0, FEW, 2 * FEW + 9)] == [
+        ["{}"]
+    ] * 3
 
 
 def test_a_batch_that_was_held_begins_anew_and_is_open_until_then(tmp_path: Path) -> None:
@@ -177,7 +201,9 @@ def test_the_last_run_of_a_table_says_what_it_consumed(tmp_path: Path) -> None:
 def test_a_ledger_of_an_earlier_version_gets_the_columns_that_came_later(tmp_path: Path) -> None:
     ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
     columns = [field for field in SCHEMAS["runs"] if field.name != "origin"]
-    write_deltalake(ledger.lake.ledger("runs"), pa.Table.from_pylist([{"run_id": "old"}], schema=pa.schema(columns)))
+    write_deltalake(
+        ledger.lake.ledger("runs"), pa.Table.from_pylist([{"run_id": "old"}], schema=pa.schema(columns))
+    )
 
     for run_id in ("new", "newer"):
         ledger.write_run(run_id=run_id, at=AT, event="started", origin="by hand")
@@ -186,16 +212,22 @@ def test_a_ledger_of_an_earlier_version_gets_the_columns_that_came_later(tmp_pat
     assert found == {"old": (None, None), "new": ("shop", "by hand"), "newer": ("shop", "by hand")}
 
 
-def test_the_ledger_stays_small_however_many_runs_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ledger_stays_small_however_many_runs_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ledger_module, "COMMITS_PER_COMPACTION", 5)
     lake = Lake(str(tmp_path), "shop")
     for number in range(12):
-        Ledger(lake, unguarded).write_batch("run", ("silver.orders", "stream", 1, number), AT, 3, COUNTS, Seen())
+        Ledger(lake, unguarded).write_batch(
+            "run", ("silver.orders", "stream", 1, number), AT, 3, COUNTS, Seen()
+        )
     assert len(Ledger(lake, unguarded).rows("batches")) == 12
     assert len(DeltaTable(lake.ledger("batches")).file_uris()) < 6
 
 
-def test_what_one_table_notes_while_another_loads_the_ledger_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_one_table_notes_while_another_loads_the_ledger_is_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
     is_loading, first, second = threading.Event(), ("sink.a", "begin", 1, 0), ("sink.b", "begin", 1, 0)
     read = ledger.read
@@ -236,7 +268,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> type[Clock]:
     return Clock
 
 
-def test_a_clock_that_steps_back_makes_no_row_older_than_those_before_it(tmp_path: Path, clock: type[Clock]) -> None:
+def test_a_clock_that_steps_back_makes_no_row_older_than_those_before_it(
+    tmp_path: Path, clock: type[Clock]
+) -> None:
     ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
     batch, verdicts = ("silver.x", "stream", 1, 0), Verdicts(ledger)
     for number in (1, 2):
@@ -246,8 +280,12 @@ def test_a_clock_that_steps_back_makes_no_row_older_than_those_before_it(tmp_pat
         ledger.write_run(run_id=f"run {number}", at=Clock.shows, event="ended")
         ledger.forget_intent(batch)
         ledger.begin_batch(f"run {number}", batch, {"try": number})
-        verdicts.write(Verdict("r", batch, Clock.shows, Clock.shows, "blocked" if number == 2 else "passed"), "rules", 1)
-        verdicts.decide("r", Decision(batch, "hold" if number == 1 else "release", (), "me", "why"), Clock.shows)
+        verdicts.write(
+            Verdict("r", batch, Clock.shows, Clock.shows, "blocked" if number == 2 else "passed"), "rules", 1
+        )
+        verdicts.decide(
+            "r", Decision(batch, "hold" if number == 1 else "release", (), "me", "why"), Clock.shows
+        )
         clock.shows = AT
 
     for known in (ledger, Ledger(ledger.lake)):  # what it has written itself, and what another reads
@@ -256,7 +294,9 @@ def test_a_clock_that_steps_back_makes_no_row_older_than_those_before_it(tmp_pat
         assert getattr(known.intent(batch), "inputs", None) == {"try": 2}
         assert getattr(Verdicts(known).decision(batch), "action", None) == "release"
         assert [row["batch"] for row in known.batches("silver.x", 1)] == [8, 9]
-        assert known.definitions()["silver.x"].generation == known.live_definitions()["silver.x"].generation == 2
+        assert (
+            known.definitions()["silver.x"].generation == known.live_definitions()["silver.x"].generation == 2
+        )
         assert known.consumed_inputs() == {"silver.x": {"bronze.x": 2}}
         assert Verdicts(known).held("silver.x", 1) is not None
 
@@ -264,7 +304,9 @@ def test_a_clock_that_steps_back_makes_no_row_older_than_those_before_it(tmp_pat
 def test_a_blocked_correction_is_over_when_a_later_one_is_done(tmp_path: Path) -> None:
     """As after its rules were removed: a table without rules has no verdicts."""
     ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
-    Verdicts(ledger).write(Verdict("r", ("silver.x", "reenrich.members", 1, 5), AT, AT, "blocked"), "rules", 1)
+    Verdicts(ledger).write(
+        Verdict("r", ("silver.x", "reenrich.members", 1, 5), AT, AT, "blocked"), "rules", 1
+    )
     assert Verdicts(ledger).held("silver.x", 1) is not None
 
     ledger.write_batch("r", ("silver.x", "reenrich.members", 1, 7), AT, 3, COUNTS, Seen())
@@ -272,7 +314,9 @@ def test_a_blocked_correction_is_over_when_a_later_one_is_done(tmp_path: Path) -
     assert Verdicts(ledger).held("silver.x", 1) is None
 
 
-def test_a_rebuild_or_a_run_is_the_newest_by_its_place_and_not_by_its_time(tmp_path: Path, clock: type[Clock]) -> None:
+def test_a_rebuild_or_a_run_is_the_newest_by_its_place_and_not_by_its_time(
+    tmp_path: Path, clock: type[Clock]
+) -> None:
     ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
     ledger.write_table("run 1", "gold.x", 1.0, {"silver.a": 5}, 2, 1, COUNTS)
     clock.shows = AT
@@ -284,17 +328,27 @@ def test_a_rebuild_or_a_run_is_the_newest_by_its_place_and_not_by_its_time(tmp_p
     assert ledger.consumed_inputs() == {"gold.x": {"silver.a": 11}}
 
 
-def test_rows_of_an_earlier_version_keep_their_order_and_come_before_all_others(tmp_path: Path, clock: type[Clock]) -> None:
+def test_rows_of_an_earlier_version_keep_their_order_and_come_before_all_others(
+    tmp_path: Path, clock: type[Clock]
+) -> None:
     ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
     for name, rows in {
         "definitions": [(3, AT.replace(year=2035)), (2, AT), (4, AT.replace(year=2037))],
         "tables": [(31, AT.replace(year=2036)), (30, AT)],
     }.items():
-        old = pa.schema([column for column in SCHEMAS[name] if column.name not in ("sequence", "tables_until", "stage")])
+        old = pa.schema(
+            [column for column in SCHEMAS[name] if column.name not in ("sequence", "tables_until", "stage")]
+        )
         at = {"definitions": "noted_at", "tables": "ended_at"}[name]
         said = {"table": "gold.x", "definition": "{}", "state": "live"}
         more = [
-            {**said, at: time, "generation": number, "inputs": f'{{"a": {number}}}', "starts_after": f'{{"a": {number}}}'}
+            {
+                **said,
+                at: time,
+                "generation": number,
+                "inputs": f'{{"a": {number}}}',
+                "starts_after": f'{{"a": {number}}}',
+            }
             for number, time in rows
         ]
         write_deltalake(ledger.lake.ledger(name), pa.Table.from_pylist(more, schema=old))

@@ -23,7 +23,9 @@ def test_a_table_is_known_by_its_version_what_it_has_seen_and_which_one_it_is(tm
     absent = look_at(board, "shop.silver.orders")
     write_deltalake(shop.table("silver.orders"), ROWS)
     Ledger(shop, unguarded).write_definitions("r", {"silver.orders": Definition(3, {}, {})})
-    Ledger(shop, unguarded).write_batch("r", ("silver.orders", "stream", 3, 0), NOON, 0, Counts(), Seen(high=NOON))
+    Ledger(shop, unguarded).write_batch(
+        "r", ("silver.orders", "stream", 3, 0), NOON, 0, Counts(), Seen(high=NOON)
+    )
     there = look_at(board, "shop.silver.orders")
 
     assert (absent.version, absent.problem) == (None, "shop.silver.orders is not there yet")
@@ -40,11 +42,17 @@ def test_a_table_that_a_rebuild_is_replacing_is_not_read(tmp_path: Path) -> None
     found = look_at(Lake(str(tmp_path), "board"), "shop.silver.orders")
 
     assert found.version is None
-    assert found.problem == "shop.silver.orders is being replaced by a rebuild (`weir run shop` ends one that was cut)"
+    assert (
+        found.problem
+        == "shop.silver.orders is being replaced by a rebuild (`weir run shop` ends one that was cut)"
+    )
 
 
 def test_changes_are_kept_for_as_long_as_the_table_says(tmp_path: Path) -> None:
-    for name, properties in (("week", {}), ("days", {"delta.deletedFileRetentionDuration": "interval 2 days"})):
+    for name, properties in (
+        ("week", {}),
+        ("days", {"delta.deletedFileRetentionDuration": "interval 2 days"}),
+    ):
         for _ in range(3):
             write_deltalake(tmp_path / name, ROWS, mode="append", configuration=properties)
     week, days, now = str(tmp_path / "week"), str(tmp_path / "days"), datetime.now(UTC)

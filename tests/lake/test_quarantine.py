@@ -27,12 +27,22 @@ def lines(lake: Lake, selection: Selection = ALL_OPEN, limit: int = 10) -> list[
 
 
 def test_rows_are_counted_by_rule_and_state(lake: Lake) -> None:
-    set_aside(lake, ORDERS, bad(1, "type bigint"), bad(2, "type bigint", "required|a", "required|b"), bad(3, "required", state="discarded"))
+    set_aside(
+        lake,
+        ORDERS,
+        bad(1, "type bigint"),
+        bad(2, "type bigint", "required|a", "required|b"),
+        bad(3, "required", state="discarded"),
+    )
     later = AT + timedelta(hours=1)
     set_aside(lake, ORDERS, bad(1, "type bigint", file="orders/b.json", file_id="b", first_seen_at=later))
 
     assert counts(lake) == [("type bigint", "open", 3), ("required", "open", 1)]
-    assert counts(lake, Selection(states=STATES)) == [("type bigint", "open", 3), ("required", "discarded", 1), ("required", "open", 1)]
+    assert counts(lake, Selection(states=STATES)) == [
+        ("type bigint", "open", 3),
+        ("required", "discarded", 1),
+        ("required", "open", 1),
+    ]
     [of_type, _] = count_rules(lake, ORDERS, Selection())
     assert (of_type.first_seen_at, of_type.newest_at, of_type.example_file) == (AT, later, "orders/b.json")
 
@@ -56,7 +66,9 @@ def test_a_row_is_selected_by_rule_file_day_and_state_together(lake: Lake) -> No
         bad(6, "required", "type int"),
     )
 
-    assert lines(lake, Selection(rules=("type",), files=("*/a.json",), since=date(2026, 3, 1), until=date(2026, 3, 1))) == [1, 6]
+    assert lines(
+        lake, Selection(rules=("type",), files=("*/a.json",), since=date(2026, 3, 1), until=date(2026, 3, 1))
+    ) == [1, 6]
     assert lines(lake, Selection(until=date(2026, 2, 28))) == [4]
     assert lines(lake, Selection(states=("replayed",))) == [5]
     assert lines(lake, Selection(rules=("nothing",))) == []
@@ -64,7 +76,11 @@ def test_a_row_is_selected_by_rule_file_day_and_state_together(lake: Lake) -> No
 
 def test_the_newest_rows_come_first_and_the_others_are_counted(lake: Lake) -> None:
     for hour in (2, 0, 3, 1):
-        set_aside(lake, ORDERS, *(bad(hour * 10 + line, "required", first_seen_at=AT + timedelta(hours=hour)) for line in (2, 1)))
+        set_aside(
+            lake,
+            ORDERS,
+            *(bad(hour * 10 + line, "required", first_seen_at=AT + timedelta(hours=hour)) for line in (2, 1)),
+        )
 
     rows, total = newest_rows(lake, ORDERS, Selection(), 3)
 
@@ -83,7 +99,13 @@ def test_an_older_table_holds_open_rows_that_were_seen_when_they_were_set_aside(
 
 
 def test_one_row_is_found_by_its_place(lake: Lake) -> None:
-    set_aside(lake, ORDERS, bad(1, "required", element=1), bad(1, "required", element=2), bad(2, "required", element=1))
+    set_aside(
+        lake,
+        ORDERS,
+        bad(1, "required", element=1),
+        bad(1, "required", element=2),
+        bad(2, "required", element=1),
+    )
 
     [found] = find_rows(lake, ORDERS, [("a", 1, 2), ("b", 2, 1)])
 
@@ -91,4 +113,8 @@ def test_one_row_is_found_by_its_place(lake: Lake) -> None:
 
 
 def test_where_nothing_was_ever_set_aside_there_is_nothing(lake: Lake) -> None:
-    assert (counts(lake), newest_rows(lake, ORDERS, Selection(), 5), find_rows(lake, ORDERS, [("a", 1, 0)])) == ([], ([], 0), [])
+    assert (
+        counts(lake),
+        newest_rows(lake, ORDERS, Selection(), 5),
+        find_rows(lake, ORDERS, [("a", 1, 0)]),
+    ) == ([], ([], 0), [])

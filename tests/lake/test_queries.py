@@ -8,9 +8,15 @@ from pyspark.sql import SparkSession
 from spark_jobs.lake.queries import NotAQuery, ReadsTheClock, check_query, refuse_clocks_in_query, run_query
 
 QUERIES = [
-    "WITH a AS (SELECT id, id % 2 AS odd FROM range(9)) SELECT odd, count(*) AS n FROM a GROUP BY odd HAVING count(*) > 1 ORDER BY 1",
+    (
+        "WITH a AS (SELECT id, id % 2 AS odd FROM range(9)) SELECT odd, count(*) AS n FROM a GROUP BY odd"
+        " HAVING count(*) > 1 ORDER BY 1"
+    ),
     "SELECT id, row_number() OVER w AS n FROM range(3) WINDOW w AS (ORDER BY id) QUALIFY n > 1",
-    "SELECT a FROM VALUES (array(1, 2)) AS v(b) LATERAL VIEW explode(b) AS a WHERE a IN (SELECT id FROM range(9)) UNION SELECT 1",
+    (
+        "SELECT a FROM VALUES (array(1, 2)) AS v(b) LATERAL VIEW explode(b) AS a WHERE a IN (SELECT id FROM"
+        " range(9)) UNION SELECT 1"
+    ),
 ]
 
 
@@ -49,13 +55,20 @@ def test_more_than_a_query_is_refused_before_anything_runs(spark: SparkSession, 
     ],
 )
 def test_a_query_that_takes_a_time_out_of_text_is_refused(spark: SparkSession, text: str) -> None:
-    spark.createDataFrame([], "word string, at timestamp, words map<string,string>").createOrReplaceTempView("clock_rows")
+    spark.createDataFrame([], "word string, at timestamp, words map<string,string>").createOrReplaceTempView(
+        "clock_rows"
+    )
     with pytest.raises(ReadsTheClock):
         refuse_clocks_in_query(spark.sql(text), text)
 
 
 def test_a_query_may_compare_with_days_and_read_views_that_parse(spark: SparkSession) -> None:
-    parsed = spark.createDataFrame([], "word string").selectExpr("CAST(word AS timestamp) AS at", "DATE'2024-01-01' AS day")
+    parsed = spark.createDataFrame([], "word string").selectExpr(
+        "CAST(word AS timestamp) AS at", "DATE'2024-01-01' AS day"
+    )
     parsed.createOrReplaceTempView("parsed_rows")
-    text = "SELECT at FROM parsed_rows WHERE at > '2024-01-01' AND day = '2024-01-01' AND at < to_timestamp('12:30', 'HH:mm')"
+    text = (
+        "SELECT at FROM parsed_rows WHERE at > '2024-01-01' AND day = '2024-01-01' AND at <"
+        " to_timestamp('12:30', 'HH:mm')"
+    )
     refuse_clocks_in_query(spark.sql(text), text)

@@ -26,10 +26,14 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def write(path: Path, *numbers: int) -> None:
-    write_deltalake(path, pa.table({"n": list(numbers), "name": [str(number) for number in numbers]}), mode="append")
+    write_deltalake(
+        path, pa.table({"n": list(numbers), "name": [str(number) for number in numbers]}), mode="append"
+    )
 
 
-def test_a_table_is_opened_once_for_a_question_and_again_when_it_has_changed(tmp_path: Path, opened: list[str]) -> None:
+def test_a_table_is_opened_once_for_a_question_and_again_when_it_has_changed(
+    tmp_path: Path, opened: list[str]
+) -> None:
     path = tmp_path / "ledger"
     write(path, 1)
 

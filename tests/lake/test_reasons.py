@@ -10,13 +10,22 @@ from spark_jobs.lake.scan import read_where
 
 REASON = pa.struct([("rule", pa.string()), ("column", pa.string()), ("value", pa.string())])
 SCHEMA = pa.schema(
-    [("reasons", pa.list_(REASON)), ("file", pa.string()), ("line", pa.int64()), ("run_id", pa.string()), ("state", pa.string())]
+    [
+        ("reasons", pa.list_(REASON)),
+        ("file", pa.string()),
+        ("line", pa.int64()),
+        ("run_id", pa.string()),
+        ("state", pa.string()),
+    ]
 )
 
 
 def write_rows(path: Path, count: int, run_id: str, *names: str, state: str = "open") -> None:
     why = [{"rule": name, "column": "x", "value": f"v{name}"} for name in names]
-    rows = [{"reasons": why, "file": "a", "line": line, "run_id": run_id, "state": state} for line in range(1, count + 1)]
+    rows = [
+        {"reasons": why, "file": "a", "line": line, "run_id": run_id, "state": state}
+        for line in range(1, count + 1)
+    ]
     write_deltalake(path, pa.Table.from_pylist(rows, schema=SCHEMA), mode="append")
 
 
@@ -40,7 +49,9 @@ def test_samples_are_few_for_each_reason(tmp_path: Path) -> None:
     assert {row.value for row in found["a", "x"]} == {"va"}
 
 
-def test_values_that_stand_as_rules_do_not_make_the_count_endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_that_stand_as_rules_do_not_make_the_count_endless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reasons, "REASONS_KEPT", 3)
     write_rows(tmp_path, 1, "run", *(f"rule {number}" for number in range(20)))
 

@@ -1,4 +1,6 @@
-"""Tables are read in pieces: what is in memory does not grow with their files, and columns that came later are NULL before."""
+"""Tables are read in pieces: what is in memory does not grow with their files, and columns that came later
+are NULL before.
+"""
 
 from pathlib import Path
 
@@ -20,7 +22,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = str(tmp_path_factory.mktemp("scan") / "table")
     texts = [f"{number:0100}" for number in range(ROWS)]
     write_deltalake(path, pa.table({"n": range(ROWS), "text": texts}))
-    write_deltalake(path, pa.table({"n": [ROWS], "text": ["last"], "later": ["new"]}), mode="append", schema_mode="merge")
+    write_deltalake(
+        path, pa.table({"n": [ROWS], "text": ["last"], "later": ["new"]}), mode="append", schema_mode="merge"
+    )
     return path
 
 

@@ -12,8 +12,26 @@ from spark_jobs.lake.selection import Selection
 def test_a_rule_is_named_whole_or_by_its_first_words() -> None:
     selection = Selection(rules=("type", "amount_in_range", "member of"))
 
-    asked = ["type bigint", "type", "typed", "amount_in_range", "amount_in_range_2", "member of customers", "required", None]
-    assert [selection.matches_rule(rule) for rule in asked] == [True, True, False, True, False, True, False, False]
+    asked = [
+        "type bigint",
+        "type",
+        "typed",
+        "amount_in_range",
+        "amount_in_range_2",
+        "member of customers",
+        "required",
+        None,
+    ]
+    assert [selection.matches_rule(rule) for rule in asked] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
     assert Selection().matches_rule("anything")
 
 
@@ -42,11 +60,20 @@ def test_a_file_is_named_by_its_path_or_by_a_glob(pattern: str, file: str, is_ma
 def test_days_are_whole_and_of_utc() -> None:
     selection = Selection(since=date(2026, 3, 1), until=date(2026, 3, 2))
 
-    assert (selection.seen_from, selection.seen_before) == (datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 3, 3, tzinfo=UTC))
-    assert [selection.covers(datetime(2026, 3, day, 23, 59, tzinfo=UTC)) for day in (1, 2, 3)] == [True, True, False]
+    assert (selection.seen_from, selection.seen_before) == (
+        datetime(2026, 3, 1, tzinfo=UTC),
+        datetime(2026, 3, 3, tzinfo=UTC),
+    )
+    assert [selection.covers(datetime(2026, 3, day, 23, 59, tzinfo=UTC)) for day in (1, 2, 3)] == [
+        True,
+        True,
+        False,
+    ]
     assert Selection(until=date.max).covers(datetime.max.replace(tzinfo=UTC))
 
 
-@pytest.mark.parametrize("selection", [Selection(), Selection(("a",), ("b", "c*"), date(2026, 3, 1), None, ("open", "discarded"))])
+@pytest.mark.parametrize(
+    "selection", [Selection(), Selection(("a",), ("b", "c*"), date(2026, 3, 1), None, ("open", "discarded"))]
+)
 def test_it_comes_back_from_the_ledger_as_it_was(selection: Selection) -> None:
     assert Selection.of_dict(json.loads(json.dumps(selection.as_dict()))) == selection

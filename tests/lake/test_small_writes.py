@@ -1,4 +1,6 @@
-"""Few rows into a small table go by way of the driver: the same rows, changes and transaction ids as by Spark, with one question."""
+"""Few rows into a small table go by way of the driver: the same rows, changes and transaction ids as by
+Spark, with one question.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -56,13 +58,21 @@ def lease(tmp_path: Path) -> Iterator[Lease]:
 def new_batch(tmp_path: Path, lease: Lease, place: str, number: int = 0, ddl: str = DDL) -> Batch:
     lake = Lake(str(tmp_path / place), "shop")
     tables.create(lake.table(NAME), ddl, tables.CHANGE_FEED)
-    return Batch(lake, lease, NAME, "stream", 1, number, "run", NOON, {NAME: delta_log.table_version(lake.table(NAME))})
+    return Batch(
+        lake, lease, NAME, "stream", 1, number, "run", NOON, {NAME: delta_log.table_version(lake.table(NAME))}
+    )
 
 
 def sales(spark: SparkSession, *rows: tuple[int, int, str, int, str | None, bool]) -> DataFrame:
-    """Rows of (id, line, time, content, text, whether it deletes), with values at the ends of their types where a text is given."""
-    frame = spark.createDataFrame(list(rows), "id bigint, line int, at string, _content bigint, text string, _is_delete boolean")
-    version = "named_struct('at', timestamp(at), 'price', CAST(1.25 AS decimal(10,2)), 'names', array('a', NULL))"
+    """Rows of (id, line, time, content, text, whether it deletes), with values at the ends of their types
+    where a text is given.
+    """
+    frame = spark.createDataFrame(
+        list(rows), "id bigint, line int, at string, _content bigint, text string, _is_delete boolean"
+    )
+    version = (
+        "named_struct('at', timestamp(at), 'price', CAST(1.25 AS decimal(10,2)), 'names', array('a', NULL))"
+    )
     ends = {
         "price": "if(text IS NULL, NULL, 1234567890123456789012345678.0123456789BD)",
         "weight": "if(text IS NULL, double('NaN'), -0.0D)",
@@ -81,12 +91,23 @@ def sales(spark: SparkSession, *rows: tuple[int, int, str, int, str | None, bool
 
 
 def write_both(session: SparkSession, tmp_path: Path, lease: Lease) -> dict[str, Any]:
-    """A table by the driver and one by Spark, from the same rows; the upsert is repeated, as after a crash."""
+    """A table by the driver and one by Spark, from the same rows; the upsert is repeated,
+    as after a crash.
+    """
     found: dict[str, Any] = {}
     for place in ("driver", "spark"):
-        standing = [(1, 1, "2024-01-01 00:00:00.000001", 5, None, False), (1, 2, "0101-01-01", 5, "ü\u0000'`", False)]
-        standing += [(2, 1, "2024-01-01", 5, "old", False), (3, 1, "2024-01-01", 5, "old", False), (4, 1, "2024-01-01", 5, "old", False)]
-        tables.append(sales(session, *standing).drop("_is_delete"), NAME, new_batch(tmp_path, lease, place), Counts())
+        standing = [
+            (1, 1, "2024-01-01 00:00:00.000001", 5, None, False),
+            (1, 2, "0101-01-01", 5, "ü\u0000'`", False),
+        ]
+        standing += [
+            (2, 1, "2024-01-01", 5, "old", False),
+            (3, 1, "2024-01-01", 5, "old", False),
+            (4, 1, "2024-01-01", 5, "old", False),
+        ]
+        tables.append(
+            sales(session, *standing).drop("_is_delete"), NAME, new_batch(tmp_path, lease, place), Counts()
+        )
         batch = new_batch(tmp_path, lease, place, 1)
         session.conf.set(CUTS_PLANS, str(place == "driver").lower())
         coming = sales(
@@ -114,7 +135,9 @@ def write_both(session: SparkSession, tmp_path: Path, lease: Lease) -> dict[str,
     return found
 
 
-def test_the_driver_leaves_the_same_rows_and_changes_as_spark(session: SparkSession, tmp_path: Path, lease: Lease) -> None:
+def test_the_driver_leaves_the_same_rows_and_changes_as_spark(
+    session: SparkSession, tmp_path: Path, lease: Lease
+) -> None:
     found = write_both(session, tmp_path, lease)
     driver, by_spark = found["driver"], found["spark"]
 
@@ -140,7 +163,9 @@ def test_the_driver_leaves_the_same_rows_and_changes_as_spark(session: SparkSess
     ],
     ids=["maps", "a key that is no exact number", "many rows", "conditions that only Spark knows"],
 )
-def test_all_else_is_left_to_spark(session: SparkSession, tmp_path: Path, lease: Lease, ddl: str, how: Upsert, count: int) -> None:
+def test_all_else_is_left_to_spark(
+    session: SparkSession, tmp_path: Path, lease: Lease, ddl: str, how: Upsert, count: int
+) -> None:
     rows = session.createDataFrame([], ddl).localCheckpoint()
     batch = new_batch(tmp_path, lease, "lake", ddl=ddl)
 
@@ -156,7 +181,10 @@ def test_few_rows_that_are_long_are_left_to_spark(
     monkeypatch.setattr(small_writes, "MOST_KEPT_BYTES", 2_000_000)
     ddl, how = "id bigint, tags string", Upsert(("id",), ("id", "tags"))
     for number, length, is_by_driver in ((0, 10, True), (1, 3_000_000, False)):
-        with tables.kept(session.sql(f"SELECT 1L AS id, repeat('x', {length}) AS tags")) as rows, counting(session) as asked:
+        with (
+            tables.kept(session.sql(f"SELECT 1L AS id, repeat('x', {length}) AS tags")) as rows,
+            counting(session) as asked,
+        ):
             upsert(rows, 1, NAME, how, new_batch(tmp_path, lease, "lake", number, ddl=ddl), Counts())
         assert (asked.executions == 1) == is_by_driver
 
@@ -167,7 +195,9 @@ def test_new_rows_are_appended_as_spark_does_it_to_a_table_of_any_size(
     session: SparkSession, tmp_path: Path, lease: Lease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(small_writes, "MOST_BYTES", 0)
-    rows = sales(session, (1, 1, "2024-01-01", 5, None, False), (1, 2, "0101-01-01", 5, "ü\u0000'`", False)).drop("_is_delete")
+    rows = sales(
+        session, (1, 1, "2024-01-01", 5, None, False), (1, 2, "0101-01-01", 5, "ü\u0000'`", False)
+    ).drop("_is_delete")
     counted, changes = {}, {}
     for place in ("driver", "spark"):
         session.conf.set(CUTS_PLANS, str(place == "driver").lower())
@@ -186,9 +216,13 @@ def test_new_rows_are_appended_as_spark_does_it_to_a_table_of_any_size(
 
 
 @pytest.mark.parametrize(
-    "ddl", ["id bigint, tags map<string, string>", "id bigint, tags string, note string"], ids=["maps", "a column more"]
+    "ddl",
+    ["id bigint, tags map<string, string>", "id bigint, tags string, note string"],
+    ids=["maps", "a column more"],
 )
-def test_rows_are_appended_by_spark_where_it_does_more(session: SparkSession, tmp_path: Path, lease: Lease, ddl: str) -> None:
+def test_rows_are_appended_by_spark_where_it_does_more(
+    session: SparkSession, tmp_path: Path, lease: Lease, ddl: str
+) -> None:
     value = "map('a', 'b')" if "map" in ddl else "'a'"
     rows = session.sql(f"SELECT 1L AS id, {value} AS tags").localCheckpoint()
     batch = new_batch(tmp_path, lease, "lake", ddl=ddl)
@@ -219,7 +253,12 @@ def hours(spark: SparkSession, *rows: tuple[int, str | None, str]) -> DataFrame:
     """Windows of (hour, city, revenue)."""
     frame = spark.createDataFrame(list(rows), "hour int, city string, revenue string")
     start = "timestamp'2024-05-01 00:00:00' + make_interval(0, 0, 0, 0, hour)"
-    named = [f"{start} AS window_start", f"{start} + INTERVAL 1 hour AS window_end", "city", "CAST(revenue AS decimal(12,2)) AS revenue"]
+    named = [
+        f"{start} AS window_start",
+        f"{start} + INTERVAL 1 hour AS window_end",
+        "city",
+        "CAST(revenue AS decimal(12,2)) AS revenue",
+    ]
     return frame.selectExpr(*named).localCheckpoint()
 
 
@@ -227,15 +266,22 @@ def hours(spark: SparkSession, *rows: tuple[int, str | None, str]) -> DataFrame:
     "condition",
     [
         "window_start IN (TIMESTAMP '2024-05-01 02:00:00', TIMESTAMP '2024-05-01 03:00:00')",
-        "(window_start >= TIMESTAMP '2024-05-01 02:00:00.000000' AND window_start <= TIMESTAMP '2024-05-01 03:00:00') "
-        "AND (window_end <= TIMESTAMP '2024-05-01 09:00:00.5' OR window_start <= TIMESTAMP '2024-05-01 02:00:00')",
+        (
+            "(window_start >= TIMESTAMP '2024-05-01 02:00:00.000000' AND window_start <= TIMESTAMP"
+            " '2024-05-01 03:00:00') AND (window_end <= TIMESTAMP '2024-05-01 09:00:00.5' OR window_start <="
+            " TIMESTAMP '2024-05-01 02:00:00')"
+        ),
     ],
     ids=["a list", "a span of closed ones"],
 )
-def test_windows_are_replaced_as_spark_does_it(session: SparkSession, tmp_path: Path, lease: Lease, condition: str) -> None:
+def test_windows_are_replaced_as_spark_does_it(
+    session: SparkSession, tmp_path: Path, lease: Lease, condition: str
+) -> None:
     found: dict[str, Any] = {}
     for place in ("driver", "spark"):
-        standing = hours(session, (1, "Ulm", "1.00"), (2, "Ulm", "2.00"), (2, None, "3.00"), (3, "Bonn", "4.00"))
+        standing = hours(
+            session, (1, "Ulm", "1.00"), (2, "Ulm", "2.00"), (2, None, "3.00"), (3, "Bonn", "4.00")
+        )
         tables.append(standing, NAME, new_batch(tmp_path, lease, place, ddl=HOURS), Counts())
         batch = new_batch(tmp_path, lease, place, 1, ddl=HOURS)
         session.conf.set(CUTS_PLANS, str(place == "driver").lower())
@@ -244,10 +290,26 @@ def test_windows_are_replaced_as_spark_does_it(session: SparkSession, tmp_path: 
             replace(new, 2, NAME, condition, batch, Counts(inserted=2))
         replace(new, 2, NAME, condition, batch, Counts())
         path = batch.lake.table(NAME)
-        changes = tables.read_changes(session, path, 1, 2).drop("_commit_version", "_commit_timestamp").localCheckpoint()
-        found[place] = (asked.executions, session.read.format("delta").load(path).localCheckpoint(), changes, delta_log.table_version(path))
+        changes = (
+            tables.read_changes(session, path, 1, 2)
+            .drop("_commit_version", "_commit_timestamp")
+            .localCheckpoint()
+        )
+        found[place] = (
+            asked.executions,
+            session.read.format("delta").load(path).localCheckpoint(),
+            changes,
+            delta_log.table_version(path),
+        )
         with pytest.raises(Exception, match=r"failed validation check|does not conform"):
-            replace(hours(session, (5, "Ulm", "1.00")), 1, NAME, condition, new_batch(tmp_path, lease, place, 2, ddl=HOURS), Counts())
+            replace(
+                hours(session, (5, "Ulm", "1.00")),
+                1,
+                NAME,
+                condition,
+                new_batch(tmp_path, lease, place, 2, ddl=HOURS),
+                Counts(),
+            )
 
     assertDataFrameEqual(found["driver"][1], found["spark"][1])
     assertDataFrameEqual(found["driver"][2], found["spark"][2])
@@ -260,15 +322,23 @@ def test_a_table_is_overwritten_as_spark_does_it_and_by_spark_where_its_columns_
 ) -> None:
     found: dict[str, Any] = {}
     for place in ("driver", "spark"):
-        tables.append(hours(session, (1, "Ulm", "1.00")), NAME, new_batch(tmp_path, lease, place, ddl=HOURS), Counts())
+        tables.append(
+            hours(session, (1, "Ulm", "1.00")), NAME, new_batch(tmp_path, lease, place, ddl=HOURS), Counts()
+        )
         batch = new_batch(tmp_path, lease, place, 1, ddl=HOURS)
         path = batch.lake.table(NAME)
         session.conf.set(CUTS_PLANS, str(place == "driver").lower())
         with counting(session) as asked:
             overwrite(hours(session, (2, None, "9.00")), 1, NAME, batch, Counts(inserted=1))
-        changes = tables.read_changes(session, path, 1, 2).drop("_commit_version", "_commit_timestamp").localCheckpoint()
+        changes = (
+            tables.read_changes(session, path, 1, 2)
+            .drop("_commit_version", "_commit_timestamp")
+            .localCheckpoint()
+        )
         rows = session.read.format("delta").load(path).localCheckpoint()
-        overwrite(hours(session, (2, None, "9.00")).withColumnRenamed("city", "town"), 1, NAME, batch, Counts())
+        overwrite(
+            hours(session, (2, None, "9.00")).withColumnRenamed("city", "town"), 1, NAME, batch, Counts()
+        )
         found[place] = (asked.executions, rows, changes, session.read.format("delta").load(path).columns)
 
     assertDataFrameEqual(found["driver"][1], found["spark"][1])

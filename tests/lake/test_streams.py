@@ -1,4 +1,6 @@
-"""A query over an append-only table: each row once, whatever of its first batch was done before, and however the table looks by then."""
+"""A query over an append-only table: each row once, whatever of its first batch was done before, and however
+the table looks by then.
+"""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -34,9 +36,14 @@ def read(spark: SparkSession, table: str, checkpoint: Checkpoint, files: int | N
 
 
 def batches(
-    rows: DataFrame, checkpoint: Checkpoint, last_done: int | None = None, during: Callable[[], None] = lambda: None
+    rows: DataFrame,
+    checkpoint: Checkpoint,
+    last_done: int | None = None,
+    during: Callable[[], None] = lambda: None,
 ) -> list[list[int]]:
-    """The ids of each batch that the query hands over until it ends or is killed; `during` is called in each."""
+    """The ids of each batch that the query hands over until it ends or is killed;
+    `during` is called in each.
+    """
     found: list[list[int]] = []
 
     def handle(batch: DataFrame, number: int) -> None:
@@ -62,9 +69,13 @@ def test_rows_come_in_the_order_of_their_commits(spark: SparkSession, tmp_path: 
     assert (first, second) == ([[0], [1], [2]], [[3]])
 
 
-def test_a_first_batch_of_commits_is_the_same_after_the_table_was_compacted(spark: SparkSession, tmp_path: Path, table: str) -> None:
+def test_a_first_batch_of_commits_is_the_same_after_the_table_was_compacted(
+    spark: SparkSession, tmp_path: Path, table: str
+) -> None:
     checkpoint = Checkpoint("silver.t", str(tmp_path / "checkpoint"))
-    assert [sorted(ids) for ids in batches(read(spark, table, checkpoint), checkpoint, during=kill)] == [[0, 1, 2]]
+    assert [sorted(ids) for ids in batches(read(spark, table, checkpoint), checkpoint, during=kill)] == [
+        [0, 1, 2]
+    ]
     delta_commit.append_rows(table, pa.table({"id": [3]}), "test", 3, "{}")
     DeltaTable(table).optimize.compact()
     delta_commit.append_rows(table, pa.table({"id": [4]}), "test", 4, "{}")
@@ -74,7 +85,9 @@ def test_a_first_batch_of_commits_is_the_same_after_the_table_was_compacted(spar
     assert [sorted(ids) for ids in again] == [[0, 1, 2], [3, 4]]
 
 
-def test_a_first_batch_that_is_a_part_of_the_table_stays_one(spark: SparkSession, tmp_path: Path, table: str) -> None:
+def test_a_first_batch_that_is_a_part_of_the_table_stays_one(
+    spark: SparkSession, tmp_path: Path, table: str
+) -> None:
     """As a query was begun by a version that knew no other way."""
     checkpoint = Checkpoint("silver.t", str(tmp_path / "checkpoint"))
     begun = batches(streams.read_rows(spark, table, 1), checkpoint, during=kill)
@@ -86,7 +99,9 @@ def test_a_first_batch_that_is_a_part_of_the_table_stays_one(spark: SparkSession
     assert sorted(id_ for ids in again for id_ in ids) == [0, 1, 2]
 
 
-def test_a_first_batch_whose_offsets_are_damaged_is_named(spark: SparkSession, tmp_path: Path, table: str) -> None:
+def test_a_first_batch_whose_offsets_are_damaged_is_named(
+    spark: SparkSession, tmp_path: Path, table: str
+) -> None:
     checkpoint = Checkpoint("silver.t", str(tmp_path / "checkpoint"))
     batches(read(spark, table, checkpoint), checkpoint)
     offsets = Path(checkpoint.path, "offsets/0")

@@ -33,7 +33,9 @@ def lease(tmp_path: Path) -> Iterator[Lease]:
 def new_batch(tmp_path: Path, lease: Lease, number: int = 0, place: str = "lake") -> Batch:
     lake = Lake(str(tmp_path / place), "shop")
     tables.create(lake.table(NAME), DDL, tables.CHANGE_FEED)
-    return Batch(lake, lease, NAME, "stream", 1, number, "run", NOON, {NAME: delta_log.table_version(lake.table(NAME))})
+    return Batch(
+        lake, lease, NAME, "stream", 1, number, "run", NOON, {NAME: delta_log.table_version(lake.table(NAME))}
+    )
 
 
 def sales(spark: SparkSession, *ids: int, amount: str = "9.50") -> DataFrame:
@@ -46,7 +48,9 @@ def by_delta(spark: SparkSession, path: str, version: int) -> DataFrame:
     return spark.read.format("delta").option("versionAsOf", version).load(path)
 
 
-def test_a_read_of_a_small_table_asks_nothing_but_the_query_itself(spark: SparkSession, tmp_path: Path, lease: Lease) -> None:
+def test_a_read_of_a_small_table_asks_nothing_but_the_query_itself(
+    spark: SparkSession, tmp_path: Path, lease: Lease
+) -> None:
     batch = new_batch(tmp_path, lease)
     tables.append(sales(spark, 1, 2), NAME, batch, Counts(inserted=2))
 
@@ -57,12 +61,21 @@ def test_a_read_of_a_small_table_asks_nothing_but_the_query_itself(spark: SparkS
     assert (asked.executions, asked.jobs) == (1, 1)
 
 
-def test_every_version_of_a_small_table_is_read_as_delta_reads_it(spark: SparkSession, tmp_path: Path, lease: Lease) -> None:
+def test_every_version_of_a_small_table_is_read_as_delta_reads_it(
+    spark: SparkSession, tmp_path: Path, lease: Lease
+) -> None:
     batch = new_batch(tmp_path, lease)
     path = batch.lake.table(NAME)
     tables.append(sales(spark, 1, 2), NAME, batch, Counts(inserted=2))
-    tables.create(path, f"{DDL}, note string", tables.CHANGE_FEED)  # an older table gets a column that came later
-    tables.replace(sales(spark, 2, amount="1.00").withColumn("note", F.lit("new")), NAME, "id = 2", new_batch(tmp_path, lease, 1), Counts())
+    # an older table gets a column that came later
+    tables.create(path, f"{DDL}, note string", tables.CHANGE_FEED)
+    tables.replace(
+        sales(spark, 2, amount="1.00").withColumn("note", F.lit("new")),
+        NAME,
+        "id = 2",
+        new_batch(tmp_path, lease, 1),
+        Counts(),
+    )
 
     versions = range((delta_log.table_version(path) or 0) + 1)
 
@@ -75,7 +88,9 @@ def test_every_version_of_a_small_table_is_read_as_delta_reads_it(spark: SparkSe
     assert tables.read(spark, path, 0).count() == 0
 
 
-def test_a_read_stays_at_its_version_whatever_is_written_later(spark: SparkSession, tmp_path: Path, lease: Lease) -> None:
+def test_a_read_stays_at_its_version_whatever_is_written_later(
+    spark: SparkSession, tmp_path: Path, lease: Lease
+) -> None:
     batch = new_batch(tmp_path, lease)
     path = batch.lake.table(NAME)
     tables.append(sales(spark, 1, 2), NAME, batch, Counts())
@@ -117,7 +132,9 @@ def test_a_table_that_is_more_than_its_files_is_read_by_delta(
     assertDataFrameEqual(tables.read(spark, path), by_delta(spark, path, version))
 
 
-def test_a_folder_whose_name_is_a_pattern_is_read_as_it_is_called(spark: SparkSession, tmp_path: Path, lease: Lease) -> None:
+def test_a_folder_whose_name_is_a_pattern_is_read_as_it_is_called(
+    spark: SparkSession, tmp_path: Path, lease: Lease
+) -> None:
     for place, number in (("lake[1]", 1), ("lake1", 2), ("a lake 100%", 3)):
         batch = new_batch(tmp_path, lease, place=place)
         tables.append(sales(spark, number), NAME, batch, Counts())
@@ -140,7 +157,9 @@ def test_many_or_large_files_are_left_to_deltas_statistics(
             assertDataFrameEqual(tables.read(spark, path), by_delta(spark, path, 2))
 
 
-def test_rows_are_fixed_that_are_held_and_picked_from_and_no_others(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_are_fixed_that_are_held_and_picked_from_and_no_others(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     held = sales(spark, 1, 2, 3)
     checkpointed = spark.range(3).localCheckpoint()
     cached = spark.range(3).persist()
@@ -167,8 +186,13 @@ def test_a_merge_of_fixed_rows_makes_no_copy_and_leaves_the_same_rows_and_change
         rows = sales(spark, 2, 3, 4, amount="7.00")
         rows = rows if place == "fixed" else rows.dropDuplicates(["id"])
         for _ in range(2):  # the second time it has been done
-            with counting(spark) as asked, tables.merging(rows, NAME, "old.id = new.id", batch, Counts()) as merge:
-                merge = merge.whenMatchedDelete(condition="new.id = 3").whenMatchedUpdate(set={"amount": "new.amount"})
+            with (
+                counting(spark) as asked,
+                tables.merging(rows, NAME, "old.id = new.id", batch, Counts()) as merge,
+            ):
+                merge = merge.whenMatchedDelete(condition="new.id = 3").whenMatchedUpdate(
+                    set={"amount": "new.amount"}
+                )
                 merge.whenNotMatchedInsertAll().execute()
             counted.setdefault(place, asked)
         left[place] = tables.read(spark, path)
@@ -184,7 +208,9 @@ def test_a_merge_of_fixed_rows_makes_no_copy_and_leaves_the_same_rows_and_change
     assert counted["fixed"].jobs < counted["computed"].jobs
 
 
-def test_rows_of_the_driver_are_appended_once_and_without_a_question(spark: SparkSession, tmp_path: Path, lease: Lease) -> None:
+def test_rows_of_the_driver_are_appended_once_and_without_a_question(
+    spark: SparkSession, tmp_path: Path, lease: Lease
+) -> None:
     batch = new_batch(tmp_path, lease)
     path = batch.lake.table(NAME)
     held = sales(spark, 1, 2).toArrow()
@@ -205,7 +231,9 @@ def test_rows_of_the_driver_are_appended_once_and_without_a_question(spark: Spar
     assert delta_log.table_version(path) == 1
 
 
-def test_rows_without_any_are_a_commit_all_the_same(spark: SparkSession, tmp_path: Path, lease: Lease) -> None:
+def test_rows_without_any_are_a_commit_all_the_same(
+    spark: SparkSession, tmp_path: Path, lease: Lease
+) -> None:
     batch = new_batch(tmp_path, lease)
 
     tables.append_held(sales(spark, 1).where("id > 1").toArrow(), spark, NAME, batch, Counts())
@@ -230,7 +258,14 @@ def test_a_few_rows_take_one_job_and_many_are_left_to_spark(
 
     assert (few.executions, few.jobs) == (1, 1)
     assert (many.executions, many.jobs) == (long.executions, long.jobs) == (4, 2)
-    assert sorted(row["id"] for row in tables.read(spark, batch.lake.table(NAME)).collect()) == [1, 1, 1, 2, 2, 2]
+    assert sorted(row["id"] for row in tables.read(spark, batch.lake.table(NAME)).collect()) == [
+        1,
+        1,
+        1,
+        2,
+        2,
+        2,
+    ]
 
 
 def test_small_files_are_put_together_without_a_question_and_those_of_a_load_stay(
@@ -239,7 +274,9 @@ def test_small_files_are_put_together_without_a_question_and_those_of_a_load_sta
     monkeypatch.setattr(upkeep, "FEW_BYTES", 20_000)
     session = spark.newSession()
     held = [sales(spark, number).toArrow() for number in range(4)]
-    load = sales(spark, *range(100, 2_000)).withColumn("tags", F.expr("array(named_struct('name', uuid(), 'weight', rand()))"))
+    load = sales(spark, *range(100, 2_000)).withColumn(
+        "tags", F.expr("array(named_struct('name', uuid(), 'weight', rand()))")
+    )
     tables.append(load.coalesce(1), NAME, new_batch(tmp_path, lease), Counts())
     path = new_batch(tmp_path, lease).lake.table(NAME)
     of_load = delta_log.plain_files(path)

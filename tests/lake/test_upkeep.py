@@ -78,7 +78,15 @@ def test_where_the_log_is_gone_nothing_may_be_deleted(feed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["interval 0 days", "interval 0 seconds", "interval 6 days", "interval 167 hours", "soon", "interval 9 lives"]
+    "value",
+    [
+        "interval 0 days",
+        "interval 0 seconds",
+        "interval 6 days",
+        "interval 167 hours",
+        "soon",
+        "interval 9 lives",
+    ],
 )
 def test_a_retention_that_is_too_short_is_refused(tmp_path: Path, value: str) -> None:
     path = str(tmp_path / "table")
@@ -89,12 +97,16 @@ def test_a_retention_that_is_too_short_is_refused(tmp_path: Path, value: str) ->
     with pytest.raises(RetentionTooShort) as refused:
         check_retention(path, "silver.orders")
 
-    assert str(refused.value).startswith(f"silver.orders: its property {RETENTION} is '{value}', and readers need 7 days at least; ")
+    assert str(refused.value).startswith(
+        f"silver.orders: its property {RETENTION} is '{value}', and readers need 7 days at least; "
+    )
     with pytest.raises(RetentionTooShort):
         delete_expired(path, "silver.orders")
 
 
-@pytest.mark.parametrize("value", [None, "interval 7 days", "interval 168 hours", "interval 1 week", "interval 6 days 24 hours"])
+@pytest.mark.parametrize(
+    "value", [None, "interval 7 days", "interval 168 hours", "interval 1 week", "interval 6 days 24 hours"]
+)
 def test_a_retention_as_long_as_deltas_own_passes(tmp_path: Path, value: str | None) -> None:
     path = str(tmp_path / "table")
     write_deltalake(path, ids(1), configuration={RETENTION: value} if value else None)

@@ -27,7 +27,11 @@ class LandingZone:
     def feed(self, **keys: Any) -> Feed:
         lake = Lake(str(self.root / "lake"), "shop")
         return make_feed(
-            lake, str(self.root / "landing"), "orders", FileSource(path="shop/orders", **{"format": "json", **keys}), unguarded
+            lake,
+            str(self.root / "landing"),
+            "orders",
+            FileSource(path="shop/orders", **{"format": "json", **keys}),
+            unguarded,
         )
 
     def land(self, name: str, content: bytes = b"{}", modified: int | None = None) -> Path:
@@ -48,14 +52,25 @@ class LandingZone:
         """The rows in the order of chunks and paths; paths without the folder."""
         rows = DeltaTable(self.feed().arrivals).to_pyarrow_table().to_pylist()
         rows = [{**row, "path": row["path"].removeprefix("shop/orders/")} for row in rows]
-        return [tuple(row[name] for name in columns) for row in sorted(rows, key=lambda row: (row["chunk"], row["path"]))]
+        return [
+            tuple(row[name] for name in columns)
+            for row in sorted(rows, key=lambda row: (row["chunk"], row["path"]))
+        ]
 
     def read(self, name: str, line: int) -> None:
-        """Say in bronze what became of the newest content that was taken under this name: a record, or at line 0 a problem."""
+        """Say in bronze what became of the newest content that was taken under this name: a record, or at
+        line 0 a problem.
+        """
         [*_, file_id] = [
-            file_id for path, verdict, file_id in self.arrivals("path", "verdict", "file_id") if (path, verdict) == (name, "taken")
+            file_id
+            for path, verdict, file_id in self.arrivals("path", "verdict", "file_id")
+            if (path, verdict) == (name, "taken")
         ]
-        write_deltalake(self.feed().bronze, pa.table({"_file_id": [file_id], "_line": pa.array([line], pa.int64())}), mode="append")
+        write_deltalake(
+            self.feed().bronze,
+            pa.table({"_file_id": [file_id], "_line": pa.array([line], pa.int64())}),
+            mode="append",
+        )
 
 
 def named(found: tuple[tuple[str, str], ...]) -> dict[str, str]:

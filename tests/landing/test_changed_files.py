@@ -1,4 +1,6 @@
-"""Paths that were taken before and have other content now: appended to, rewritten, or back after they could not be read."""
+"""Paths that were taken before and have other content now: appended to, rewritten, or back after they could
+not be read.
+"""
 
 import gzip
 import os
@@ -17,7 +19,9 @@ def start(zone: LandingZone) -> tuple[str, int | None, int | None]:
     return verdict, byte, line
 
 
-@pytest.mark.parametrize(("now", "reason"), [(b"1\n2\n", APPENDED), (b"1", REWRITTEN), (b"2\n1\n", REWRITTEN), (b"", REWRITTEN)])
+@pytest.mark.parametrize(
+    ("now", "reason"), [(b"1\n2\n", APPENDED), (b"1", REWRITTEN), (b"2\n1\n", REWRITTEN), (b"", REWRITTEN)]
+)
 def test_appended_and_rewritten_files_are_told_apart(zone: LandingZone, now: bytes, reason: str) -> None:
     zone.land("a.json", b"1\n")
     zone.register()
@@ -45,7 +49,9 @@ def test_appended_and_rewritten_files_are_told_apart(zone: LandingZone, now: byt
         "byte order mark", "record whole", "blank line", "no object",
     ],
 )  # fmt: skip
-def test_only_the_new_part_of_appended_json_is_taken(zone: LandingZone, before: bytes, after: bytes, byte: int, line: int) -> None:
+def test_only_the_new_part_of_appended_json_is_taken(
+    zone: LandingZone, before: bytes, after: bytes, byte: int, line: int
+) -> None:
     zone.land("a.json", before)
     zone.register(changed="take")
     zone.land("a.json", before + after)
@@ -87,7 +93,9 @@ def test_a_file_that_grows_in_many_steps_is_taken_step_by_step(zone: LandingZone
 
 
 @pytest.mark.parametrize(("file_format", "name"), [("csv", "a.csv"), ("json", "a.json.gz")])
-def test_what_cannot_be_read_from_its_middle_is_taken_as_a_whole(zone: LandingZone, file_format: str, name: str) -> None:
+def test_what_cannot_be_read_from_its_middle_is_taken_as_a_whole(
+    zone: LandingZone, file_format: str, name: str
+) -> None:
     first, second = (gzip.compress(part) if name.endswith(".gz") else part for part in (b"id\n1\n", b"2\n"))
     zone.land(name, first)
     zone.register(changed="take", format=file_format)
@@ -112,7 +120,9 @@ def test_content_that_was_taken_before_is_not_taken_again_when_it_comes_back(zon
     assert zone.arrivals("verdict") == [("taken",), ("taken",), ("touched",)]
 
 
-def test_what_was_appended_to_a_file_that_could_not_be_read_is_taken_with_the_whole(zone: LandingZone) -> None:
+def test_what_was_appended_to_a_file_that_could_not_be_read_is_taken_with_the_whole(
+    zone: LandingZone,
+) -> None:
     zone.land("a.json", b'{"a":1}\n')
     zone.register(changed="take")
     zone.read("a.json", line=0)
@@ -121,7 +131,9 @@ def test_what_was_appended_to_a_file_that_could_not_be_read_is_taken_with_the_wh
     assert start(zone) == ("taken", None, None)
 
 
-def test_a_file_that_comes_back_after_it_could_not_be_read_is_named_with_its_command(zone: LandingZone) -> None:
+def test_a_file_that_comes_back_after_it_could_not_be_read_is_named_with_its_command(
+    zone: LandingZone,
+) -> None:
     zone.land("a.json", b'{"a":1}\n')
     zone.register()
     zone.read("a.json", line=0)

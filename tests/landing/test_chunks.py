@@ -57,7 +57,10 @@ def test_without_limits_of_its_own_a_source_takes_many_small_files_or_few_large_
 
 
 def test_a_chunk_stays_as_it_was_cut_and_the_largest_is_one_data_file(zone: LandingZone) -> None:
-    rows = [make_row(LandedFile(f"shop/orders/{number:05}.json", 9, AT), Content(f"{number:064}"), TAKEN) for number in range(20_001)]
+    rows = [
+        make_row(LandedFile(f"shop/orders/{number:05}.json", 9, AT), Content(f"{number:064}"), TAKEN)
+        for number in range(20_001)
+    ]
     append_chunks(zone.feed(), rows, AT)
     before = DeltaTable(zone.feed().arrivals).file_uris()
     append_chunks(zone.feed(files_per_batch=1), rows[:2], AT)

@@ -1,4 +1,6 @@
-"""Odd, broken, changing and vanishing files through whole runs: each read once, or named with its reason and taken in by a command."""
+"""Odd, broken, changing and vanishing files through whole runs: each read once, or named with its reason and
+taken in by a command.
+"""
 
 import gzip
 import os
@@ -36,7 +38,10 @@ NAMES = ["with blank.json", "100%25.json", "[a]*?.json", "naïve-日本.json", "
 def records(workshop: Workshop, source: str) -> list[tuple[str, int, str]]:
     """The records of a bronze table, and at line 0 the first word of the problem."""
     rows = workshop.rows(f"odd.bronze.{source}", "_file", "_line", "record", "_problem")
-    return sorted((file.partition("/")[2], line, record if line else problem.split(":")[0]) for file, line, record, problem in rows)
+    return sorted(
+        (file.partition("/")[2], line, record if line else problem.split(":")[0])
+        for file, line, record, problem in rows
+    )
 
 
 def verdicts(lake: Lake, source: str) -> dict[str, list[str]]:
@@ -64,7 +69,9 @@ def silver(workshop: Workshop, table: str, column: str) -> list[Any]:
     return sorted(value for (value,) in workshop.rows(f"odd.silver.{table}", column))
 
 
-def test_every_file_is_read_once_or_named_with_its_reason(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_file_is_read_once_or_named_with_its_reason(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WEIR_HOME", str(workshop.root))
     workshop.write("conf/pipelines/odd.yml", PIPELINE)
     lake = Lake(workshop.project.lake, "odd")
@@ -79,13 +86,24 @@ def test_every_file_is_read_once_or_named_with_its_reason(workshop: Workshop, mo
         + [("latin.json", 1, '{"id":20,"n":"caf\\xe9"}'), ("latin.json", 2, '{"id":21}')]
         + [("utf16.json", 0, "UnreadableFile")]
     )  # fmt: skip
-    assert records(workshop, "sheets") == [("good.csv", 2, '{"id": "1", "name": "a"}'), ("twice.csv", 0, "UnreadableFile")]
+    assert records(workshop, "sheets") == [
+        ("good.csv", 2, '{"id": "1", "name": "a"}'),
+        ("twice.csv", 0, "UnreadableFile"),
+    ]
     assert records(workshop, "notes") == [("a.txt", 1, "one"), ("a.txt", 2, "two")]
     assert verdicts(lake, "events") == {
-        **{name: ["taken"] for name in (*NAMES, "cut.json.gz", "empty.json", "half.json", "latin.json", "utf16.json")},
-        **{name: ["refused"] for name in ("_hidden.json", "caf\\xe9.json", "folder", "link.json", "nothing", "pipe.json")},
+        **{
+            name: ["taken"]
+            for name in (*NAMES, "cut.json.gz", "empty.json", "half.json", "latin.json", "utf16.json")
+        },
+        **{
+            name: ["refused"]
+            for name in ("_hidden.json", "caf\\xe9.json", "folder", "link.json", "nothing", "pipe.json")
+        },
     }
-    assert verdicts(lake, "sheets") == {name: ["taken"] for name in ("empty.csv", "good.csv", "header.csv", "twice.csv")}
+    assert verdicts(lake, "sheets") == {
+        name: ["taken"] for name in ("empty.csv", "good.csv", "header.csv", "twice.csv")
+    }
     assert verdicts(lake, "notes") == {"a.txt": ["taken"], "b.txt": ["repeated"]}
     assert silver(workshop, "events", "id") == [0, 1, 2, 3, 4, 10, 21]
     assert sums(workshop, lake) == {
@@ -96,17 +114,28 @@ def test_every_file_is_read_once_or_named_with_its_reason(workshop: Workshop, mo
         "silver.sheets": (1, 1, 0, 0),
         "silver.notes": (2, 2, 0, 0),
     }
-    assert [kind for path in ("events/_hidden.json", "notes/b.txt") for kind in said(first.warnings, path)] == ["refused", "repeated"]
-    assert "events: 3 more files refused (6 in all): `weir quarantine list odd bronze.events` lists them" in first.warnings
-    assert {path: said(first.warnings, path) for path in ("events/cut.json.gz", "events/utf16.json", "sheets/twice.csv")} == {
+    assert [
+        kind for path in ("events/_hidden.json", "notes/b.txt") for kind in said(first.warnings, path)
+    ] == ["refused", "repeated"]
+    assert (
+        "events: 3 more files refused (6 in all): `weir quarantine list odd bronze.events` lists them"
+        in first.warnings
+    )
+    assert {
+        path: said(first.warnings, path)
+        for path in ("events/cut.json.gz", "events/utf16.json", "sheets/twice.csv")
+    } == {
         "events/cut.json.gz": ["unreadable"],
         "events/utf16.json": ["unreadable"],
         "sheets/twice.csv": ["unreadable"],
     }
-    assert [said(first.warnings, path) for path in ("events/empty.json", "sheets/empty.csv", "sheets/header.csv")] == [["empty"]] * 3
+    assert [
+        said(first.warnings, path) for path in ("events/empty.json", "sheets/empty.csv", "sheets/header.csv")
+    ] == [["empty"]] * 3
     assert said_of_fields(first.warnings) == []  # the field `n` stands in a record that is not UTF-8
 
-    # Half a file is completed, a cut one sent again, sheets are rewritten; a file vanishes before it is read, and others change.
+    # Half a file is completed, a cut one sent again, sheets are rewritten; a file vanishes before it is read,
+    # and others change.
     workshop.land("events/half.json", '{"id":10}\n{"id":11}\n{"id":12,"tip":1}\n')
     workshop.land("events/cut.json.gz", gzip.compress(b'{"id":40}\n'))
     workshop.land("events/empty.json", '{"id":50}\n')
@@ -125,7 +154,11 @@ def test_every_file_is_read_once_or_named_with_its_reason(workshop: Workshop, mo
     second = workshop.run("odd")
 
     assert second.exit_code == 0, second.message
-    assert [row for row in records(workshop, "events") if row[0] in ("half.json", "cut.json.gz", "vanishes.json", "grows.json")] == [
+    assert [
+        row
+        for row in records(workshop, "events")
+        if row[0] in ("half.json", "cut.json.gz", "vanishes.json", "grows.json")
+    ] == [
         ("cut.json.gz", 0, "EOFError"),
         ("cut.json.gz", 1, '{"id":40}'),
         ("grows.json", 1, '{"id":70}'),
@@ -138,7 +171,9 @@ def test_every_file_is_read_once_or_named_with_its_reason(workshop: Workshop, mo
     ]
     assert silver(workshop, "events", "id") == [0, 1, 2, 3, 4, 10, 11, 12, 21, 40, 50, 70, 71, 99]
     assert said(second.warnings, "events/vanishes.json") == ["unread", "unreadable"]
-    assert said(second.warnings, "sheets/good.csv") == said(second.warnings, "sheets/twice.csv") == ["refused"]
+    assert (
+        said(second.warnings, "sheets/good.csv") == said(second.warnings, "sheets/twice.csv") == ["refused"]
+    )
     assert silver(workshop, "notes", "line") == ["one", "one", "two", "two"]
     assert said_of_fields(second.warnings) == [str(Drift("events", "tip", "added", "events/half.json"))]
 
@@ -158,7 +193,9 @@ def test_every_file_is_read_once_or_named_with_its_reason(workshop: Workshop, mo
     ]
     assert silver(workshop, "events", "id") == [0, 1, 2, 3, 4, 10, 11, 12, 21, 40, 50, 60, 70, 71, 99]
     assert silver(workshop, "sheets", "name") == ["a", "b", "c"]
-    assert {table: counts[3] for table, counts in sums(workshop, lake).items()} == dict.fromkeys(sums(workshop, lake), 0)
+    assert {table: counts[3] for table, counts in sums(workshop, lake).items()} == dict.fromkeys(
+        sums(workshop, lake), 0
+    )
     assert Workshop(workshop.root, None).run("odd").status == "nothing_to_do"
 
 

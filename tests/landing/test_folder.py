@@ -58,7 +58,10 @@ def test_pipes_and_sockets_are_refused_and_not_opened(orders: Path, monkeypatch:
     monkeypatch.chdir(orders)  # a socket's path must be short
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket.json")
-        assert refused(listed(orders, "*.json")) == {"orders/pipe.json": SPECIAL, "orders/socket.json": SPECIAL}
+        assert refused(listed(orders, "*.json")) == {
+            "orders/pipe.json": SPECIAL,
+            "orders/socket.json": SPECIAL,
+        }
 
 
 def test_names_that_are_not_utf8_are_refused_and_written_out(orders: Path) -> None:
@@ -67,10 +70,15 @@ def test_names_that_are_not_utf8_are_refused_and_written_out(orders: Path) -> No
     for name in (bad + b".json", bad + b"/a.json"):
         with open(name, "wb"):
             pass
-    assert refused(listed(orders, "*.json")) == {"orders/caf\\xe9.json": NOT_UTF8, "orders/caf\\xe9/a.json": NOT_UTF8}
+    assert refused(listed(orders, "*.json")) == {
+        "orders/caf\\xe9.json": NOT_UTF8,
+        "orders/caf\\xe9/a.json": NOT_UTF8,
+    }
 
 
-def test_a_file_that_vanishes_while_the_folder_is_listed_waits(orders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_vanishes_while_the_folder_is_listed_waits(
+    orders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (orders / "gone.json").write_text("{}")
     (orders / "stays.json").write_text("{}")
     (orders / "folder").mkdir()
@@ -89,7 +97,9 @@ def test_a_file_that_vanishes_while_the_folder_is_listed_waits(orders: Path, mon
     assert listing.waiting == [("orders/folder", VANISHED), ("orders/gone.json", VANISHED)]
 
 
-def test_a_folder_that_may_not_be_listed_waits_and_the_others_are_listed(orders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_may_not_be_listed_waits_and_the_others_are_listed(
+    orders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("closed", "open"):
         (orders / name).mkdir()
         (orders / name / "a.json").write_text("{}")

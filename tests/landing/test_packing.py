@@ -64,5 +64,7 @@ def test_a_stream_that_is_cut_anywhere_is_an_error(ending: str, left: int) -> No
         ("a.parquet", "parquet", TIMES_COLUMNAR),
     ],
 )
-def test_a_packed_or_columnar_file_counts_for_more_than_its_size(path: str, file_format: str, times: int) -> None:
+def test_a_packed_or_columnar_file_counts_for_more_than_its_size(
+    path: str, file_format: str, times: int
+) -> None:
     assert estimate_unpacked(path, 1_000, file_format) == 1_000 * times

@@ -10,7 +10,9 @@ from spark_jobs.landing.look import CHANGED, GONE
 from tests.landing.landing_zone import LandingZone, named
 
 
-def test_taken_files_that_are_gone_or_changed_are_named_until_bronze_is_done_with_their_chunk(zone: LandingZone) -> None:
+def test_taken_files_that_are_gone_or_changed_are_named_until_bronze_is_done_with_their_chunk(
+    zone: LandingZone,
+) -> None:
     for name in ("gone.json", "link.json", "rewritten.json", "same.json", "touched.json"):
         zone.land(name, name.encode(), modified=1)
     grown = zone.land("grown.json", b"{}\n")
@@ -35,7 +37,9 @@ def test_a_sheet_that_has_grown_before_it_was_read_has_changed(zone: LandingZone
     assert named(zone.register(format="csv").unread) == {"a.csv": CHANGED}
 
 
-def test_files_of_a_folder_that_cannot_be_listed_are_not_called_gone(zone: LandingZone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_a_folder_that_cannot_be_listed_are_not_called_gone(
+    zone: LandingZone, monkeypatch: pytest.MonkeyPatch
+) -> None:
     zone.land("deep/a.json")
     zone.register()
     scan = folder.scan
@@ -47,4 +51,7 @@ def test_files_of_a_folder_that_cannot_be_listed_are_not_called_gone(zone: Landi
 
     monkeypatch.setattr(folder, "scan", refuse)
     found = zone.register()
-    assert (named(found.waiting), found.unread) == ({"deep": "the folder cannot be listed: Permission denied"}, ())
+    assert (named(found.waiting), found.unread) == (
+        {"deep": "the folder cannot be listed: Permission denied"},
+        (),
+    )

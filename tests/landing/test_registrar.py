@@ -35,7 +35,9 @@ def test_a_chunk_holds_at_most_files_per_batch_and_is_one_commit_of_one_data_fil
     assert len(DeltaTable(zone.feed().arrivals).file_uris()) == 3
 
 
-def test_chunks_that_bronze_has_read_are_put_together_where_they_are_many(zone: LandingZone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_that_bronze_has_read_are_put_together_where_they_are_many(
+    zone: LandingZone, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(arrivals, "MOST_FILES", 3)
     counts = []
 
@@ -46,11 +48,14 @@ def test_chunks_that_bronze_has_read_are_put_together_where_they_are_many(zone: 
 
     assert counts == [1, 2, 3, 2, 3, 2, 3]
     assert zone.arrivals("path", "verdict") == [(f"{number}.json", "taken") for number in range(7)]
-    assert zone.arrivals("chunk") == [(1,), (2,), (3,), (5,), (6,), (8,), (9,)]  # the versions of their commits
+    # the versions of their commits
+    assert zone.arrivals("chunk") == [(1,), (2,), (3,), (5,), (6,), (8,), (9,)]
 
 
 @pytest.mark.parametrize("consumed", [None, 1])
-def test_a_chunk_that_bronze_has_not_read_stays_a_file(zone: LandingZone, monkeypatch: pytest.MonkeyPatch, consumed: int | None) -> None:
+def test_a_chunk_that_bronze_has_not_read_stays_a_file(
+    zone: LandingZone, monkeypatch: pytest.MonkeyPatch, consumed: int | None
+) -> None:
     monkeypatch.setattr(arrivals, "MOST_FILES", 2)
     for number in range(4):
         zone.land(f"{number}.json")
@@ -64,7 +69,16 @@ def test_a_folder_that_is_not_there_has_no_files(zone: LandingZone) -> None:
 
 
 def test_old_files_and_odd_names_are_taken_as_they_are(zone: LandingZone) -> None:
-    names = ["with blank.json", "100%.json", "%20.json", "[a]*.json", "naïve-日本.json", "sub/deep.json", "a\nb.json", "back\\slash.json"]
+    names = [
+        "with blank.json",
+        "100%.json",
+        "%20.json",
+        "[a]*.json",
+        "naïve-日本.json",
+        "sub/deep.json",
+        "a\nb.json",
+        "back\\slash.json",
+    ]
     for name in names:
         zone.land(name, modified=1)
     assert zone.register().taken == len(names)
@@ -85,7 +99,10 @@ def test_what_is_refused_is_refused_once_with_its_reason(zone: LandingZone) -> N
         pass
     assert named(zone.register().refused) == {"caf\\xe9.json": NOT_UTF8, "link.json": LINK}
     assert zone.register() == Arrivals()
-    assert files_not_taken(zone.feed().arrivals) == [("shop/orders/caf\\xe9.json", NOT_UTF8), ("shop/orders/link.json", LINK)]
+    assert files_not_taken(zone.feed().arrivals) == [
+        ("shop/orders/caf\\xe9.json", NOT_UTF8),
+        ("shop/orders/link.json", LINK),
+    ]
 
 
 def test_a_file_in_the_place_of_a_refused_link_is_taken(zone: LandingZone) -> None:
@@ -107,7 +124,9 @@ def test_hidden_names_are_refused_with_the_command_that_takes_them_in(zone: Land
 
 def test_the_command_quotes_the_path_for_the_shell(zone: LandingZone) -> None:
     zone.land("_a b'c.json")
-    assert named(zone.register().refused)["_a b'c.json"].endswith("""`weir take shop orders 'shop/orders/_a b'"'"'c.json'`""")
+    assert named(zone.register().refused)["_a b'c.json"].endswith(
+        """`weir take shop orders 'shop/orders/_a b'"'"'c.json'`"""
+    )
 
 
 def test_a_path_that_changed_after_it_was_taken_is_refused_once_in_each_state(zone: LandingZone) -> None:
@@ -139,7 +158,9 @@ def test_an_empty_file_that_is_filled_later_is_taken(zone: LandingZone) -> None:
     assert zone.arrivals("verdict", "size", "start_byte") == [("taken", 0, None), ("taken", 3, None)]
 
 
-def test_a_file_that_changes_while_it_is_read_waits_for_the_next_run(zone: LandingZone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_while_it_is_read_waits_for_the_next_run(
+    zone: LandingZone, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = zone.land("a.json")
     read = read_content
 
@@ -155,7 +176,11 @@ def test_a_file_that_changes_while_it_is_read_waits_for_the_next_run(zone: Landi
 
 @pytest.mark.parametrize(
     ("error", "reason"),
-    [(errno.EACCES, "Permission denied"), (errno.ENOENT, "No such file or directory"), (errno.EIO, "Input/output error")],
+    [
+        (errno.EACCES, "Permission denied"),
+        (errno.ENOENT, "No such file or directory"),
+        (errno.EIO, "Input/output error"),
+    ],
 )
 def test_a_file_that_cannot_be_opened_waits_with_its_reason_in_each_run(
     zone: LandingZone, monkeypatch: pytest.MonkeyPatch, error: int, reason: str
@@ -182,7 +207,9 @@ def test_a_file_waits_until_it_has_settled(zone: LandingZone) -> None:
     zone.land("b.json", modified=int(AT.timestamp()) - 30)
     found = zone.register(settle="30 seconds")
     assert found.taken == 1
-    assert named(found.waiting) == {"a.json": "it was modified at 2026-02-28 23:59:31+00:00, less than 30 seconds ago"}
+    assert named(found.waiting) == {
+        "a.json": "it was modified at 2026-02-28 23:59:31+00:00, less than 30 seconds ago"
+    }
     assert zone.register(AT + timedelta(seconds=1), settle="30 seconds").taken == 1
 
 
@@ -201,7 +228,10 @@ def test_of_two_new_files_that_say_the_same_the_first_by_path_is_taken(zone: Lan
     zone.land("b/1.json", b"same")
     zone.land("a/2.json", b"same")
     zone.register(same_content="skip", files_per_batch=1)
-    assert zone.arrivals("path", "verdict", "chunk") == [("a/2.json", "taken", 1), ("b/1.json", "repeated", 1)]
+    assert zone.arrivals("path", "verdict", "chunk") == [
+        ("a/2.json", "taken", 1),
+        ("b/1.json", "repeated", 1),
+    ]
 
 
 def test_a_copy_of_a_file_that_could_not_be_read_is_no_repeat(zone: LandingZone) -> None:
@@ -236,7 +266,9 @@ def test_bytes_after_a_chunk_are_those_still_to_read(zone: LandingZone) -> None:
 
 
 @pytest.mark.parametrize(("point", "written"), [("arrivals.before", 1), ("arrivals.after", 2)])
-def test_after_a_crash_between_chunks_each_file_still_arrives_once(zone: LandingZone, point: str, written: int) -> None:
+def test_after_a_crash_between_chunks_each_file_still_arrives_once(
+    zone: LandingZone, point: str, written: int
+) -> None:
     for number in range(4):
         zone.land(f"{number}.json")
     with arm(f"{point}:bronze.orders#2=raise"), pytest.raises(Failpoint):

@@ -68,7 +68,12 @@ def test_a_folder_on_a_copied_disk_has_the_same_files(zone: LandingZone) -> None
 
     assert (found.taken, found.refused, found.unread) == (0, (), ())
     assert zone.register(consumed=1) == found
-    assert [verdict for *_, verdict in zone.arrivals("path", "verdict")] == ["taken", "taken", "touched", "touched"]
+    assert [verdict for *_, verdict in zone.arrivals("path", "verdict")] == [
+        "taken",
+        "taken",
+        "touched",
+        "touched",
+    ]
 
 
 def test_arrivals_from_before_files_had_tags_know_files_that_were_not_changed_since(
@@ -76,7 +81,11 @@ def test_arrivals_from_before_files_had_tags_know_files_that_were_not_changed_si
 ) -> None:
     kept, replaced = zone.land("kept.json", b'{"a":1}'), zone.land("replaced.json", b'{"a":1}')
     with monkeypatch.context() as older:
-        older.setattr(arrivals_schema, "ARRIVALS", arrivals_schema.ARRIVALS.remove(arrivals_schema.ARRIVALS.get_field_index("tag")))
+        older.setattr(
+            arrivals_schema,
+            "ARRIVALS",
+            arrivals_schema.ARRIVALS.remove(arrivals_schema.ARRIVALS.get_field_index("tag")),
+        )
         zone.register(at=after(kept, replaced))
     assert zone.register(at=after(kept, replaced)).refused == ()
     assert len(zone.arrivals("path")) == 2

@@ -26,10 +26,18 @@ def refusal(zone: LandingZone, *names: str) -> str:
 
 def try_to_read(zone: LandingZone, name: str, chunk: int, line: int = 0) -> None:
     """Bronze has tried the file of this chunk: a record, or at line 0 its problem."""
-    [file_id] = [found for path, at, found in zone.arrivals("path", "chunk", "file_id") if (path, at) == (name, chunk)]
+    [file_id] = [
+        found for path, at, found in zone.arrivals("path", "chunk", "file_id") if (path, at) == (name, chunk)
+    ]
     problem = None if line else "EOFError: cut"
-    rows = {"_file_id": [file_id], "_line": pa.array([line], pa.int64()), "_chunk": pa.array([chunk], pa.int64())}
-    write_deltalake(zone.feed().bronze, pa.table({**rows, "_problem": pa.array([problem], pa.string())}), mode="append")
+    rows = {
+        "_file_id": [file_id],
+        "_line": pa.array([line], pa.int64()),
+        "_chunk": pa.array([chunk], pa.int64()),
+    }
+    write_deltalake(
+        zone.feed().bronze, pa.table({**rows, "_problem": pa.array([problem], pa.string())}), mode="append"
+    )
 
 
 def test_refused_repeated_and_unreadable_files_are_listed_with_how_to_take_them(zone: LandingZone) -> None:
@@ -42,7 +50,10 @@ def test_refused_repeated_and_unreadable_files_are_listed_with_how_to_take_them(
 
     assert aside(zone) == {"_a.json": "refused", "c.json": "repeated", "d.json": "unreadable"}
     [*_, unreadable] = files_set_aside(zone.feed())
-    assert (unreadable.reason, unreadable.command) == ("EOFError: cut", "weir take shop orders shop/orders/d.json")
+    assert (unreadable.reason, unreadable.command) == (
+        "EOFError: cut",
+        "weir take shop orders shop/orders/d.json",
+    )
 
 
 def test_a_file_that_was_taken_again_is_not_listed_unless_it_is_unreadable_again(zone: LandingZone) -> None:
@@ -71,7 +82,9 @@ def test_a_discarded_file_is_no_longer_told_of_and_says_who_and_why(zone: Landin
     assert zone.register() == Arrivals()
 
 
-def test_a_discarded_file_stays_so_when_it_is_touched_and_comes_back_when_it_says_something_else(zone: LandingZone) -> None:
+def test_a_discarded_file_stays_so_when_it_is_touched_and_comes_back_when_it_says_something_else(
+    zone: LandingZone,
+) -> None:
     zone.land("a.json", b'{"a":1}\n', modified=100)
     zone.register()
     zone.land("a.json", b'{"a":2}\n', modified=200)
@@ -107,16 +120,23 @@ def test_an_unreadable_file_that_was_discarded_and_taken_is_told_of_again(zone: 
     assert list(named(zone.register(consumed=3).refused)) == ["a.json"]
 
 
-def test_what_is_taken_unknown_or_discarded_already_cannot_be_discarded_and_nothing_is_written(zone: LandingZone) -> None:
+def test_what_is_taken_unknown_or_discarded_already_cannot_be_discarded_and_nothing_is_written(
+    zone: LandingZone,
+) -> None:
     zone.land("_a.json")
     zone.land("_b.json")
     zone.land("c.json")
     zone.register()
     discard(zone, "_b.json")
 
-    assert "its records are in bronze.orders, or come there with the next run" in refusal(zone, "_a.json", "c.json")
+    assert "its records are in bronze.orders, or come there with the next run" in refusal(
+        zone, "_a.json", "c.json"
+    )
     assert "did you mean 'shop/orders/_a.json'?" in refusal(zone, "a.json")
-    assert "it was discarded already, by me@here: a test file; to take it in after all: `weir take" in refusal(zone, "_b.json")
+    assert (
+        "it was discarded already, by me@here: a test file; to take it in after all: `weir take"
+        in refusal(zone, "_b.json")
+    )
     assert aside(zone) == {"_a.json": "refused", "_b.json": "discarded"}
 
 
@@ -127,4 +147,7 @@ def test_several_files_are_discarded_at_once_each_once(zone: LandingZone) -> Non
 
     discard(zone, "_b.json", "_a.json", "_b.json")
 
-    assert [name for name, verdict in zone.arrivals("path", "verdict") if verdict == "discarded"] == ["_a.json", "_b.json"]
+    assert [name for name, verdict in zone.arrivals("path", "verdict") if verdict == "discarded"] == [
+        "_a.json",
+        "_b.json",
+    ]

@@ -10,7 +10,9 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.landing import stirring
 from spark_jobs.landing.stirring import Stirring
 
-PIPELINE = Pipeline.model_validate({"pipeline": "shop", "sources": {"sales": {"format": "json", "path": "sales"}}})
+PIPELINE = Pipeline.model_validate(
+    {"pipeline": "shop", "sources": {"sales": {"format": "json", "path": "sales"}}}
+)
 
 
 def land(root: Path, path: str, seconds_ago: float = 10.0) -> None:

@@ -14,10 +14,20 @@ from spark_jobs.landing import arrivals
 from spark_jobs.landing.arrivals import last_taken_chunk, read_arrivals
 from spark_jobs.landing.broker import read_topic_id
 from spark_jobs.landing.feed import Feed, make_feed
-from spark_jobs.landing.streams import Range, count_misplaced, last_tag, look_at_stream, register_batch, register_stream
+from spark_jobs.landing.streams import (
+    Range,
+    count_misplaced,
+    last_tag,
+    look_at_stream,
+    register_batch,
+    register_stream,
+)
 from tests.conftest import unguarded
 
-BATCH = [{"path": "kafka/t/0", "start_line": 11, "size": 3}, {"path": "kafka/t/1", "start_line": 1, "size": 2}]
+BATCH = [
+    {"path": "kafka/t/0", "start_line": 11, "size": 3},
+    {"path": "kafka/t/1", "start_line": 1, "size": 2},
+]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +73,9 @@ def test_a_topic_that_ends_before_what_was_read_of_it_is_not_up_to_date(
     assert [(row["start_line"], row["size"]) for row in look.rows] == ahead
 
 
-def test_the_chunks_of_a_topic_are_put_together_where_they_are_many(topic: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chunks_of_a_topic_are_put_together_where_they_are_many(
+    topic: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(arrivals, "MOST_FILES", 2)
     monkeypatch.setattr("spark_jobs.landing.streams.read_ends", lambda *_: {0: (0, 9)})
     counts = []
@@ -75,7 +87,9 @@ def test_the_chunks_of_a_topic_are_put_together_where_they_are_many(topic: Feed,
     assert [row["start_line"] for row in read_arrivals(topic.arrivals)] == [1, 2, 3, 4]
 
 
-def test_brokers_that_do_not_describe_their_topics_stop_nothing(topic: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brokers_that_do_not_describe_their_topics_stop_nothing(
+    topic: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("spark_jobs.landing.broker.TIMEOUT_SECONDS", 1)
     assert isinstance(topic.source, KafkaSource)
     assert read_topic_id(topic.source.model_copy(update={"servers": "127.0.0.1:9"}), {}) is None

@@ -21,7 +21,12 @@ def test_a_hidden_file_is_taken_and_not_refused_again(zone: LandingZone) -> None
     zone.land("_a.json", b'{"a":1}\n')
     zone.register()
     taking = zone.take("_a.json")
-    assert (taking.path, taking.chunk, taking.start_line, taking.may_repeat) == ("shop/orders/_a.json", 2, None, False)
+    assert (taking.path, taking.chunk, taking.start_line, taking.may_repeat) == (
+        "shop/orders/_a.json",
+        2,
+        None,
+        False,
+    )
     assert zone.arrivals("chunk", "verdict", "reason")[1] == (2, "taken", "by me@here")
     assert zone.register() == Arrivals()
     assert files_not_taken(zone.feed().arrivals) == []
@@ -38,7 +43,9 @@ def test_of_a_file_that_was_appended_to_what_is_new_is_taken(zone: LandingZone) 
 
 
 @pytest.mark.parametrize("keys", [{}, {"same_content": "skip"}])
-def test_a_rewritten_or_repeated_file_is_taken_whole_and_may_repeat_records(zone: LandingZone, keys: dict[str, Any]) -> None:
+def test_a_rewritten_or_repeated_file_is_taken_whole_and_may_repeat_records(
+    zone: LandingZone, keys: dict[str, Any]
+) -> None:
     zone.land("a.json", b"old")
     zone.land("b.json", b"new")
     zone.register(**keys)
@@ -61,13 +68,16 @@ def test_a_file_that_could_not_be_read_is_taken_again_under_its_own_id_once(zone
     assert (taking.chunk, (taking.file_id,)) == (2, zone.arrivals("file_id")[0])
     assert "it is taken already" in refusal(zone, path, consumed=1)
     zone.read("a.json", line=1)
-    assert "its records are in bronze.orders already; to read it a second time, land it under another name" in refusal(
-        zone, path, consumed=2
+    assert (
+        "its records are in bronze.orders already; to read it a second time, land it under another name"
+        in refusal(zone, path, consumed=2)
     )
     assert zone.arrivals("chunk") == [(1,), (2,)]
 
 
-def test_the_rest_of_a_file_that_could_not_be_read_is_taken_from_where_reading_ended(zone: LandingZone) -> None:
+def test_the_rest_of_a_file_that_could_not_be_read_is_taken_from_where_reading_ended(
+    zone: LandingZone,
+) -> None:
     zone.land("a.json", b'{"a":1}\n')
     zone.register(changed="take")
     zone.read("a.json", line=1)
@@ -85,7 +95,15 @@ def test_an_empty_file_is_not_taken_twice(zone: LandingZone) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/etc/passwd", "shop/orders/../secret.json", "shop/other/a.json", "shop/orders", "", "shop/orders//a.json", "./shop/orders/a.json"],
+    [
+        "/etc/passwd",
+        "shop/orders/../secret.json",
+        "shop/other/a.json",
+        "shop/orders",
+        "",
+        "shop/orders//a.json",
+        "./shop/orders/a.json",
+    ],
 )
 def test_paths_outside_the_folder_are_refused(zone: LandingZone, path: str) -> None:
     zone.land("a.json")

@@ -1,4 +1,6 @@
-"""Figures for monitoring systems, in Prometheus' text format and by OpenTelemetry to a real collector's port."""
+"""Figures for monitoring systems, in Prometheus' text format and by OpenTelemetry to a
+real collector's port.
+"""
 
 import re
 import threading
@@ -36,19 +38,27 @@ ORDERS = TableStatus(
     state_bytes=None,
     totals=Counts(rows_in=1000, inserted=990, quarantined=10),
 )
-SHOP = PipelineStatus("shop", NOW, None, None, {"run_id": "r", "at": NOW, "status": "ok", "message": ""}, (ORDERS,))
+SHOP = PipelineStatus(
+    "shop", NOW, None, None, {"run_id": "r", "at": NOW, "status": "ok", "message": ""}, (ORDERS,)
+)
 
 
 def test_figures_are_prometheus_text_with_what_they_mean() -> None:
     text = prometheus_text(samples_of(SHOP))
 
-    assert '# TYPE weir_batch_lag_seconds gauge\nweir_batch_lag_seconds{pipeline="shop",table="silver.orders"} 4.25\n' in text
+    assert (
+        '# TYPE weir_batch_lag_seconds gauge\nweir_batch_lag_seconds{pipeline="shop",table="silver.orders"}'
+        " 4.25\n" in text
+    )
     assert 'weir_rows{pipeline="shop",table="silver.orders",class="quarantined"} 10\n' in text
     assert 'weir_batch_age_seconds{pipeline="shop",table="silver.orders"} 90\n' in text
     assert 'weir_last_run_ok{pipeline="shop"} 1\n' in text
     assert 'weir_backlog_messages{pipeline="shop",table="silver.orders"} 12\n' in text
     assert 'weir_max_partition_lag_messages{pipeline="shop",table="silver.orders"} 8\n' in text
-    assert all(re.fullmatch(r'# (HELP|TYPE) \w+ .+|\w+\{(\w+="[\w.]+",?)+\} -?[\d.e+]+', line) for line in text.splitlines())
+    assert all(
+        re.fullmatch(r'# (HELP|TYPE) \w+ .+|\w+\{(\w+="[\w.]+",?)+\} -?[\d.e+]+', line)
+        for line in text.splitlines()
+    )
 
 
 def test_what_is_not_known_is_left_out() -> None:
@@ -67,7 +77,9 @@ def collector() -> Iterator[tuple[str, list[ExportMetricsServiceRequest]]]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             assert self.path == "/v1/metrics"
-            got.append(ExportMetricsServiceRequest.FromString(self.rfile.read(int(self.headers["Content-Length"]))))
+            got.append(
+                ExportMetricsServiceRequest.FromString(self.rfile.read(int(self.headers["Content-Length"])))
+            )
             self.send_response(200)
             self.end_headers()
 
@@ -95,7 +107,10 @@ def test_the_same_figures_reach_a_collector_of_opentelemetry(monkeypatch: pytest
     (point,) = metrics["weir_batch_lag_seconds"].gauge.data_points
     assert (named["service.name"], named["weir.pipeline"]) == ("weir", "shop")
     assert point.as_double == 4.25
-    assert {label.key: label.value.string_value for label in point.attributes} == {"pipeline": "shop", "table": "silver.orders"}
+    assert {label.key: label.value.string_value for label in point.attributes} == {
+        "pipeline": "shop",
+        "table": "silver.orders",
+    }
     assert len(metrics["weir_rows"].gauge.data_points) == 10
 
 

@@ -1,4 +1,6 @@
-"""docker-compose.yml and its Dockerfile, followed reference by reference: there is no engine here that could run them."""
+"""docker-compose.yml and its Dockerfile, followed reference by reference: there is no engine here that could
+run them.
+"""
 
 import json
 import re
@@ -31,7 +33,12 @@ each_service = pytest.mark.parametrize("name", SERVICES)
 
 @pytest.mark.system
 def test_the_file_keeps_to_the_schema_of_compose_files() -> None:
-    command = [str(TOOLS / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec", str(ROOT / "docker-compose.yml")]
+    command = [
+        str(TOOLS / "check-jsonschema"),
+        "--builtin-schema",
+        "vendor.compose-spec",
+        str(ROOT / "docker-compose.yml"),
+    ]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert checked.returncode == 0, checked.stdout
@@ -40,14 +47,19 @@ def test_the_file_keeps_to_the_schema_of_compose_files() -> None:
 @pytest.mark.system
 def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
     checked = subprocess.run(
-        [TOOLS / "hadolint", "--no-color", ROOT / "docker" / "Dockerfile"], capture_output=True, text=True, check=False
+        [TOOLS / "hadolint", "--no-color", ROOT / "docker" / "Dockerfile"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert (checked.returncode, checked.stdout) == (0, "")
 
 
 def test_the_parts_that_a_team_needs_are_there() -> None:
-    airflow = {f"airflow-{part}" for part in ("init", "api-server", "scheduler", "dag-processor", "triggerer")}
+    airflow = {
+        f"airflow-{part}" for part in ("init", "api-server", "scheduler", "dag-processor", "triggerer")
+    }
 
     assert set(SERVICES) == {"postgres", *airflow, "spark-master", "spark-worker-1", "spark-worker-2", "s3"}
     assert SERVICES["s3"]["profiles"] == ["s3"]
@@ -66,7 +78,11 @@ def test_networks_volumes_and_secrets_are_declared_and_used() -> None:
     for service in SERVICES.values():
         used["networks"] |= set(service["networks"])
         used["secrets"] |= set(service.get("secrets", []))
-        used["volumes"] |= {volume.split(":")[0] for volume in service.get("volumes", []) if not volume.startswith(("./", "/"))}
+        used["volumes"] |= {
+            volume.split(":")[0]
+            for volume in service.get("volumes", [])
+            if not volume.startswith(("./", "/"))
+        }
 
     assert {kind: set(COMPOSE[kind]) for kind in used} == used
 
@@ -86,7 +102,9 @@ def test_a_container_writes_only_where_its_user_may(name: str) -> None:
     if "build" in SERVICES[name]:
         made = re.search(r"install --directory --owner weir .*?&&", DOCKERFILE, re.DOTALL)
         assert made is not None
-        targets = [volume.split(":")[1] for volume in SERVICES[name]["volumes"] if not volume.startswith("./")]
+        targets = [
+            volume.split(":")[1] for volume in SERVICES[name]["volumes"] if not volume.startswith("./")
+        ]
         assert [target for target in targets if target not in made[0].split()] == []
 
 
@@ -112,7 +130,9 @@ def test_no_password_or_key_stands_in_a_file() -> None:
 def test_defaults_are_those_of_the_example() -> None:
     example = dict(re.findall(r"^(\w+)=(.*)$", EXAMPLE, re.MULTILINE))
 
-    assert {name: default for name, operator, default in VARIABLE.findall(TEXT) if operator == ":-"}.items() <= example.items()
+    assert {
+        name: default for name, operator, default in VARIABLE.findall(TEXT) if operator == ":-"
+    }.items() <= example.items()
 
 
 @each_service
@@ -151,14 +171,22 @@ def test_images_are_pinned_and_stages_are_there() -> None:
     foreign = [base for base, _ in bases if base not in stages]
     foreign += [service["image"] for service in SERVICES.values() if "build" not in service]
 
-    assert [image for image in foreign if not re.search(r":v?\d+\.\d+(\.\d+)?(-\w+)*(@sha256:[0-9a-f]{64})?$", image)] == []
+    assert [
+        image
+        for image in foreign
+        if not re.search(r":v?\d+\.\d+(\.\d+)?(-\w+)*(@sha256:[0-9a-f]{64})?$", image)
+    ] == []
     assert {service["build"]["target"] for service in SERVICES.values() if "build" in service} <= set(stages)
     assert len(re.findall(r"^FROM ", DOCKERFILE, re.MULTILINE)) == len(bases)
 
 
 def test_what_the_dockerfile_copies_is_there_and_reaches_the_builder() -> None:
     reaches = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(encoding="utf-8"), re.MULTILINE))
-    copied = {source for line in re.findall(r"^COPY (.+)$", DOCKERFILE, re.MULTILINE) for source in line.split()[:-1]}
+    copied = {
+        source
+        for line in re.findall(r"^COPY (.+)$", DOCKERFILE, re.MULTILINE)
+        for source in line.split()[:-1]
+    }
 
     assert [source for source in copied if not (ROOT / source).exists()] == []
     assert copied == reaches
@@ -180,7 +208,9 @@ def test_commands_are_in_the_locked_environments_or_in_the_image(name: str) -> N
         if first.startswith("/opt/weir/"):
             assert (ROOT / first.removeprefix("/opt/weir/")).exists(), first
         elif not first.startswith("--"):  # an option of the image's own entrypoint
-            assert IN_IMAGE[first] in (service["image"] if "build" not in service else f"python {service['build']['target']}")
+            assert IN_IMAGE[first] in (
+                service["image"] if "build" not in service else f"python {service['build']['target']}"
+            )
         for script in rest:
             if script.startswith("/opt/weir/"):
                 assert (ROOT / script.removeprefix("/opt/weir/")).exists(), script
@@ -188,11 +218,24 @@ def test_commands_are_in_the_locked_environments_or_in_the_image(name: str) -> N
 
 @pytest.mark.system
 def test_every_command_of_airflow_is_one_that_airflow_has() -> None:
-    asked = {tuple(service["command"][1:]) for service in SERVICES.values() if service.get("command", [""])[0] == "airflow"}
-    asked |= {COMMAND for service in SERVICES.values() if service.get("command", [])[1:] == ["-m", "service", "scheduler"]}
-    source = "import sys; from airflow.cli.cli_parser import get_parser\nfor line in sys.stdin: get_parser().parse_args(line.split())"
+    asked = {
+        tuple(service["command"][1:])
+        for service in SERVICES.values()
+        if service.get("command", [""])[0] == "airflow"
+    }
+    asked |= {
+        COMMAND
+        for service in SERVICES.values()
+        if service.get("command", [])[1:] == ["-m", "service", "scheduler"]
+    }
+    source = (
+        "import sys; from airflow.cli.cli_parser import get_parser\nfor line in sys.stdin:"
+        " get_parser().parse_args(line.split())"
+    )
     command = [str(ROOT / ".envs" / "airflow" / "bin" / "python"), "-c", source]
-    parsed = subprocess.run(command, input="\n".join(map(" ".join, asked)), capture_output=True, text=True, check=False)
+    parsed = subprocess.run(
+        command, input="\n".join(map(" ".join, asked)), capture_output=True, text=True, check=False
+    )
 
     assert len(asked) == 5
     assert parsed.returncode == 0, parsed.stderr
@@ -201,15 +244,30 @@ def test_every_command_of_airflow_is_one_that_airflow_has() -> None:
 def test_the_cluster_profile_is_the_cluster_of_the_file() -> None:
     profile = yaml.safe_load((ROOT / "conf" / "profiles" / "cluster.yml").read_text(encoding="utf-8"))
     master = SERVICES["spark-master"]["command"]
-    cores = sum(int(VARIABLE.sub(r"\3", SERVICES[f"spark-worker-{number}"]["command"][3])) for number in (1, 2))
+    cores = sum(
+        int(VARIABLE.sub(r"\3", SERVICES[f"spark-worker-{number}"]["command"][3])) for number in (1, 2)
+    )
 
-    assert profile["master"] == f"spark://{master[master.index('--host') + 1]}:{master[master.index('--port') + 1]}"
-    assert SERVICES["spark-worker-1"]["command"][-1] == SERVICES["spark-worker-2"]["command"][-1] == profile["master"]
-    assert profile["spark"]["spark.authenticate"] == profile["spark"]["spark.network.crypto.enabled"] == "true"
+    assert (
+        profile["master"]
+        == f"spark://{master[master.index('--host') + 1]}:{master[master.index('--port') + 1]}"
+    )
+    assert (
+        SERVICES["spark-worker-1"]["command"][-1]
+        == SERVICES["spark-worker-2"]["command"][-1]
+        == profile["master"]
+    )
+    assert (
+        profile["spark"]["spark.authenticate"] == profile["spark"]["spark.network.crypto.enabled"] == "true"
+    )
     parallel = int(default_of(SERVICES["airflow-scheduler"]["environment"]["AIRFLOW__CORE__PARALLELISM"]))
     memory = gigabytes(default_of(SERVICES["airflow-scheduler"]["deploy"]["resources"]["limits"]["memory"]))
-    assert parallel * profile["spark"]["spark.cores.max"] <= cores, "a run would wait for the cores of another"
-    assert parallel * (gigabytes(profile["driver_memory"]) + 1) + 1 <= memory, "drivers would end one another for memory"
+    assert parallel * profile["spark"]["spark.cores.max"] <= cores, (
+        "a run would wait for the cores of another"
+    )
+    assert parallel * (gigabytes(profile["driver_memory"]) + 1) + 1 <= memory, (
+        "drivers would end one another for memory"
+    )
     assert SERVICES["airflow-scheduler"]["environment"]["WEIR_PROFILE"] == "cluster"
 
 
@@ -231,17 +289,25 @@ def test_secrets_are_made_once_and_only_their_owner_reaches_them(tmp_path: Path)
 
 @pytest.mark.system
 @pytest.mark.parametrize("command", ["airflow", "spark-class"])
-def test_the_entrypoint_needs_every_secret_and_hands_it_on_in_files_alone(command: str, tmp_path: Path) -> None:
-    subprocess.run(["sh", str(ROOT / "docker" / "new-secrets.sh"), str(tmp_path)], check=True, capture_output=True)
+def test_the_entrypoint_needs_every_secret_and_hands_it_on_in_files_alone(
+    command: str, tmp_path: Path
+) -> None:
+    subprocess.run(
+        ["sh", str(ROOT / "docker" / "new-secrets.sh"), str(tmp_path)], check=True, capture_output=True
+    )
     script = in_folder(tmp_path, (ROOT / "docker" / "entrypoint.sh").read_text(encoding="utf-8"))
     fake = tmp_path / command
     fake.write_text("#!/bin/sh\nenv\n", encoding="utf-8")
     fake.chmod(0o755)
     environ = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
 
-    started = subprocess.run(["sh", "-c", script, "entrypoint", command], env=environ, capture_output=True, text=True, check=True)
+    started = subprocess.run(
+        ["sh", "-c", script, "entrypoint", command], env=environ, capture_output=True, text=True, check=True
+    )
     (tmp_path / "secrets" / "spark_secret").unlink()
-    refused = subprocess.run(["sh", "-c", script, "entrypoint", command], env=environ, capture_output=True, text=True, check=False)
+    refused = subprocess.run(
+        ["sh", "-c", script, "entrypoint", command], env=environ, capture_output=True, text=True, check=False
+    )
 
     defaults = tmp_path / "memory" / "spark" / "spark-defaults.conf"
     assert "spark.authenticate.secret " in defaults.read_text(encoding="utf-8")
@@ -249,20 +315,28 @@ def test_the_entrypoint_needs_every_secret_and_hands_it_on_in_files_alone(comman
     secrets = [path.read_text(encoding="utf-8") for path in (tmp_path / "secrets").iterdir()]
     assert [secret for secret in secrets if secret in started.stdout] == [], "in the environment of a process"
     is_airflow = command == "airflow"
-    assert (tmp_path / "memory" / "passwords.json").exists() == (tmp_path / "memory" / "database_url").exists() == is_airflow
+    assert (
+        (tmp_path / "memory" / "passwords.json").exists()
+        == (tmp_path / "memory" / "database_url").exists()
+        == is_airflow
+    )
     assert ("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS=admin:admin\n" in started.stdout) == is_airflow
     assert "spark_secret is missing or empty; docker/new-secrets.sh" in refused.stderr
     assert refused.returncode == 1
 
 
 @pytest.mark.system
-def test_further_users_keep_the_passwords_that_were_made_for_them_and_none_begins_without_one(tmp_path: Path) -> None:
+def test_further_users_keep_the_passwords_that_were_made_for_them_and_none_begins_without_one(
+    tmp_path: Path,
+) -> None:
     make = ["sh", str(ROOT / "docker" / "new-secrets.sh"), str(tmp_path)]
     passwords = tmp_path / "secrets" / "airflow_passwords"
     subprocess.run(make, check=True, capture_output=True)
     before = json.loads(passwords.read_text(encoding="utf-8"))
     settings = (tmp_path / ".env").read_text(encoding="utf-8")
-    (tmp_path / ".env").write_text(settings.replace("WEIR_USERS=", "WEIR_USERS=ada:op,bo:viewer"), encoding="utf-8")
+    (tmp_path / ".env").write_text(
+        settings.replace("WEIR_USERS=", "WEIR_USERS=ada:op,bo:viewer"), encoding="utf-8"
+    )
     script = in_folder(tmp_path, (ROOT / "docker" / "entrypoint.sh").read_text(encoding="utf-8"))
     start = ["sh", "-c", script.replace('exec "$@"', "env"), "entrypoint", "airflow", "api-server"]
     environ = {"PATH": "/usr/bin:/bin", "WEIR_USERS": "ada:op,bo:viewer"}
@@ -275,7 +349,10 @@ def test_further_users_keep_the_passwords_that_were_made_for_them_and_none_begin
         assert made == before
     started = subprocess.run(start, env=environ, capture_output=True, text=True, check=True)
 
-    assert (refused.returncode, "the user ada has no password; docker/new-secrets.sh" in refused.stderr) == (1, True)
+    assert (refused.returncode, "the user ada has no password; docker/new-secrets.sh" in refused.stderr) == (
+        1,
+        True,
+    )
     assert "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS=admin:admin,ada:op,bo:viewer" in started.stdout
     assert json.loads((tmp_path / "memory" / "passwords.json").read_text(encoding="utf-8")) == made
     assert stat.S_IMODE((tmp_path / "secrets").stat().st_mode) == 0o700
@@ -283,14 +360,30 @@ def test_further_users_keep_the_passwords_that_were_made_for_them_and_none_begin
 
 @pytest.mark.system
 def test_a_command_by_exec_reads_the_same_database_and_keys_as_the_services(tmp_path: Path) -> None:
-    """It does not come by the entrypoint: all that it needs is in the environment of its service, and in files."""
-    subprocess.run(["sh", str(ROOT / "docker" / "new-secrets.sh"), str(tmp_path)], check=True, capture_output=True)
+    """It does not come by the entrypoint: all that it needs is in the environment of its service, and in
+    files.
+    """
+    subprocess.run(
+        ["sh", str(ROOT / "docker" / "new-secrets.sh"), str(tmp_path)], check=True, capture_output=True
+    )
     script = in_folder(tmp_path, (ROOT / "docker" / "entrypoint.sh").read_text(encoding="utf-8"))
-    subprocess.run(["sh", "-c", script, "entrypoint", "airflow"], env={"PATH": f"{fake_airflow(tmp_path)}:/usr/bin:/bin"}, check=True)
-    given = {name: in_folder(tmp_path, default_of(value)) for name, value in SERVICES["airflow-scheduler"]["environment"].items()}
+    subprocess.run(
+        ["sh", "-c", script, "entrypoint", "airflow"],
+        env={"PATH": f"{fake_airflow(tmp_path)}:/usr/bin:/bin"},
+        check=True,
+    )
+    given = {
+        name: in_folder(tmp_path, default_of(value))
+        for name, value in SERVICES["airflow-scheduler"]["environment"].items()
+    }
     source = "from airflow.configuration import conf\n" + "".join(
         f"print(conf.get({section!r}, {key!r}))\n"
-        for section, key in (("database", "sql_alchemy_conn"), ("core", "fernet_key"), ("api", "secret_key"), ("api_auth", "jwt_secret"))
+        for section, key in (
+            ("database", "sql_alchemy_conn"),
+            ("core", "fernet_key"),
+            ("api", "secret_key"),
+            ("api_auth", "jwt_secret"),
+        )
     )
     python = str(ROOT / ".envs" / "airflow" / "bin" / "python")
     environ = {**given, "PATH": "/usr/bin:/bin", "AIRFLOW_HOME": str(tmp_path / "home")}
@@ -307,24 +400,36 @@ def test_a_command_by_exec_reads_the_same_database_and_keys_as_the_services(tmp_
 
 @pytest.mark.system
 @pytest.mark.parametrize(("age", "host", "code"), [(5, "here", 0), (600, "here", 1), (5, "elsewhere", 1)])
-def test_a_part_of_airflow_is_healthy_by_its_own_heartbeat(age: int, host: str, code: int, tmp_path: Path) -> None:
+def test_a_part_of_airflow_is_healthy_by_its_own_heartbeat(
+    age: int, host: str, code: int, tmp_path: Path
+) -> None:
     beat = (datetime.now(UTC) - timedelta(seconds=age)).replace(tzinfo=None).isoformat(" ")
     with sqlite3.connect(tmp_path / "airflow.db") as database:
         database.execute("CREATE TABLE job (job_type TEXT, hostname TEXT, state TEXT, latest_heartbeat TEXT)")
         name = socket.gethostname() if host == "here" else host
         database.execute("INSERT INTO job VALUES ('TriggererJob', ?, 'running', ?)", (name, beat))
     (tmp_path / "memory").mkdir()
-    (tmp_path / "memory" / "database_url").write_text(f"sqlite:///{tmp_path / 'airflow.db'}", encoding="utf-8")
+    (tmp_path / "memory" / "database_url").write_text(
+        f"sqlite:///{tmp_path / 'airflow.db'}", encoding="utf-8"
+    )
     script = tmp_path / "health.py"
-    script.write_text(in_folder(tmp_path, (ROOT / "docker" / "health.py").read_text(encoding="utf-8")), encoding="utf-8")
+    script.write_text(
+        in_folder(tmp_path, (ROOT / "docker" / "health.py").read_text(encoding="utf-8")), encoding="utf-8"
+    )
 
-    asked = subprocess.run([ROOT / ".envs/airflow/bin/python", script, "heartbeat", "TriggererJob"], capture_output=True, check=False)
+    asked = subprocess.run(
+        [ROOT / ".envs/airflow/bin/python", script, "heartbeat", "TriggererJob"],
+        capture_output=True,
+        check=False,
+    )
 
     assert asked.returncode == code, asked.stderr
 
 
 def test_each_part_is_asked_for_its_own_health() -> None:
-    built = {name: service for name, service in SERVICES.items() if "build" in service and "healthcheck" in service}
+    built = {
+        name: service for name, service in SERVICES.items() if "build" in service and "healthcheck" in service
+    }
     asked = {name: service["healthcheck"]["test"][3:] for name, service in built.items()}
 
     assert asked == {
@@ -348,7 +453,9 @@ def test_packages_are_installed_before_the_code_is_copied() -> None:
 
 
 def test_what_spark_spills_is_on_a_volume_and_a_killed_service_finds_its_part_empty() -> None:
-    folders = {name: service.get("environment", {}).get("SPARK_LOCAL_DIRS") for name, service in SERVICES.items()}
+    folders = {
+        name: service.get("environment", {}).get("SPARK_LOCAL_DIRS") for name, service in SERVICES.items()
+    }
 
     assert {name: folder for name, folder in folders.items() if folder} == {
         name: f"/data/scratch/{name}" for name in ("airflow-scheduler", "spark-worker-1", "spark-worker-2")
@@ -372,9 +479,15 @@ def test_a_file_is_landed_under_a_name_that_runs_pass_over_until_it_is_whole(tmp
 
     assert (tmp_path / "calls").read_text(encoding="utf-8").splitlines() == [
         "compose exec -T airflow-scheduler mkdir -p /data/landing/retail/orders",
-        'compose exec -T airflow-scheduler sh -c cat > "$1" land /data/landing/retail/orders/.orders 1.json.part',
+        (
+            'compose exec -T airflow-scheduler sh -c cat > "$1" land /data/landing/retail/orders/.orders'
+            " 1.json.part"
+        ),
         "what the file says",
-        "compose exec -T airflow-scheduler mv /data/landing/retail/orders/.orders 1.json.part /data/landing/retail/orders/orders 1.json",
+        (
+            "compose exec -T airflow-scheduler mv /data/landing/retail/orders/.orders 1.json.part"
+            " /data/landing/retail/orders/orders 1.json"
+        ),
     ]
 
 

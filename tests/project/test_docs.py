@@ -1,4 +1,6 @@
-"""The documentation says what the code does: every key, column, exit code and error has its place, links lead somewhere, examples work."""
+"""The documentation says what the code does: every key, column, exit code and error has its place, links lead
+somewhere, examples work.
+"""
 
 import ast
 import re
@@ -31,7 +33,11 @@ from spark_jobs.silver.schema import ORIGIN_DDL, SEEN_DDL, SET_ASIDE_DDL
 from tests.conftest import Workshop
 
 ROOT = Path(__file__).resolve().parents[2]
-README, REFERENCE, RULES_PAGE = ROOT / "README.md", ROOT / "docs" / "pipeline-file.md", ROOT / "docs" / "expectations.md"
+README, REFERENCE, RULES_PAGE = (
+    ROOT / "README.md",
+    ROOT / "docs" / "pipeline-file.md",
+    ROOT / "docs" / "expectations.md",
+)
 TABLES_PAGE, OPERATIONS = ROOT / "docs" / "tables.md", ROOT / "docs" / "operations.md"
 PAGES = sorted([README, ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 
@@ -75,7 +81,8 @@ RULE_SECTIONS: dict[str, type[BaseModel]] = {
 }
 SECTIONS_OF = [(REFERENCE, title, model) for title, model in SECTIONS.items()]
 SECTIONS_OF += [(RULES_PAGE, title, model) for title, model in RULE_SECTIONS.items()]
-# Errors of the sample's answers and of plain decoding, and those that reach nobody: they become problems of a ConfigError, or are its base.
+# Errors of the sample's answers and of plain decoding, and those that reach nobody: they become problems of a
+# ConfigError, or are its base.
 UNSEEN_ERRORS = {
     "_TooLong",
     "Hinted",
@@ -96,7 +103,9 @@ def test_every_model_of_a_file_has_a_section() -> None:
 
 
 @pytest.mark.parametrize(("page", "title", "model"), SECTIONS_OF, ids=[title for _, title, _ in SECTIONS_OF])
-def test_the_reference_lists_exactly_the_keys_of_a_model(page: Path, title: str, model: type[BaseModel]) -> None:
+def test_the_reference_lists_exactly_the_keys_of_a_model(
+    page: Path, title: str, model: type[BaseModel]
+) -> None:
     rows = reference_rows(page.read_text(encoding="utf-8"), title)
 
     assert list(rows) == [field.alias or name for name, field in model.model_fields.items()]
@@ -120,11 +129,25 @@ def test_the_reference_gives_each_key_its_default_and_an_example_that_is_accepte
 def test_the_tables_page_names_every_place_of_a_lake() -> None:
     tree = TABLES_PAGE.read_text(encoding="utf-8").partition("<lake>/<pipeline>/\n")[2].partition("```")[0]
     lake = Lake("<lake>", "<pipeline>")
-    places = [lake.arrivals("<source>"), lake.ledgers, lake.lease(), lake.stream_lease(), lake.stage, lake.submitted, lake.checkpoints]
-    layers = [lake.table(f"{layer}.<") for layer in ("bronze", *READABLE)] + [f"<lake>/<pipeline>/{side}/" for side in SIDES]
+    places = [
+        lake.arrivals("<source>"),
+        lake.ledgers,
+        lake.lease(),
+        lake.stream_lease(),
+        lake.stage,
+        lake.submitted,
+        lake.checkpoints,
+    ]
+    layers = [lake.table(f"{layer}.<") for layer in ("bronze", *READABLE)] + [
+        f"<lake>/<pipeline>/{side}/" for side in SIDES
+    ]
     ledger = re.search(r"^  _weir/ledger/ +(.+)$", tree, re.MULTILINE)
 
-    assert [place for place in (*places, *layers) if f"\n  {place.removeprefix('<lake>/<pipeline>/')}" not in f"\n{tree}"] == []
+    assert [
+        place
+        for place in (*places, *layers)
+        if f"\n  {place.removeprefix('<lake>/<pipeline>/')}" not in f"\n{tree}"
+    ] == []
     assert len(re.findall(r"^  \w", tree, re.MULTILINE)) == len(places) + len(layers), "and no others"
     assert ledger
     assert sorted(ledger[1].split(", ")) == sorted(SCHEMAS)
@@ -132,12 +155,21 @@ def test_the_tables_page_names_every_place_of_a_lake() -> None:
 
 def test_only_the_layout_says_where_things_of_a_lake_are() -> None:
     """Else the page and its test would not know of them."""
-    sources = {file: ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "spark_jobs").rglob("*.py")}
-    texts = [(file.name, node.value) for file, tree in sources.items() for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-
-    assert {name for name, text in texts if isinstance(text, str) and re.search(r"/_weir\b(?!.*\n)", text) and " " not in text} == {
-        "layout.py"
+    sources = {
+        file: ast.parse(file.read_text(encoding="utf-8")) for file in (ROOT / "spark_jobs").rglob("*.py")
     }
+    texts = [
+        (file.name, node.value)
+        for file, tree in sources.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+    ]
+
+    assert {
+        name
+        for name, text in texts
+        if isinstance(text, str) and re.search(r"/_weir\b(?!.*\n)", text) and " " not in text
+    } == {"layout.py"}
 
 
 def test_a_key_without_a_line_in_the_reference_is_found() -> None:
@@ -159,25 +191,44 @@ def test_every_pipeline_in_the_documentation_passes_the_check(page: Path, tmp_pa
 
 
 def test_every_expectation_file_in_the_documentation_passes_the_check(tmp_path: Path) -> None:
-    blocks = re.findall(r"^```yaml\n# (expectations/\S+)\n(.*?)^```$", RULES_PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```yaml\n# (expectations/\S+)\n(.*?)^```$",
+        RULES_PAGE.read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
     assert len(blocks) > len(own_types.OWN)
     for number, (file, text) in enumerate(blocks):
         assert problems_beside_the_pages_pipeline(tmp_path / str(number), file, text) == []
 
 
-def test_the_documentation_shows_each_type_that_sets_rows_aside_with_arguments_that_pass_the_check(tmp_path: Path) -> None:
-    section = RULES_PAGE.read_text(encoding="utf-8").partition("\n## Types that can set rows aside\n")[2].partition("\n## ")[0]
+def test_the_documentation_shows_each_type_that_sets_rows_aside_with_arguments_that_pass_the_check(
+    tmp_path: Path,
+) -> None:
+    section = (
+        RULES_PAGE.read_text(encoding="utf-8")
+        .partition("\n## Types that can set rows aside\n")[2]
+        .partition("\n## ")[0]
+    )
     shown = re.findall(r"^\| `(\w+)` \| .+ \| .+ \| `(.+)` \|$", section, re.MULTILINE)
     names = [f"rule_{number}" for number in range(len(shown))]
-    lines = [f"{{type: {kind}, kwargs: {kwargs}, on_fail: quarantine, reason: It must be so.}}" for kind, kwargs in shown]
+    lines = [
+        f"{{type: {kind}, kwargs: {kwargs}, on_fail: quarantine, reason: It must be so.}}"
+        for kind, kwargs in shown
+    ]
     text = "expectations:\n" + "".join(f"  {name}: {line}\n" for name, line in zip(names, lines, strict=True))
 
     assert [kind for kind, _ in shown] == list(own_types.COMPILED)
-    assert problems_beside_the_pages_pipeline(tmp_path, "expectations/billing/silver.invoices.yml", text) == []
+    assert (
+        problems_beside_the_pages_pipeline(tmp_path, "expectations/billing/silver.invoices.yml", text) == []
+    )
 
 
 def test_the_pipeline_in_the_readme_is_taken_from_the_shipped_one(tmp_path: Path) -> None:
-    shown = next(read_yaml(block, tmp_path) for block in pipeline_blocks(README) if block.startswith("pipeline: retail\n"))
+    shown = next(
+        read_yaml(block, tmp_path)
+        for block in pipeline_blocks(README)
+        if block.startswith("pipeline: retail\n")
+    )
     shipped = read_document(ROOT / "conf" / "pipelines" / "retail.yml", "retail.yml").data
 
     assert list(differing_keys(shown, shipped)) == []
@@ -190,15 +241,22 @@ def test_the_five_steps_need_under_15_lines_of_yaml() -> None:
 @pytest.mark.spark
 def test_the_five_steps_of_the_readme_give_the_result_that_it_shows(workshop: Workshop) -> None:
     readme = README.read_text(encoding="utf-8")
-    for path, text in re.findall(r"^cat > (landing/\S+) <<'EOF'\n(.*?\n)EOF$", readme, re.MULTILINE | re.DOTALL):
+    for path, text in re.findall(
+        r"^cat > (landing/\S+) <<'EOF'\n(.*?\n)EOF$", readme, re.MULTILINE | re.DOTALL
+    ):
         workshop.write(path, text)
     workshop.write("conf/pipelines/power.yml", five_steps_pipeline())
 
     result = workshop.run("power")
 
     assert result.exit_code == 0, result.message
-    hours = workshop.rows("power.gold.kwh_per_hour", "window_start", "window_end", "district", "reading_count", "kwh")
-    shown = [" ".join([str(start), str(end), district, str(count), str(kwh)]) for start, end, district, count, kwh in hours]
+    hours = workshop.rows(
+        "power.gold.kwh_per_hour", "window_start", "window_end", "district", "reading_count", "kwh"
+    )
+    shown = [
+        " ".join([str(start), str(end), district, str(count), str(kwh)])
+        for start, end, district, count, kwh in hours
+    ]
     assert len(shown) == 2
     assert [line for line in shown if line not in re.sub(r" +", " ", readme)] == []
     [(record, reasons)] = workshop.rows("power.quarantine.silver.readings", "record", "reasons")
@@ -219,7 +277,10 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_every_system_column_is_explained() -> None:
     page = TABLES_PAGE.read_text(encoding="utf-8")
     declared = [
-        part.split()[0] for part in re.split(r", (?![^<]*>)", f"{BRONZE_DDL}, {ORIGIN_DDL}, {SEEN_DDL}, {SET_ASIDE_DDL}, {LATE_DDL}")
+        part.split()[0]
+        for part in re.split(
+            r", (?![^<]*>)", f"{BRONZE_DDL}, {ORIGIN_DDL}, {SEEN_DDL}, {SET_ASIDE_DDL}, {LATE_DDL}"
+        )
     ]
     stored = [name for schema in (ARRIVALS, *SCHEMAS.values()) for name in schema.names]
     names = {
@@ -240,23 +301,35 @@ def test_every_system_column_is_explained() -> None:
 
 def test_every_exit_code_and_command_is_listed() -> None:
     page = OPERATIONS.read_text(encoding="utf-8")
-    commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    commands = [
+        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
+    ]
 
-    assert [f"| {code} | `{status}` |" for status, code in EXIT_CODES.items() if f"| {code} | `{status}` |" not in page] == []
+    assert [
+        f"| {code} | `{status}` |"
+        for status, code in EXIT_CODES.items()
+        if f"| {code} | `{status}` |" not in page
+    ] == []
     assert [name for name in commands if f"`weir {name}" not in page] == []
 
 
 def test_every_key_of_a_profile_is_explained() -> None:
     page = (ROOT / "docs" / "engines.md").read_text(encoding="utf-8")
 
-    keys = re.findall(r"^\| (`[^|]+`) \|", page.partition("## Keys of a profile")[2].partition("\n## ")[0], re.MULTILINE)
+    keys = re.findall(
+        r"^\| (`[^|]+`) \|", page.partition("## Keys of a profile")[2].partition("\n## ")[0], re.MULTILINE
+    )
     assert re.findall(r"\w+", " ".join(keys)) == list(Profile.model_fields)
 
 
 def test_every_error_has_an_entry_in_the_runbook() -> None:
     runbook = OPERATIONS.read_text(encoding="utf-8").partition("## Runbook")[2]
 
-    assert [name for name in sorted(errors_of_the_code() - UNSEEN_ERRORS) if not re.search(rf"\b{name}\b", runbook)] == []
+    assert [
+        name
+        for name in sorted(errors_of_the_code() - UNSEEN_ERRORS)
+        if not re.search(rf"\b{name}\b", runbook)
+    ] == []
 
 
 def models_of_files() -> Iterator[type[BaseModel]]:
@@ -273,7 +346,9 @@ def write_pipeline(root: Path, block: str) -> None:
     """A project with the shipped conf/, but this one pipeline."""
     shutil.copytree(ROOT / "conf", root / "conf", ignore=shutil.ignore_patterns("pipelines", "__pycache__"))
     (root / "conf" / "pipelines").mkdir()
-    (root / "conf" / "pipelines" / f"{read_yaml(block, root)['pipeline']}.yml").write_text(block, encoding="utf-8")
+    (root / "conf" / "pipelines" / f"{read_yaml(block, root)['pipeline']}.yml").write_text(
+        block, encoding="utf-8"
+    )
 
 
 def problems_beside_the_pages_pipeline(root: Path, file: str, text: str) -> list[str]:
@@ -321,7 +396,9 @@ def differing_keys(part: Any, whole: Any, path: str = "") -> Iterator[str]:
     """Where a part says something else than the whole that it is cut from."""
     if isinstance(part, dict) and isinstance(whole, dict):
         for key, value in part.items():
-            yield from differing_keys(value, whole[key], f"{path}.{key}") if key in whole else [f"{path}.{key}"]
+            yield from (
+                differing_keys(value, whole[key], f"{path}.{key}") if key in whole else [f"{path}.{key}"]
+            )
     elif part != whole:
         yield path
 
@@ -335,5 +412,14 @@ def anchors(page: Path) -> set[str]:
 def errors_of_the_code() -> set[str]:
     """Every class that is raised by its own name: those whose base is an exception."""
     files = [path for folder in ("spark_jobs", "dags", "plugins") for path in (ROOT / folder).rglob("*.py")]
-    nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ClassDef)]
-    return {node.name for node in nodes if any(ast.unparse(base).endswith(("Error", "Exception")) for base in node.bases)}
+    nodes = [
+        node
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+    return {
+        node.name
+        for node in nodes
+        if any(ast.unparse(base).endswith(("Error", "Exception")) for base in node.bases)
+    }

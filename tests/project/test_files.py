@@ -14,7 +14,11 @@ SOURCES = ("spark_jobs", "service", "dags", "plugins", "conf", "tests", "bench",
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git repository")
 def test_no_source_file_is_ignored_by_git() -> None:
     command = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--", *SOURCES]
-    ignored = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    ignored = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
     sources = [name for name in ignored if not name.startswith("bench/out/")]  # what benchmarks leave
-    assert [name for name in sources if Path(name).suffix in {".py", ".yml", ".sql", ".md", ".txt", ".in"}] == []
+    assert [
+        name for name in sources if Path(name).suffix in {".py", ".yml", ".sql", ".md", ".txt", ".in"}
+    ] == []

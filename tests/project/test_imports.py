@@ -37,18 +37,31 @@ RULES = [
     Rule("spark_jobs/sample", (*SPARK, "spark_jobs"), but=("spark_jobs.sample",)),
     Rule("service", (*SPARK, "spark_jobs"), but=("spark_jobs.config",)),
     Rule("dags", (*SPARK, "sqlglot", "spark_jobs"), but=("spark_jobs.config",)),
-    # Its pages look like the reports, and say times and states in the same words; these modules import nothing.
-    Rule("plugins", (*SPARK, "sqlglot", "spark_jobs"), but=("spark_jobs.config", "spark_jobs.report.text", "spark_jobs.report.text")),
+    # Its pages look like the reports, and say times and states in the same words; these modules import
+    # nothing.
+    Rule(
+        "plugins",
+        (*SPARK, "sqlglot", "spark_jobs"),
+        but=("spark_jobs.config", "spark_jobs.report.text", "spark_jobs.report.text"),
+    ),
     stage("bronze"),
     stage("silver"),
     stage("gold"),
     # What leaves the lake is read from tables: a sink knows no stage before it, and none knows a sink.
-    Rule("spark_jobs/sinks", ("spark_jobs",), but=("spark_jobs.config", "spark_jobs.lake", "spark_jobs.sinks")),
+    Rule(
+        "spark_jobs/sinks", ("spark_jobs",), but=("spark_jobs.config", "spark_jobs.lake", "spark_jobs.sinks")
+    ),
     # Rules know rows and Great Expectations; where rows come from and go to is for others to say.
-    Rule("spark_jobs/quality", ("spark_jobs",), but=("spark_jobs.config", "spark_jobs.lake", "spark_jobs.quality")),
-    Rule("spark_jobs/landing", ("spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")),
-    # A verification shares with the engine what reads a landed file and decodes one row, the user's own SQL and Python, and the reading
-    # of tables: no more.
+    Rule(
+        "spark_jobs/quality",
+        ("spark_jobs",),
+        but=("spark_jobs.config", "spark_jobs.lake", "spark_jobs.quality"),
+    ),
+    Rule(
+        "spark_jobs/landing", ("spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")
+    ),
+    # A verification shares with the engine what reads a landed file and decodes one row, the user's own SQL
+    # and Python, and the reading of tables: no more.
     Rule(
         "spark_jobs/verify",
         ("spark_jobs",),
@@ -79,7 +92,12 @@ RULES = [
         but=(
             "spark_jobs.__version__",
             "spark_jobs.config",
-            *("spark_jobs.lake.blocked", "spark_jobs.lake.counts", "spark_jobs.lake.states", "spark_jobs.lake.counts"),
+            *(
+                "spark_jobs.lake.blocked",
+                "spark_jobs.lake.counts",
+                "spark_jobs.lake.states",
+                "spark_jobs.lake.counts",
+            ),
             "spark_jobs.lake.counts",
             "spark_jobs.lake.delta_log",
             "spark_jobs.lake.blocked",
@@ -98,7 +116,14 @@ RULES = [
     Rule("spark_jobs/operations", ("pyspark", "spark_jobs.cli", "spark_jobs.report")),
     Rule(
         "spark_jobs/lake",
-        ("spark_jobs.landing", "spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.sinks", "spark_jobs.cli"),
+        (
+            "spark_jobs.landing",
+            "spark_jobs.bronze",
+            "spark_jobs.silver",
+            "spark_jobs.gold",
+            "spark_jobs.sinks",
+            "spark_jobs.cli",
+        ),
     ),
 ]
 STAGES = ("bronze", "config", "failure", "gold", "lake", "landing", "session", "silver")
@@ -132,13 +157,26 @@ TABLE_ACCESS = ("spark_jobs/lake", "spark_jobs/landing")  # the only packages th
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_imports_go_in_one_direction(rule: Rule) -> None:
-    assert [f"{place}: imports {module}" for place, module in imports_below(ROOT / rule.folder) if breaks(rule, module)] == []
+    assert [
+        f"{place}: imports {module}"
+        for place, module in imports_below(ROOT / rule.folder)
+        if breaks(rule, module)
+    ] == []
 
 
 def test_tables_are_read_and_written_in_one_place() -> None:
     rule = Rule("spark_jobs", ("delta", "deltalake"))
-    elsewhere = [folder for folder in (ROOT / "spark_jobs").iterdir() if folder.relative_to(ROOT).as_posix() not in TABLE_ACCESS]
-    by_import = [f"{place}: imports {module}" for folder in elsewhere for place, module in imports_below(folder) if breaks(rule, module)]
+    elsewhere = [
+        folder
+        for folder in (ROOT / "spark_jobs").iterdir()
+        if folder.relative_to(ROOT).as_posix() not in TABLE_ACCESS
+    ]
+    by_import = [
+        f"{place}: imports {module}"
+        for folder in elsewhere
+        for place, module in imports_below(folder)
+        if breaks(rule, module)
+    ]
     by_format = [place for folder in elsewhere for place in delta_formats_below(folder)]
 
     assert by_import + by_format == []
@@ -157,31 +195,44 @@ def test_packages_import_what_they_may_and_no_others() -> None:
 
 
 def test_the_map_names_every_package_with_what_it_may_import() -> None:
-    assert table_of_packages(ARCHITECTURE.read_text(encoding="utf-8")) == {package: set(others) for package, others in MAY_IMPORT.items()}
+    assert table_of_packages(ARCHITECTURE.read_text(encoding="utf-8")) == {
+        package: set(others) for package, others in MAY_IMPORT.items()
+    }
 
 
 def test_a_package_is_read_from_the_map() -> None:
     heading = "## Packages\n\n| package | enters | leaves | may import |\n|---|---|---|---|\n"
     page = f"{heading}| `gold` | `a` | b | `config`, `lake` |\n| `sample` | | | nothing |\n"
 
-    assert table_of_packages(page + "\n## Other\n\n| `x` | | | `y` |\n") == {"gold": {"config", "lake"}, "sample": set()}
+    assert table_of_packages(page + "\n## Other\n\n| `x` | | | `y` |\n") == {
+        "gold": {"config", "lake"},
+        "sample": set(),
+    }
 
 
 def test_a_cycle_is_found_also_where_an_import_stands_in_a_function(tmp_path: Path) -> None:
-    modules = {"run/run.py": "from spark_jobs.report import write\n", "report/write.py": "def late():\n    import spark_jobs.lake.ledger\n"}
+    modules = {
+        "run/run.py": "from spark_jobs.report import write\n",
+        "report/write.py": "def late():\n    import spark_jobs.lake.ledger\n",
+    }
     modules["lake/ledger.py"] = "import json\nfrom spark_jobs.lake import layout\n"
     for name, text in modules.items():
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert find_cycle(package_imports(tmp_path)) == []
 
-    (tmp_path / "lake/ledger.py").write_text("def late():\n    from spark_jobs import run\n", encoding="utf-8")
+    (tmp_path / "lake/ledger.py").write_text(
+        "def late():\n    from spark_jobs import run\n", encoding="utf-8"
+    )
 
     assert find_cycle(package_imports(tmp_path)) == ["lake", "run", "report", "lake"]
 
 
 def test_a_forbidden_import_is_found_wherever_it_stands(tmp_path: Path) -> None:
-    top, late = "import os\nimport spark_jobs.config.names\n", "    from pyspark.sql import functions\n    from spark_jobs import bronze\n"
+    top, late = (
+        "import os\nimport spark_jobs.config.names\n",
+        "    from pyspark.sql import functions\n    from spark_jobs import bronze\n",
+    )
     (tmp_path / "module.py").write_text(f"{top}def late():\n{late}", encoding="utf-8")
     rule = Rule("anywhere", ("pyspark", "spark_jobs"), but=("spark_jobs.config",))
 
@@ -191,7 +242,9 @@ def test_a_forbidden_import_is_found_wherever_it_stands(tmp_path: Path) -> None:
 
 
 def test_a_delta_reader_is_found(tmp_path: Path) -> None:
-    (tmp_path / "module.py").write_text('spark.read.format("json")\nspark.read.format("delta").load(path)\n', encoding="utf-8")
+    (tmp_path / "module.py").write_text(
+        'spark.read.format("json")\nspark.read.format("delta").load(path)\n', encoding="utf-8"
+    )
 
     assert [place.rpartition(":")[2] for place in delta_formats_below(tmp_path)] == ["2"]
 
@@ -212,13 +265,19 @@ def table_of_packages(page: str) -> dict[str, set[str]]:
 
 
 def package_imports(folder: Path) -> dict[str, set[str]]:
-    """Per package or module directly below a folder, the others that it imports: at the top of a file, or within a function."""
+    """Per package or module directly below a folder, the others that it imports: at the top of a file, or
+    within a function.
+    """
     found: dict[str, set[str]] = {}
     names = {path.stem for path in folder.iterdir()}
     for part in sorted(folder.iterdir()):
         if part.is_dir() or part.suffix == ".py":
             modules = (module.split(".") for _, module in imports_below(part))
-            others = {parts[1] for parts in modules if parts[0] == "spark_jobs" and len(parts) > 1 and parts[1] in names}
+            others = {
+                parts[1]
+                for parts in modules
+                if parts[0] == "spark_jobs" and len(parts) > 1 and parts[1] in names
+            }
             if not part.stem.startswith("__"):
                 found[part.stem] = others - {part.stem}
     return found
@@ -230,7 +289,9 @@ def find_cycle(imports: Mapping[str, Collection[str]]) -> list[str]:
     def follow(way: list[str]) -> list[str]:
         if way[-1] in way[:-1]:
             return way if way[-1] == way[0] else []
-        return next((found for other in sorted(imports.get(way[-1], ())) if (found := follow([*way, other]))), [])
+        return next(
+            (found for other in sorted(imports.get(way[-1], ())) if (found := follow([*way, other]))), []
+        )
 
     return next((found for package in sorted(imports) if (found := follow([package]))), [])
 
@@ -247,7 +308,11 @@ def imports_below(folder: Path) -> Iterator[tuple[str, str]]:
 def delta_formats_below(folder: Path) -> Iterator[str]:
     for place, node in nodes_below(folder):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-            yield from (place for argument in node.args if isinstance(argument, ast.Constant) and argument.value == "delta")
+            yield from (
+                place
+                for argument in node.args
+                if isinstance(argument, ast.Constant) and argument.value == "delta"
+            )
 
 
 def nodes_below(folder: Path) -> Iterator[tuple[str, ast.AST]]:

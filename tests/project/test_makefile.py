@@ -15,7 +15,9 @@ OUTSIDE_MAKE = {name: value for name, value in os.environ.items() if not name.st
 
 
 def test_make_alone_lists_every_target_with_a_line_about_it() -> None:
-    listed = subprocess.run(["make"], cwd=ROOT, env=OUTSIDE_MAKE, capture_output=True, text=True, check=True).stdout.splitlines()
+    listed = subprocess.run(
+        ["make"], cwd=ROOT, env=OUTSIDE_MAKE, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
     targets = {line.split()[1] for line in listed}
     phony = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)

@@ -23,20 +23,34 @@ def rule(gx_type: str, scope: Scope = "batch", /, **kwargs: Any) -> Rule:
 
 
 def failing_ids(rows: DataFrame, rules: Sequence[Rule]) -> list[list[int]]:
-    """The rows that each rule's predicate says fail, in one job. A predicate that is NULL for a row breaks the sum."""
+    """The rows that each rule's predicate says fail, in one job. A predicate that is NULL for a row breaks
+    the sum.
+    """
     answers = [F.struct(F.col("id"), fails(rule).alias("fails")) for rule in rules]
-    collected = rows.select(*(answer.alias(f"rule_{place}") for place, answer in enumerate(answers))).collect()
+    collected = rows.select(
+        *(answer.alias(f"rule_{place}") for place, answer in enumerate(answers))
+    ).collect()
     assert all(row[place]["fails"] is not None for row in collected for place in range(len(rules)))
-    return [sorted(row[place]["id"] for row in collected if row[place]["fails"]) for place in range(len(rules))]
+    return [
+        sorted(row[place]["id"] for row in collected if row[place]["fails"]) for place in range(len(rules))
+    ]
 
 
 def unexpected_counts(rows: DataFrame, rules: Sequence[Rule]) -> list[int | str]:
     """GX's own counts for the rules' bare arguments; the message where it has none."""
     engine = SparkDFExecutionEngine(persist=False, spark=rows.sparkSession)
     engine.load_batch_data("rows", rows)
-    asked = [ExpectationConfiguration(type=rule.type, kwargs=dict(rule.kwargs), meta={"place": n}) for n, rule in enumerate(rules)]
+    asked = [
+        ExpectationConfiguration(type=rule.type, kwargs=dict(rule.kwargs), meta={"place": n})
+        for n, rule in enumerate(rules)
+    ]
     results = Validator(execution_engine=engine).graph_validate(
         asked, {"result_format": {"result_format": "BASIC", "partial_unexpected_count": 0}}
     )
-    found = {result.expectation_config.meta["place"]: result for result in results if result.expectation_config}
-    return [found[place].result.get("unexpected_count", str(found[place].exception_info)) for place in range(len(rules))]
+    found = {
+        result.expectation_config.meta["place"]: result for result in results if result.expectation_config
+    }
+    return [
+        found[place].result.get("unexpected_count", str(found[place].exception_info))
+        for place in range(len(rules))
+    ]

@@ -1,4 +1,6 @@
-"""Rules against the installed Great Expectations: what it does not have, does not have for Spark, or does not take is refused."""
+"""Rules against the installed Great Expectations: what it does not have, does not have for Spark, or does not
+take is refused.
+"""
 
 import json
 import subprocess
@@ -65,7 +67,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "expect_column_unique_value_count_to_be_between": {"column": "status", "min_value": 1},
     "expect_column_value_lengths_to_be_between": {"column": "status", "min_value": 1},
     "expect_column_value_lengths_to_equal": {"column": "status", "value": 4},
-    "expect_column_value_z_scores_to_be_less_than": {"column": "order_id", "threshold": 3, "double_sided": True},
+    "expect_column_value_z_scores_to_be_less_than": {
+        "column": "order_id",
+        "threshold": 3,
+        "double_sided": True,
+    },
     "expect_column_values_to_be_between": BETWEEN,
     "expect_column_values_to_be_in_set": SET,
     "expect_column_values_to_be_in_type_list": {"column": "status", "type_list": ["StringType"]},
@@ -111,7 +117,10 @@ def shop(idle_workshop: Workshop) -> Workshop:
 
 
 def write_rule(shop: Workshop, kind: str, kwargs: str) -> None:
-    rule = f"  the_rule:\n    type: {kind}\n    kwargs: {kwargs}\n    on_fail: warn\n    reason: It must be so.\n"
+    rule = (
+        f"  the_rule:\n    type: {kind}\n    kwargs: {kwargs}\n    on_fail: warn\n    reason: It must be"
+        " so.\n"
+    )
     shop.write(FILE, f"expectations:\n{rule}")
 
 
@@ -124,14 +133,22 @@ def judge(shop: Workshop, kind: str, kwargs: str) -> list[Problem]:
 def test_every_type_that_is_let_through_can_be_judged_on_spark(spark: SparkSession) -> None:
     assert list(ARGUMENTS) == list(usable_types())
     orders = spark.sql(f"SELECT * FROM VALUES {ROWS} AS t(order_id, amount, fee, status, document, day)")
-    suite = ExpectationSuite("all", expectations=[get_expectation_impl(name)(**kwargs) for name, kwargs in ARGUMENTS.items()])
+    suite = ExpectationSuite(
+        "all", expectations=[get_expectation_impl(name)(**kwargs) for name, kwargs in ARGUMENTS.items()]
+    )
     source = gx.get_context(mode="ephemeral").data_sources.add_spark("frames", persist=False)
-    batch = source.add_dataframe_asset("orders").add_batch_definition_whole_dataframe("all").get_batch({"dataframe": orders})
+    batch = (
+        source.add_dataframe_asset("orders")
+        .add_batch_definition_whole_dataframe("all")
+        .get_batch({"dataframe": orders})
+    )
 
     results = batch.validate(suite, result_format="SUMMARY").results
 
     assert len(results) == len(ARGUMENTS)
-    assert [(result.expectation_config, result.exception_info) for result in results if has_raised(result)] == []
+    assert [
+        (result.expectation_config, result.exception_info) for result in results if has_raised(result)
+    ] == []
 
 
 def has_raised(result: Any) -> bool:
@@ -151,18 +168,31 @@ def test_all_types_that_set_rows_aside_are_there() -> None:
 @pytest.mark.parametrize(
     ("kind", "message", "hint"),
     [
-        ("expect_column_values_to_be_betwen", "no type", "did you mean 'expect_column_values_to_be_between'?"),
+        (
+            "expect_column_values_to_be_betwen",
+            "no type",
+            "did you mean 'expect_column_values_to_be_between'?",
+        ),
         ("expect_column_max_to_be_resent", "no type", "did you mean 'expect_column_max_to_be_recent'?"),
         ("expect_column_values_to_match_like_pattern", "not for Spark", "allowed:"),
         ("expect_column_values_to_be_dateutil_parseable", "not for Spark", "allowed:"),
         ("expect_column_values_to_be_increasing", "no order", "another type"),
-        ("expect_table_row_count_to_equal_other_table", "SQL databases only; use unexpected_rows_expectation", "another type"),
+        (
+            "expect_table_row_count_to_equal_other_table",
+            "SQL databases only; use unexpected_rows_expectation",
+            "another type",
+        ),
     ],
 )
 def test_a_type_that_cannot_be_judged_is_refused(shop: Workshop, kind: str, message: str, hint: str) -> None:
     [problem] = judge(shop, kind, "{column: amount}")
 
-    assert (problem.file, problem.line, problem.where, problem.value) == (FILE, 3, "expectations.the_rule.type", kind)
+    assert (problem.file, problem.line, problem.where, problem.value) == (
+        FILE,
+        3,
+        "expectations.the_rule.type",
+        kind,
+    )
     assert message in problem.message
     assert hint in problem.hint
 
@@ -174,18 +204,74 @@ def test_what_is_refused_is_a_type_of_great_expectations() -> None:
 @pytest.mark.parametrize(
     ("kind", "kwargs", "where", "message", "hint"),
     [
-        ("expect_column_values_to_be_between", "{min_value: 1}", "kwargs", "the argument 'column' is missing", "add column"),
-        ("expect_column_values_to_not_be_null", "{column: 5}", "kwargs.column", "5 cannot be the argument 'column'", "str"),
-        ("expect_column_values_to_not_be_null", "{colum: amount, column: amount}", "kwargs.colum", "no argument 'colum'", "'column'"),
-        ("expect_column_values_to_not_be_null", "{column: amount, mostly: 2}", "kwargs.mostly", "2 cannot be", "less than or equal to 1"),
-        ("expect_column_values_to_not_be_null", "{column: amount, severity: info}", "kwargs.severity", "no argument", "beside kwargs"),
-        ("expect_column_values_to_not_be_null", "{column: amount, result_format: COMPLETE}", "kwargs.result_format", "no arg", "mostly"),
-        ("expect_column_values_to_be_in_set", "{column: amount, value_set: paid}", "kwargs.value_set", "'paid' cannot be", "valid list"),
-        ("expect_column_values_to_be_of_type", "{column: status, type_: string}", "kwargs.type_", "'string' is not", "'StringType'"),
-        ("expect_column_values_to_be_between", "{column: amount, min_value: soon}", "kwargs.min_value", "'soon' cannot be", "valid float"),
+        (
+            "expect_column_values_to_be_between",
+            "{min_value: 1}",
+            "kwargs",
+            "the argument 'column' is missing",
+            "add column",
+        ),
+        (
+            "expect_column_values_to_not_be_null",
+            "{column: 5}",
+            "kwargs.column",
+            "5 cannot be the argument 'column'",
+            "str",
+        ),
+        (
+            "expect_column_values_to_not_be_null",
+            "{colum: amount, column: amount}",
+            "kwargs.colum",
+            "no argument 'colum'",
+            "'column'",
+        ),
+        (
+            "expect_column_values_to_not_be_null",
+            "{column: amount, mostly: 2}",
+            "kwargs.mostly",
+            "2 cannot be",
+            "less than or equal to 1",
+        ),
+        (
+            "expect_column_values_to_not_be_null",
+            "{column: amount, severity: info}",
+            "kwargs.severity",
+            "no argument",
+            "beside kwargs",
+        ),
+        (
+            "expect_column_values_to_not_be_null",
+            "{column: amount, result_format: COMPLETE}",
+            "kwargs.result_format",
+            "no arg",
+            "mostly",
+        ),
+        (
+            "expect_column_values_to_be_in_set",
+            "{column: amount, value_set: paid}",
+            "kwargs.value_set",
+            "'paid' cannot be",
+            "valid list",
+        ),
+        (
+            "expect_column_values_to_be_of_type",
+            "{column: status, type_: string}",
+            "kwargs.type_",
+            "'string' is not",
+            "'StringType'",
+        ),
+        (
+            "expect_column_values_to_be_between",
+            "{column: amount, min_value: soon}",
+            "kwargs.min_value",
+            "'soon' cannot be",
+            "valid float",
+        ),
     ],
 )
-def test_arguments_are_judged_by_great_expectations(shop: Workshop, kind: str, kwargs: str, where: str, message: str, hint: str) -> None:
+def test_arguments_are_judged_by_great_expectations(
+    shop: Workshop, kind: str, kwargs: str, where: str, message: str, hint: str
+) -> None:
     [problem] = judge(shop, kind, kwargs)
 
     assert (problem.file, problem.line, problem.where) == (FILE, 4, f"expectations.the_rule.{where}")
@@ -202,7 +288,10 @@ def test_arguments_that_contradict_one_another_are_refused(shop: Workshop) -> No
 
 
 def test_the_rules_of_one_pipeline_can_be_checked_alone(shop: Workshop) -> None:
-    shop.write("conf/pipelines/store.yml", PIPELINE.replace("pipeline: shop", "pipeline: store").replace("path: orders", "path: store"))
+    shop.write(
+        "conf/pipelines/store.yml",
+        PIPELINE.replace("pipeline: shop", "pipeline: store").replace("path: orders", "path: store"),
+    )
     write_rule(shop, "expect_nothing", "{}")
 
     assert check_pipeline_rules(shop.project, "store") == []
@@ -231,11 +320,24 @@ ODD_VALUES: st.SearchStrategy[Any] = st.sampled_from(
     ]
 )
 ODD_KEYS = st.sampled_from(
-    sorted({"mostly", "row_condition", "other_table", "self", *(key for kwargs in ARGUMENTS.values() for key in kwargs)})
+    sorted(
+        {
+            "mostly",
+            "row_condition",
+            "other_table",
+            "self",
+            *(key for kwargs in ARGUMENTS.values() for key in kwargs),
+        }
+    )
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    derandomize=True,
+    deadline=None,
+    max_examples=150,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(kind=st.sampled_from([*ARGUMENTS, *OWN]), kwargs=st.dictionaries(ODD_KEYS, ODD_VALUES, max_size=6))
 def test_no_arguments_are_too_odd_to_be_judged(shop: Workshop, kind: str, kwargs: dict[str, Any]) -> None:
     write_rule(shop, kind, json.dumps(kwargs))
@@ -258,15 +360,22 @@ def test_the_check_writes_nothing_but_its_answer(shop: Workshop) -> None:
     done = weir_check(shop)
 
     assert done.returncode == 2
-    assert [problem["where"] for problem in json.loads(done.stdout)["problems"]] == ["expectations.the_rule.kwargs.unexpected_rows_query"]
+    assert [problem["where"] for problem in json.loads(done.stdout)["problems"]] == [
+        "expectations.the_rule.kwargs.unexpected_rows_query"
+    ]
     assert done.stderr == ""
 
 
 @pytest.mark.system
 def test_a_project_without_rules_is_checked_without_great_expectations(shop: Workshop) -> None:
-    code = "import sys; from spark_jobs.cli.check import every_problem; print(every_problem(), 'great_expectations' in sys.modules)"
+    code = (
+        "import sys; from spark_jobs.cli.check import every_problem; print(every_problem(),"
+        " 'great_expectations' in sys.modules)"
+    )
 
-    done = subprocess.run([sys.executable, "-c", code], env=environ(shop), cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environ(shop), cwd=ROOT, capture_output=True, text=True, check=True
+    )
 
     assert done.stdout == "[] False\n"
 

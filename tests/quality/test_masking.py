@@ -16,10 +16,16 @@ TOKEN = {("user", "token")}
 @pytest.mark.parametrize(
     ("record", "shown"),
     [
-        ('{"id": 1, "user": {"token": "s3cret", "name": "Zoë"}}', '{"id": 1, "user": {"token": "•••", "name": "Zoë"}}'),
+        (
+            '{"id": 1, "user": {"token": "s3cret", "name": "Zoë"}}',
+            '{"id": 1, "user": {"token": "•••", "name": "Zoë"}}',
+        ),
         ('{"user": {"TOKEN": 123456}}', '{"user": {"TOKEN": "•••"}}'),
         ('{"user": {"token": {"deep": ["s3cret"]}}}', '{"user": {"token": "•••"}}'),
-        ('{"user": [{"token": "s3cret", "n": 1}, {"n": 2}]}', '{"user": [{"token": "•••", "n": 1}, {"n": 2}]}'),
+        (
+            '{"user": [{"token": "s3cret", "n": 1}, {"n": 2}]}',
+            '{"user": [{"token": "•••", "n": 1}, {"n": 2}]}',
+        ),
         ('{"user": "s3cret"}', '{"user": "•••"}'),
         ('{"user": ["s3cret", null]}', '{"user": ["•••", null]}'),
         ('{"user": {"token": null}}', '{"user": {"token": null}}'),
@@ -33,7 +39,8 @@ def test_a_field_is_masked_by_its_path_and_the_rest_stays(record: str, shown: st
 
 HARMLESS = st.none() | st.booleans() | st.integers() | st.just("fine")
 ANY_VALUE = st.recursive(
-    HARMLESS | st.just("s3cret"), lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["token", "TOKEN", "Token"]), inner)
+    HARMLESS | st.just("s3cret"),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["token", "TOKEN", "Token"]), inner),
 )
 
 
@@ -48,7 +55,16 @@ def test_a_secret_does_not_come_through_whatever_stands_at_its_path(value: Any) 
 
 @pytest.mark.parametrize(
     "record",
-    ['{"user": {"token": "s3cret"', '["1", "s3cret"]', '{"user": {}} s3cret', "s3cret", "", "[" * 100_000, '"s3cret"', "1" * 5_000],
+    [
+        '{"user": {"token": "s3cret"',
+        '["1", "s3cret"]',
+        '{"user": {}} s3cret',
+        "s3cret",
+        "",
+        "[" * 100_000,
+        '"s3cret"',
+        "1" * 5_000,
+    ],
 )
 def test_a_record_that_cannot_be_understood_is_masked_as_a_whole(record: str) -> None:
     assert mask_record(record, TOKEN) == "•••"
@@ -59,7 +75,11 @@ def test_a_text_record_is_masked_as_a_whole() -> None:
 
 
 def test_without_sensitive_columns_records_stay_byte_by_byte() -> None:
-    assert [mask_record(record, set()) for record in ('{ "a" :1}', "broken {", None)] == ['{ "a" :1}', "broken {", None]
+    assert [mask_record(record, set()) for record in ('{ "a" :1}', "broken {", None)] == [
+        '{ "a" :1}',
+        "broken {",
+        None,
+    ]
 
 
 def test_reasons_lose_the_values_of_sensitive_columns() -> None:

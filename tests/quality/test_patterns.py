@@ -1,4 +1,6 @@
-"""A value is judged by its pattern, however long it is and whatever the pattern: by Weir's predicates and by Great Expectations alike."""
+"""A value is judged by its pattern, however long it is and whatever the pattern: by Weir's predicates and by
+Great Expectations alike.
+"""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +27,23 @@ LONG = {
     r"\s+$": False,
     ".*.*.*z": False,
 }
-WIDE = ("a", "b\n", "é", "😀", "a😀b", " ", "\x0b", "\r", "ab12", "", "a-b", "Ab\u2028", "_", "\u017f", "x\ny")
+WIDE = (
+    "a",
+    "b\n",
+    "é",
+    "😀",
+    "a😀b",
+    " ",
+    "\x0b",
+    "\r",
+    "ab12",
+    "",
+    "a-b",
+    "Ab\u2028",
+    "_",
+    "\u017f",
+    "x\ny",
+)
 
 
 def _long(length: int) -> Column:
@@ -36,7 +54,9 @@ def _long(length: int) -> Column:
 def test_a_long_value_is_judged_by_any_pattern(length: int, spark: SparkSession) -> None:
     rows = spark.range(1).select(_long(length).alias("value")).repartition(1)
 
-    found = rows.select(*(matches(F.col("value"), pattern).alias(f"p{place}") for place, pattern in enumerate(LONG))).first()
+    found = rows.select(
+        *(matches(F.col("value"), pattern).alias(f"p{place}") for place, pattern in enumerate(LONG))
+    ).first()
 
     assert found is not None
     assert dict(zip(LONG, found, strict=True)) == LONG
@@ -44,7 +64,9 @@ def test_a_long_value_is_judged_by_any_pattern(length: int, spark: SparkSession)
 
 def test_gx_judges_a_long_value_as_the_predicates_do(spark: SparkSession) -> None:
     rows = (
-        spark.range(2).select("id", F.concat(_long(LENGTHS[0]), F.when(F.col("id") == 1, "!").otherwise("")).alias("word")).repartition(1)
+        spark.range(2)
+        .select("id", F.concat(_long(LENGTHS[0]), F.when(F.col("id") == 1, "!").otherwise("")).alias("word"))
+        .repartition(1)
     )
     several = [RECURSIVE, "^(?:xy|z)*$"]
     rules = [
@@ -62,7 +84,24 @@ def test_gx_judges_a_long_value_as_the_predicates_do(spark: SparkSession) -> Non
 
 
 parts = st.sampled_from(
-    ["a", "b", "[a-z]", "[^a]", r"\d", r"\w", r"\s", r"\S", ".", "é", "😀", "-", "(?:ab|b)", "(a|b)", "(?:a|ab)", r"\n"]
+    [
+        "a",
+        "b",
+        "[a-z]",
+        "[^a]",
+        r"\d",
+        r"\w",
+        r"\s",
+        r"\S",
+        ".",
+        "é",
+        "😀",
+        "-",
+        "(?:ab|b)",
+        "(a|b)",
+        "(?:a|ab)",
+        r"\n",
+    ]
 )
 quantifiers = st.sampled_from(["", "", "", "*", "+", "?", "{2}", "{1,3}", "{2,}", "*?", "+?"])
 bodies = st.lists(st.tuples(parts, quantifiers).map("".join), min_size=1, max_size=4).map("".join)
@@ -81,9 +120,15 @@ def test_what_java_judges_is_what_re2_says(spark: SparkSession) -> None:
 
     draw()
     plain = sorted(drawn)
-    values = spark.createDataFrame([(place, value) for place, value in enumerate(WIDE)], "id int, value string")
+    values = spark.createDataFrame(
+        [(place, value) for place, value in enumerate(WIDE)], "id int, value string"
+    )
 
-    judged = values.orderBy("id").select(F.array(*(matches(F.col("value"), pattern) for pattern in plain)).alias("found")).collect()
+    judged = (
+        values.orderBy("id")
+        .select(F.array(*(matches(F.col("value"), pattern) for pattern in plain)).alias("found"))
+        .collect()
+    )
 
     expected = [pc.match_substring_regex(pa.array(WIDE), pattern).to_pylist() for pattern in plain]
     assert len(plain) > 50

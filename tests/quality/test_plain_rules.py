@@ -1,4 +1,6 @@
-"""Rules that are taken for good without Great Expectations, asked of it: it must have nothing against any of them."""
+"""Rules that are taken for good without Great Expectations, asked of it: it must have nothing against any of
+them.
+"""
 
 from typing import Any
 
@@ -22,16 +24,25 @@ PLAIN_VALUES: dict[plain_rules.Kind, st.SearchStrategy[Any]] = {
     plain_rules.is_number: NUMBERS,
     plain_rules.is_count: st.integers(0, 10**15),
     plain_rules.is_share: st.one_of(st.integers(0, 1), st.floats(0, 1)),
-    plain_rules.is_set: st.one_of(st.lists(TEXTS, min_size=1, max_size=3), st.lists(NUMBERS, min_size=1, max_size=3)),
+    plain_rules.is_set: st.one_of(
+        st.lists(TEXTS, min_size=1, max_size=3), st.lists(NUMBERS, min_size=1, max_size=3)
+    ),
     plain_rules.is_columns: st.lists(TEXTS, min_size=2, max_size=3),
     plain_rules.is_pattern: st.from_regex(PLAIN_PATTERN, fullmatch=True).filter(is_pattern),
     plain_rules.is_query: st.just("SELECT * FROM {batch} WHERE amount < 0"),
     plain_rules.is_spark: st.just("spark"),
 }
 OTHER_VALUES = st.one_of(
-    st.none(), st.booleans(), NUMBERS, st.text(max_size=3), st.just({}), st.lists(st.one_of(st.none(), NUMBERS, TEXTS), max_size=2)
+    st.none(),
+    st.booleans(),
+    NUMBERS,
+    st.text(max_size=3),
+    st.just({}),
+    st.lists(st.one_of(st.none(), NUMBERS, TEXTS), max_size=2),
 )
-A_FEW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+A_FEW = settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
 
 
 @pytest.mark.parametrize("kind", PLAIN)
@@ -39,7 +50,9 @@ A_FEW = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCh
 @given(data=st.data())
 def test_great_expectations_has_nothing_against_a_plain_rule(kind: str, data: st.DataObject) -> None:
     known = PLAIN[kind]
-    allowed = data.draw(st.sets(st.sampled_from(sorted(known.allowed))) if known.allowed else st.just(set[str]()))
+    allowed = data.draw(
+        st.sets(st.sampled_from(sorted(known.allowed))) if known.allowed else st.just(set[str]())
+    )
     kinds = {**known.needed, **{name: known.allowed[name] for name in sorted(allowed)}}
     kwargs = {name: data.draw(PLAIN_VALUES[of], label=name) for name, of in kinds.items()}
     assume(is_plain(kind, kwargs))
@@ -53,7 +66,9 @@ def test_great_expectations_has_nothing_against_a_plain_rule(kind: str, data: st
 def test_what_is_plain_with_any_value_is_plain_to_great_expectations(kind: str, data: st.DataObject) -> None:
     known = PLAIN[kind]
     kwargs = {name: data.draw(PLAIN_VALUES[of], label=name) for name, of in known.needed.items()}
-    for name in data.draw(st.lists(st.sampled_from([*known.needed, *known.allowed, "colum"]), max_size=3, unique=True)):
+    for name in data.draw(
+        st.lists(st.sampled_from([*known.needed, *known.allowed, "colum"]), max_size=3, unique=True)
+    ):
         kwargs[name] = data.draw(OTHER_VALUES, label=name)
 
     assert not is_plain(kind, kwargs) or list(judge_rule(kind, kwargs)) == []
@@ -66,7 +81,9 @@ def test_re2_reads_every_plain_pattern(pattern: str) -> None:
     assert not is_pattern(pattern) or explain_pattern(pattern) is None
 
 
-@pytest.mark.parametrize("pattern", ["a++", "(?#a)b", "\\u0041", "(?=a)", "[[:alpha:]]", "a{2}{3}", "(", "a{1001}", "\\pN"])
+@pytest.mark.parametrize(
+    "pattern", ["a++", "(?#a)b", "\\u0041", "(?=a)", "[[:alpha:]]", "a{2}{3}", "(", "a{1001}", "\\pN"]
+)
 def test_a_pattern_that_engines_may_read_otherwise_is_left_to_re2(pattern: str) -> None:
     assert not is_pattern(pattern)
 
@@ -116,7 +133,12 @@ def test_weir_s_own_types_need_no_great_expectations() -> None:
 
 
 def test_every_rule_of_the_shipped_project_is_plain() -> None:
-    rules = [rule for tables in load_project(environ={}).rules.values() for found in tables.values() for rule in found]
+    rules = [
+        rule
+        for tables in load_project(environ={}).rules.values()
+        for found in tables.values()
+        for rule in found
+    ]
 
     assert rules
     assert [rule.name for rule in rules if not are_plain([rule])] == []

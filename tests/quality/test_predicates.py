@@ -1,4 +1,6 @@
-"""Predicates of one row against Great Expectations' own counts, for every type, argument, column type, NULL and edge."""
+"""Predicates of one row against Great Expectations' own counts, for every type, argument, column type, NULL
+and edge.
+"""
 
 from typing import Any
 
@@ -14,7 +16,10 @@ from tests.quality.rules import failing_ids, rule, unexpected_counts
 pytestmark = pytest.mark.spark
 
 COLUMN_NAMES = ("n", "k", "price", "ratio", "weight", "word", "day", "at", "flag")
-CONDITIONS: list[dict[str, Any]] = [{}, {"row_condition": "m > 5 AND word LIKE 'a%'", "condition_parser": "spark"}]
+CONDITIONS: list[dict[str, Any]] = [
+    {},
+    {"row_condition": "m > 5 AND word LIKE 'a%'", "condition_parser": "spark"},
+]
 PAIRS = [("n", "m"), ("n", "price"), ("word", "other"), ("day", "at"), ("ratio", "weight")]
 PAIR_SKIPS: list[dict[str, Any]] = [
     {},
@@ -42,9 +47,19 @@ def _sets() -> list[Rule]:
         ("ratio", [0.1, 1.5, 0]),
         ("word", ["abc", "", "äöü"]),
     ]
-    sets += [("day", ["2024-05-01", "1970-01-01"]), ("at", ["2024-05-01 12:00:00"]), ("flag", [True]), ("word", ["abc", None])]
+    sets += [
+        ("day", ["2024-05-01", "1970-01-01"]),
+        ("at", ["2024-05-01 12:00:00"]),
+        ("flag", [True]),
+        ("word", ["abc", None]),
+    ]
     types = ("expect_column_values_to_be_in_set", "expect_column_values_to_not_be_in_set")
-    return [rule(gx_type, column=name, value_set=values, **more) for gx_type in types for name, values in sets for more in CONDITIONS]
+    return [
+        rule(gx_type, column=name, value_set=values, **more)
+        for gx_type in types
+        for name, values in sets
+        for more in CONDITIONS
+    ]
 
 
 def _bounds() -> list[Rule]:
@@ -58,19 +73,36 @@ def _bounds() -> list[Rule]:
         "at": ("2024-05-01 00:00:00", "2024-05-01 12:00:00"),
     }
     rules = [
-        rule("expect_column_values_to_be_between", column=name, min_value=least, max_value=most, strict_min=above, strict_max=below)
+        rule(
+            "expect_column_values_to_be_between",
+            column=name,
+            min_value=least,
+            max_value=most,
+            strict_min=above,
+            strict_max=below,
+        )
         for name, (least, most) in least_and_most.items()
         for above in (False, True)
         for below in (False, True)
     ]
     for name, (least, most) in least_and_most.items():
-        rules += [rule("expect_column_values_to_be_between", column=name, min_value=least, strict_min=True, **more) for more in CONDITIONS]
+        rules += [
+            rule("expect_column_values_to_be_between", column=name, min_value=least, strict_min=True, **more)
+            for more in CONDITIONS
+        ]
         rules += [
             rule("expect_column_values_to_be_between", column=name, max_value=most),
             rule("expect_column_values_to_be_between", column=name, max_value=least),
         ]
     rules += [rule("expect_column_values_to_be_between", column="day", max_value="2024-05-01T12:00:00")]
-    rules += [rule("expect_column_values_to_be_between", column="at", min_value="2024-05-01T14:00:00+02:00", strict_min=True)]
+    rules += [
+        rule(
+            "expect_column_values_to_be_between",
+            column="at",
+            min_value="2024-05-01T14:00:00+02:00",
+            strict_min=True,
+        )
+    ]
     return rules
 
 
@@ -80,9 +112,18 @@ def _regexes() -> list[Rule]:
     rules = [rule(gx_type, column="word", regex=regex) for gx_type in types for regex in regexes]
     rules += [rule(gx_type, column="n", regex="^5$", **more) for gx_type in types for more in CONDITIONS]
     for regexes in (["^a", "c$"], ["(?i)^abc$", "^NULL$", r"^\d+$"], ["ä"]):
-        rules += [rule("expect_column_values_to_match_regex_list", column="word", regex_list=regexes, **more) for more in CONDITIONS]
-        rules += [rule("expect_column_values_to_match_regex_list", column="word", regex_list=regexes, match_on=on) for on in ("any", "all")]
-        rules += [rule("expect_column_values_to_not_match_regex_list", column="word", regex_list=regexes, **more) for more in CONDITIONS]
+        rules += [
+            rule("expect_column_values_to_match_regex_list", column="word", regex_list=regexes, **more)
+            for more in CONDITIONS
+        ]
+        rules += [
+            rule("expect_column_values_to_match_regex_list", column="word", regex_list=regexes, match_on=on)
+            for on in ("any", "all")
+        ]
+        rules += [
+            rule("expect_column_values_to_not_match_regex_list", column="word", regex_list=regexes, **more)
+            for more in CONDITIONS
+        ]
     return rules
 
 
@@ -90,32 +131,52 @@ def _lengths() -> list[Rule]:
     bounds = [(0, 3), (3, 3), (1, None), (None, 2), (2, 49)]
     rules = [
         rule(
-            "expect_column_value_lengths_to_be_between", column=name, min_value=least, max_value=most, strict_min=strict, strict_max=strict
+            "expect_column_value_lengths_to_be_between",
+            column=name,
+            min_value=least,
+            max_value=most,
+            strict_min=strict,
+            strict_max=strict,
         )
         for name in ("word", "n")
         for least, most in bounds
         for strict in (False, True)
     ]
     return rules + [
-        rule("expect_column_value_lengths_to_equal", column="word", value=value, **more) for value in (0, 3) for more in CONDITIONS
+        rule("expect_column_value_lengths_to_equal", column="word", value=value, **more)
+        for value in (0, 3)
+        for more in CONDITIONS
     ]
 
 
 def _pairs() -> list[Rule]:
     types = ("expect_column_pair_values_to_be_equal", "expect_column_pair_values_a_to_be_greater_than_b")
     rules = [rule(gx_type, column_A=a, column_B=b) for gx_type in types for a, b in PAIRS]
-    rules += [rule(gx_type, column_A="n", column_B="m", **skip, **CONDITIONS[1]) for gx_type in types for skip in PAIR_SKIPS]
+    rules += [
+        rule(gx_type, column_A="n", column_B="m", **skip, **CONDITIONS[1])
+        for gx_type in types
+        for skip in PAIR_SKIPS
+    ]
     rules += [rule(types[1], column_A="n", column_B="m", or_equal=True, **skip) for skip in PAIR_SKIPS]
     sets: list[tuple[str, str, list[list[Any]]]] = [
         ("n", "m", [[5, 5], [10, 7]]),
         ("word", "other", [["abc", None], [None, "abc"], ["", ""]]),
     ]
     named = "expect_column_pair_values_to_be_in_set"
-    return rules + [rule(named, column_A=a, column_B=b, value_pairs_set=pairs, **skip) for a, b, pairs in sets for skip in PAIR_SKIPS]
+    return rules + [
+        rule(named, column_A=a, column_B=b, value_pairs_set=pairs, **skip)
+        for a, b, pairs in sets
+        for skip in PAIR_SKIPS
+    ]
 
 
 def _lists() -> list[Rule]:
-    sums: list[tuple[list[str], float]] = [(["n", "m"], 10), (["n", "m", "k"], 17), (["price", "share"], 10.5), (["n", "price"], 15)]
+    sums: list[tuple[list[str], float]] = [
+        (["n", "m"], 10),
+        (["n", "m", "k"], 17),
+        (["price", "share"], 10.5),
+        (["n", "price"], 15),
+    ]
     sums += [
         (["ratio", "weight"], 4),
         (["weight", "weight"], 0.2),
@@ -123,14 +184,20 @@ def _lists() -> list[Rule]:
         (["k", "weight"], 9.5),
         (["n", "m"], float(2**64)),
     ]
-    rules = [rule("expect_multicolumn_sum_to_equal", column_list=names, sum_total=total) for names, total in sums]
+    rules = [
+        rule("expect_multicolumn_sum_to_equal", column_list=names, sum_total=total) for names, total in sums
+    ]
     named = "expect_select_column_values_to_be_unique_within_record"
     for skip in LIST_SKIPS:
         rules.append(rule("expect_multicolumn_sum_to_equal", column_list=["n", "m"], sum_total=10, **skip))
         rules.append(rule(named, column_list=["n", "m", "k"], **skip))
     rules += [rule("expect_multicolumn_sum_to_equal", column_list=["n", "m"], sum_total=10, **CONDITIONS[1])]
     rules += [rule(named, column_list=["n", "m", "k"], **CONDITIONS[1])]
-    return [*rules, rule(named, column_list=["word", "other"]), rule(named, column_list=["n", "price", "ratio"])]
+    return [
+        *rules,
+        rule(named, column_list=["word", "other"]),
+        rule(named, column_list=["n", "price", "ratio"]),
+    ]
 
 
 CASES = {
@@ -145,7 +212,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("cases", CASES.values(), ids=CASES)
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # GX's, about a condition_parser: users know it from GX's own files
+# GX's, about a condition_parser: users know it from GX's own files
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_predicate_is_true_for_as_many_rows_as_gx_counts(cases: list[Rule], edges: DataFrame) -> None:
     failing = failing_ids(edges, cases)
 
@@ -160,7 +228,9 @@ def test_every_type_has_cases() -> None:
 
 
 @pytest.mark.parametrize("cases", CASES.values(), ids=CASES)
-def test_predicates_say_the_same_with_ansi_on(cases: list[Rule], edges: DataFrame, strict_edges: DataFrame) -> None:
+def test_predicates_say_the_same_with_ansi_on(
+    cases: list[Rule], edges: DataFrame, strict_edges: DataFrame
+) -> None:
     assert failing_ids(strict_edges, cases) == failing_ids(edges, cases)
 
 
@@ -181,7 +251,10 @@ def test_the_types_that_may_set_rows_aside_are_those_that_are_compiled() -> None
 
 def test_a_sum_that_no_decimal_can_hold_is_another_one(edges: DataFrame) -> None:
     most = edges.sparkSession.sql(
-        "SELECT 1 AS id, CAST(repeat('9', 38) AS DECIMAL(38,0)) AS a, CAST(repeat('9', 38) AS DECIMAL(38,0)) AS b"
+        "SELECT 1 AS id, CAST(repeat('9', 38) AS DECIMAL(38,0)) AS a, CAST(repeat('9', 38) AS DECIMAL(38,0))"
+        " AS b"
     )
 
-    assert failing_ids(most, [rule("expect_multicolumn_sum_to_equal", column_list=["a", "b"], sum_total=100)]) == [[1]]
+    assert failing_ids(
+        most, [rule("expect_multicolumn_sum_to_equal", column_list=["a", "b"], sum_total=100)]
+    ) == [[1]]

@@ -1,4 +1,6 @@
-"""Answers from aggregates against Great Expectations' own engine, for every type, and how many questions to Spark they cost."""
+"""Answers from aggregates against Great Expectations' own engine, for every type, and how many questions to
+Spark they cost.
+"""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +27,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),  # numpy's, for means of nothing
 ]
 Said = tuple[bool | None, str | None]
-"""Whether an expectation holds and what was found, as text because of NaN; None where it could not be judged."""
+"""Whether an expectation holds and what was found, as text because of NaN; None where it
+could not be judged.
+"""
 
 
 def test_answers_are_those_of_gx_own_engine(edges: DataFrame) -> None:
@@ -54,33 +58,49 @@ def _hold_equal(frame: DataFrame, ask_about: Callable[[DataFrame], list[Question
     rows = frame.localCheckpoint()
     questions = ask_about(rows)
 
-    answers = [(None, None) if answer.problem else (answer.is_met, repr(answer.found)) for answer in ask(questions)]
+    answers = [
+        (None, None) if answer.problem else (answer.is_met, repr(answer.found)) for answer in ask(questions)
+    ]
 
     asked = [f"{question.type} {question.kwargs}" for question in questions]
-    assert dict(zip(asked, answers, strict=True)) == dict(zip(asked, _said_by_gx(rows, questions), strict=True))
+    assert dict(zip(asked, answers, strict=True)) == dict(
+        zip(asked, _said_by_gx(rows, questions), strict=True)
+    )
 
 
 def _said_by_gx(rows: DataFrame, questions: Sequence[Question]) -> list[Said]:
     """Those that GX cannot judge are asked again, alone: one can take along others."""
     said = _ask_gx(rows, questions)
-    return [one if one[0] is not None else _ask_gx(rows, [question])[0] for one, question in zip(said, questions, strict=True)]
+    return [
+        one if one[0] is not None else _ask_gx(rows, [question])[0]
+        for one, question in zip(said, questions, strict=True)
+    ]
 
 
 def _ask_gx(rows: DataFrame, questions: Sequence[Question]) -> list[Said]:
     engine = SparkDFExecutionEngine(persist=False, spark=rows.sparkSession)
     engine.load_batch_data("rows", rows)
-    asked = [ExpectationConfiguration(type=one.type, kwargs=dict(one.kwargs), meta={"place": n}) for n, one in enumerate(questions)]
+    asked = [
+        ExpectationConfiguration(type=one.type, kwargs=dict(one.kwargs), meta={"place": n})
+        for n, one in enumerate(questions)
+    ]
     counts = {"result_format": {"result_format": "BASIC", "partial_unexpected_count": 0}}
     before = _views(rows.sparkSession)
     results = Validator(execution_engine=engine).graph_validate(asked, counts)
-    for left in _views(rows.sparkSession) - before:  # by GX, for queries; other tests of this session list its views
+    # by GX, for queries; other tests of this session list its views
+    for left in _views(rows.sparkSession) - before:
         rows.sparkSession.catalog.dropTempView(left)
     said: dict[int, Said] = {}
     for result in results:
         assert result.expectation_config
         exceptions = result.exception_info or {}  # one, or one for each metric
-        is_judged = not any(isinstance(part, Mapping) and part.get("raised_exception") for part in (exceptions, *exceptions.values()))
-        said[result.expectation_config.meta["place"]] = (bool(result.success), repr(result.result)) if is_judged else (None, None)
+        is_judged = not any(
+            isinstance(part, Mapping) and part.get("raised_exception")
+            for part in (exceptions, *exceptions.values())
+        )
+        said[result.expectation_config.meta["place"]] = (
+            (bool(result.success), repr(result.result)) if is_judged else (None, None)
+        )
     return [said[place] for place in range(len(questions))]
 
 
@@ -90,11 +110,18 @@ def _views(session: SparkSession) -> set[str]:
 
 def test_a_condition_leaves_the_other_rows_out_of_every_type(edges: DataFrame) -> None:
     """GX itself passes over the condition of some of its types."""
-    first = {gx_type: cases[0] for gx_type, cases in CASES.items() if "row_condition" in get_expectation_impl(gx_type).__fields__}
+    first = {
+        gx_type: cases[0]
+        for gx_type, cases in CASES.items()
+        if "row_condition" in get_expectation_impl(gx_type).__fields__
+    }
     bare = [rule(gx_type, **kwargs) for gx_type, kwargs in first.items() if "row_condition" not in kwargs]
     asked = [rule(one.type, **one.kwargs, **SOME_ROWS) for one in bare]
 
-    answers, expected = judge(edges, asked, Surroundings()), judge(edges.filter(SOME_ROWS["row_condition"]), bare, Surroundings())
+    answers, expected = (
+        judge(edges, asked, Surroundings()),
+        judge(edges.filter(SOME_ROWS["row_condition"]), bare, Surroundings()),
+    )
 
     assert len(bare) > 40
     assert {one.rule.type: _told(one) for one in answers} == {one.rule.type: _told(one) for one in expected}
@@ -122,7 +149,9 @@ MANY = [
     rule("expect_column_values_to_be_unique", column="id"),
     rule("expect_compound_columns_to_be_unique", column_list=["id", "n"]),
     rule("expect_column_values_to_be_of_type", column="n", type_="LongType"),
-    rule("expect_column_values_to_be_in_other_table", column="n", other_table="silver.other", other_column="m"),
+    rule(
+        "expect_column_values_to_be_in_other_table", column="n", other_table="silver.other", other_column="m"
+    ),
     rule("expect_column_sum_to_equal_other_table", column="n", other_table="silver.other", other_column="m"),
     rule("expect_column_values_to_be_unique", "table", column="id"),
     rule("expect_table_row_count_to_be_between", "table", min_value=1),
@@ -140,7 +169,10 @@ def test_a_gate_is_one_question_to_spark_however_many_rules_it_has(edges: DataFr
 
 
 def test_a_query_of_the_user_costs_no_more_than_its_views(edges: DataFrame) -> None:
-    query = rule("unexpected_rows_expectation", unexpected_rows_query="SELECT * FROM {batch} b JOIN silver.other o ON b.n = o.m")
+    query = rule(
+        "unexpected_rows_expectation",
+        unexpected_rows_query="SELECT * FROM {batch} b JOIN silver.other o ON b.n = o.m",
+    )
 
     with counting(edges.sparkSession) as asked:
         results = judge(edges, [*MANY, query], Surroundings({"silver.other": edges.select("m")}), edges, 26)
@@ -155,7 +187,9 @@ def test_a_rule_that_fails_in_spark_leaves_the_others_their_answers(
     rows = strict.createDataFrame([("secret", 1), ("12", None)], "word string, n int")
     asked = [
         rule("expect_column_values_to_not_be_null", column="n"),
-        rule("expect_column_mean_to_be_between", column="n", min_value=0, row_condition="CAST(word AS INT) > 5"),
+        rule(
+            "expect_column_mean_to_be_between", column="n", min_value=0, row_condition="CAST(word AS INT) > 5"
+        ),
         rule("expect_column_mean_to_be_between", column="n", min_value=0, row_condition="nowhere > 5"),
         rule("expect_column_values_to_be_unique", column="word"),
         rule("expect_column_sum_to_be_between", column="n", max_value=1),

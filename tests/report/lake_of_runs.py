@@ -149,8 +149,12 @@ class LakeOfRuns:
     def set_up(self, settings: str = "", pipeline: str = PIPELINE) -> None:
         for folder in ("pipelines", "profiles"):
             (self.root / "conf" / folder).mkdir(parents=True)
-        (self.root / "conf" / "profiles" / "local.yml").write_bytes((ROOT / "conf" / "profiles" / "local.yml").read_bytes())
-        (self.root / "conf" / "lakehouse.yml").write_text(f"landing: landing\nlake: lake\n{settings}", encoding="utf-8")
+        (self.root / "conf" / "profiles" / "local.yml").write_bytes(
+            (ROOT / "conf" / "profiles" / "local.yml").read_bytes()
+        )
+        (self.root / "conf" / "lakehouse.yml").write_text(
+            f"landing: landing\nlake: lake\n{settings}", encoding="utf-8"
+        )
         (self.root / "conf" / "pipelines" / "shop.yml").write_text(pipeline, encoding="utf-8")
 
     def run(self, day: Day) -> None:
@@ -158,15 +162,24 @@ class LakeOfRuns:
         held = day.verdict == "blocked"
         self._append(
             "runs",
-            [self._run_row(day, "started", None, None), *([self._run_row(day, "ended", day.status, day.message)] * bool(day.status))],
+            [
+                self._run_row(day, "started", None, None),
+                *([self._run_row(day, "ended", day.status, day.message)] * bool(day.status)),
+            ],
         )
         bronze = Counts(rows_in=1_040, inserted=1_040, grown=1_040)
         silver = Counts(rows_in=1_040, inserted=900, updated=80, superseded=38 - day.quarantined, duplicate=15, quarantined=day.quarantined,
                         parked=5, filtered=2, grown=900)  # fmt: skip
         gold = Counts(rows_in=980, inserted=120, grown=40, late=3)
         members = Counts(rows_in=60, inserted=58, duplicate=2, grown=58)
-        done = {"bronze.customers": Counts(rows_in=60, inserted=60, grown=60), "bronze.orders": bronze, "dimension.customers": members}
-        done |= {} if held else {"silver.orders": day.silver or silver, "gold.revenue_per_hour": day.gold or gold}
+        done = {
+            "bronze.customers": Counts(rows_in=60, inserted=60, grown=60),
+            "bronze.orders": bronze,
+            "dimension.customers": members,
+        }
+        done |= (
+            {} if held else {"silver.orders": day.silver or silver, "gold.revenue_per_hour": day.gold or gold}
+        )
         done = {table: counts for table, counts in done.items() if table not in day.failed}
         for table, counts in done.items():
             self.batch(day, table, counts)
@@ -175,20 +188,38 @@ class LakeOfRuns:
         if day.status is not None and not day.is_old:
             self._end_tables(day, done)
         if not held and day.silver is None:
-            self.set_aside("quarantine.silver.orders", [("amount_in_range", "amount", "-3.50")] * day.quarantined, day)
+            self.set_aside(
+                "quarantine.silver.orders", [("amount_in_range", "amount", "-3.50")] * day.quarantined, day
+            )
             self.set_aside("parked.silver.orders", [("member of customers", "customer_id", "88")] * 5, day)
 
     def _end_tables(self, day: Day, done: dict[str, Counts]) -> None:
         """As a run does when it ends."""
         ends = [TableEnd(day.run_id, table, 1, "failed", error) for table, error in day.failed.items()]
-        ends += [TableEnd(day.run_id, table, 1, "done", seconds=7.4, late_kept=0) for table in done if table not in OWN]
+        ends += [
+            TableEnd(day.run_id, table, 1, "done", seconds=7.4, late_kept=0)
+            for table in done
+            if table not in OWN
+        ]
         if day.verdict == "blocked":
             actions = allowed_actions("silver.orders", "stream")
-            ends.append(TableEnd(day.run_id, "silver.orders", 1, "blocked", "batch blocked", 7.4, actions, GROUNDS.id, 0))
+            ends.append(
+                TableEnd(
+                    day.run_id, "silver.orders", 1, "blocked", "batch blocked", 7.4, actions, GROUNDS.id, 0
+                )
+            )
             ends.append(TableEnd(day.run_id, "gold.revenue_per_hour", 1, "not_reached"))
         late, alarms = {"gold.revenue_per_hour": day.late_kept}, {"silver.orders": day.alarms}
         ends += [
-            TableEnd(day.run_id, table, 1, "done", seconds=7.4, late_kept=late.get(table, 0), alarms=alarms.get(table, ()))
+            TableEnd(
+                day.run_id,
+                table,
+                1,
+                "done",
+                seconds=7.4,
+                late_kept=late.get(table, 0),
+                alarms=alarms.get(table, ()),
+            )
             for table in OWN
             if table in done
         ]
@@ -197,30 +228,77 @@ class LakeOfRuns:
     def batch(self, day: Day, table: str, counts: Counts) -> None:
         begun, ended = day.at + timedelta(seconds=5), day.at + timedelta(seconds=12)
         batch = self._batch(day, table)
-        self._append("batches", [{**batch, "started_at": begun, "ended_at": ended, "version": day.number + 1, **counts.as_dict()}])
+        self._append(
+            "batches",
+            [
+                {
+                    **batch,
+                    "started_at": begun,
+                    "ended_at": ended,
+                    "version": day.number + 1,
+                    **counts.as_dict(),
+                }
+            ],
+        )
         inputs = {"arrivals": day.number + 1} if table.startswith("bronze.") else {}
-        row = {"run_id": day.run_id, "table": table, "ended_at": ended, "seconds": 7.4, "inputs": json.dumps(inputs), "batches": 1}
+        row = {
+            "run_id": day.run_id,
+            "table": table,
+            "ended_at": ended,
+            "seconds": 7.4,
+            "inputs": json.dumps(inputs),
+            "batches": 1,
+        }
         self._append("tables", [{**row, "version": day.number + 1, **counts.as_dict()}])
         if day.number == 0:
-            known = {"run_id": day.run_id, "table": table, "generation": 1, "noted_at": day.at, "definition": "{}", "starts_after": "{}"}
+            known = {
+                "run_id": day.run_id,
+                "table": table,
+                "generation": 1,
+                "noted_at": day.at,
+                "definition": "{}",
+                "starts_after": "{}",
+            }
             self._append("definitions", [{**known, "state": "live"}])
         times = pa.array([ended - timedelta(minutes=30)] * counts.grown, TIME)
-        column = {"bronze": "_arrived_at", "dimension": "_arrived_at", "silver": "_event_at"}.get(table.partition(".")[0], "window_start")
+        column = {"bronze": "_arrived_at", "dimension": "_arrived_at", "silver": "_event_at"}.get(
+            table.partition(".")[0], "window_start"
+        )
         lines = pa.array(range(1, counts.grown + 1), pa.int64())
         of_file: dict[str, pa.Array] = {}
         if table.startswith("bronze."):
-            of_file = {"_file_id": pa.array(["a file"] * counts.grown), "_problem": pa.nulls(counts.grown, pa.string())}
+            of_file = {
+                "_file_id": pa.array(["a file"] * counts.grown),
+                "_problem": pa.nulls(counts.grown, pa.string()),
+            }
             of_file |= {"_chunk": pa.array([day.number + 1] * counts.grown, pa.int64())}
-        write_deltalake(self.lake.table(table), pa.table({column: times, "_line": lines, **of_file}), mode="append")
+        write_deltalake(
+            self.lake.table(table), pa.table({column: times, "_line": lines, **of_file}), mode="append"
+        )
         if table.startswith("bronze."):
             self.arrive(table.partition(".")[2], day, "taken", f"shop/{day.number}.json")
 
-    def arrive(self, source: str, day: Day, verdict: str, path: str, reason: str | None = None, size: int = 10) -> None:
-        row = {"chunk": day.number + 1, "path": path, "size": size, "arrived_at": day.at, "verdict": verdict, "reason": reason}
-        write_deltalake(self.lake.arrivals(source), pa.Table.from_pylist([row], schema=ARRIVALS), mode="append")
+    def arrive(
+        self, source: str, day: Day, verdict: str, path: str, reason: str | None = None, size: int = 10
+    ) -> None:
+        row = {
+            "chunk": day.number + 1,
+            "path": path,
+            "size": size,
+            "arrived_at": day.at,
+            "verdict": verdict,
+            "reason": reason,
+        }
+        write_deltalake(
+            self.lake.arrivals(source), pa.Table.from_pylist([row], schema=ARRIVALS), mode="append"
+        )
 
     def set_aside(
-        self, table: str, reasons: Sequence[tuple[str, str | None, str | None]], day: Day, file: str = "shop/orders/a.json"
+        self,
+        table: str,
+        reasons: Sequence[tuple[str, str | None, str | None]],
+        day: Day,
+        file: str = "shop/orders/a.json",
     ) -> None:
         """A row per reason."""
         common = {
@@ -233,12 +311,21 @@ class LakeOfRuns:
             "batch": day.number,
         }
         named = [[dict(zip(("rule", "column", "value"), reason, strict=True))] for reason in reasons]
-        rows = [{**common, "reasons": why, "line": line, "state": "open", "attempts": 0} for line, why in enumerate(named, 1)]
+        rows = [
+            {**common, "reasons": why, "line": line, "state": "open", "attempts": 0}
+            for line, why in enumerate(named, 1)
+        ]
         if rows:
-            write_deltalake(self.lake.table(table), pa.Table.from_pylist(rows, schema=QUARANTINE), mode="append")
+            write_deltalake(
+                self.lake.table(table), pa.Table.from_pylist(rows, schema=QUARANTINE), mode="append"
+            )
 
     def decide(self, day: Day, action: str, by: str, reason: str, hours: int = 1) -> None:
-        row = {**self._batch(day, "silver.orders"), "decided_at": day.at + timedelta(hours=hours), "action": action}
+        row = {
+            **self._batch(day, "silver.orders"),
+            "decided_at": day.at + timedelta(hours=hours),
+            "action": action,
+        }
         self._append("decisions", [{**row, "rules": "v", "decided_by": by, "reason": reason}])
 
     def drift(self, day: Day, *names: str, file: str = "shop/orders/a.json", kind: str = "added") -> None:
@@ -250,13 +337,20 @@ class LakeOfRuns:
         common = {**self._batch(day, table), "judged_at": judged_at, "rules": version}
         if day.number == 0:
             definition = json.dumps([rule.as_dict() for rule in rules])
-            self._append("rules", [{"rules": version, "table": table, "noted_at": day.at, "definition": definition}])
+            self._append(
+                "rules", [{"rules": version, "table": table, "noted_at": day.at, "definition": definition}]
+            )
         found = {rule.name: day.judged.get(rule.name, _usual(rule, day)) for rule in rules}
         self._append("expectations", [_expectation(common, rule, found[rule.name]) for rule in rules])
         failed = [rule.name for rule in rules if rule.on_fail == "block" and not found[rule.name].is_met]
         verdict = day.verdict if table == "silver.orders" else "passed"
         grounds = GROUNDS.as_json() if verdict == "blocked" and not day.is_old else None
-        row = {"verdict": verdict, "rows": 312 if failed else 980, "failed": json.dumps(failed), "grounds": grounds}
+        row = {
+            "verdict": verdict,
+            "rows": 312 if failed else 980,
+            "failed": json.dumps(failed),
+            "grounds": grounds,
+        }
         self._append("gates", [{**common, **row}])
 
     def _run_row(self, day: Day, event: str, status: str | None, message: str | None) -> dict[str, Any]:
@@ -268,7 +362,9 @@ class LakeOfRuns:
         return {"run_id": day.run_id, "table": table, "step": "stream", "generation": 1, "batch": day.number}
 
     def _append(self, name: str, rows: list[dict[str, Any]]) -> None:
-        write_deltalake(self.lake.ledger(name), pa.Table.from_pylist(rows, schema=SCHEMAS[name]), mode="append")
+        write_deltalake(
+            self.lake.ledger(name), pa.Table.from_pylist(rows, schema=SCHEMAS[name]), mode="append"
+        )
 
 
 def _usual(rule: Rule, day: Day) -> Judged:
@@ -278,6 +374,18 @@ def _usual(rule: Rule, day: Day) -> Judged:
 
 
 def _expectation(common: dict[str, Any], rule: Rule, found: Judged) -> dict[str, Any]:
-    said = {"rule": rule.name, "type": rule.type, "columns": ",".join(rule.columns), "on_fail": rule.on_fail, "severity": rule.severity}
-    seen = {"is_met": found.is_met, "rows": found.rows, "failed": found.failed, "observed": found.observed, "problem": found.problem}
+    said = {
+        "rule": rule.name,
+        "type": rule.type,
+        "columns": ",".join(rule.columns),
+        "on_fail": rule.on_fail,
+        "severity": rule.severity,
+    }
+    seen = {
+        "is_met": found.is_met,
+        "rows": found.rows,
+        "failed": found.failed,
+        "observed": found.observed,
+        "problem": found.problem,
+    }
     return {**common, **said, **seen, "reason": rule.reason, "scope": rule.scope}

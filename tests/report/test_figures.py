@@ -15,16 +15,33 @@ def test_a_share_never_hides_what_is_small_or_nearly_all() -> None:
 
 @pytest.mark.parametrize(
     ("ago", "said"),
-    [(30, "just now"), (60, "1 minute ago"), (7_300, "2 hours ago"), (200_000, "2 days ago"), (-90_000, "in 1 day")],
+    [
+        (30, "just now"),
+        (60, "1 minute ago"),
+        (7_300, "2 hours ago"),
+        (200_000, "2 days ago"),
+        (-90_000, "in 1 day"),
+    ],
 )
 def test_an_age_is_told_in_its_greatest_unit(ago: int, said: str) -> None:
     assert age(NOW - timedelta(seconds=ago), NOW) == said
 
 
 def test_numbers_times_and_durations_are_for_people() -> None:
-    assert (number(1_234_567), number(None), count(1, "row"), count(2_000, "row")) == ("1,234,567", "–", "1 row", "2,000 rows")
+    assert (number(1_234_567), number(None), count(1, "row"), count(2_000, "row")) == (
+        "1,234,567",
+        "–",
+        "1 row",
+        "2,000 rows",
+    )
     assert (moment(NOW), moment(None)) == ("2026-03-01 12:00 UTC", "–")
-    assert [duration(seconds) for seconds in (None, 0.04, 59.9, 61, 7_260)] == ["–", "0.0 s", "59.9 s", "1 min 1 s", "2 h 1 min"]
+    assert [duration(seconds) for seconds in (None, 0.04, 59.9, 61, 7_260)] == [
+        "–",
+        "0.0 s",
+        "59.9 s",
+        "1 min 1 s",
+        "2 h 1 min",
+    ]
 
 
 def test_a_cut_value_shows_its_hidden_characters_and_its_length() -> None:

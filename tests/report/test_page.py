@@ -66,7 +66,9 @@ def calm_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [320, 360, 768, 1_280])
-def test_whatever_stands_in_the_data_the_page_is_inert_and_keeps_its_width(browser: Browser, hostile_page: Path, width: int) -> None:
+def test_whatever_stands_in_the_data_the_page_is_inert_and_keeps_its_width(
+    browser: Browser, hostile_page: Path, width: int
+) -> None:
     with_page = Watched(browser, hostile_page, width)
 
     assert with_page.heard == []
@@ -115,12 +117,31 @@ def test_the_policy_lets_nothing_through_but_the_style(calm_page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", ["calm_page", "hostile_page"])
-def test_the_markup_has_no_script_no_style_attribute_and_nothing_from_elsewhere(page: str, request: pytest.FixtureRequest) -> None:
+def test_the_markup_has_no_script_no_style_attribute_and_nothing_from_elsewhere(
+    page: str, request: pytest.FixtureRequest
+) -> None:
     markup = Markup()
     markup.feed(request.getfixturevalue(page).read_text(encoding="utf-8"))
 
-    assert {"script", "img", "iframe", "object", "embed", "form", "link", "base", "input"} & markup.tags == set()
-    assert sorted(name for name in markup.names if name.startswith("on") or name in ("style", "src", "srcset", "xlink:href")) == []
+    assert {
+        "script",
+        "img",
+        "iframe",
+        "object",
+        "embed",
+        "form",
+        "link",
+        "base",
+        "input",
+    } & markup.tags == set()
+    assert (
+        sorted(
+            name
+            for name in markup.names
+            if name.startswith("on") or name in ("style", "src", "srcset", "xlink:href")
+        )
+        == []
+    )
     assert [link for link in markup.links if not re.fullmatch(r"(\.\./)?index\.html", link)] == []
 
 
@@ -144,7 +165,9 @@ def test_the_same_facts_give_the_same_page(tmp_path: Path) -> None:
     report: Report = collect_report(shop.project, "shop", run_id_of(0), START + timedelta(days=1))
 
     assert render_run(report) == render_run(report)
-    assert '<bdi class="val">&lt;b&gt;</bdi>' in render_run(replace(report, files_not_taken=(FileFact("orders", "<b>", "<i>"),)))
+    assert '<bdi class="val">&lt;b&gt;</bdi>' in render_run(
+        replace(report, files_not_taken=(FileFact("orders", "<b>", "<i>"),))
+    )
 
 
 CONTRASTS = """() => {
@@ -212,7 +235,9 @@ class Markup(HTMLParser):
         self.languages += [str(known["lang"])] if tag == "html" else []
         self.tables += tag == "table"
         self.captions += tag == "caption"
-        self.unnamed_pictures += tag == "svg" and not {"aria-label", "aria-labelledby", "aria-hidden"} & set(known)
+        self.unnamed_pictures += tag == "svg" and not {"aria-label", "aria-labelledby", "aria-hidden"} & set(
+            known
+        )
 
 
 def _pipeline_of(description: str) -> str:

@@ -1,4 +1,6 @@
-"""One fact in one place: how tables and runs ended is read from the ledger, and page, list and terminal say the same of it."""
+"""One fact in one place: how tables and runs ended is read from the ledger, and page, list and terminal say
+the same of it.
+"""
 
 import json
 import re
@@ -39,7 +41,9 @@ def report_of(shop: LakeOfRuns, day: Day) -> Report:
 
 
 def listed(shop: LakeOfRuns) -> list[dict[str, object]]:
-    runs: list[dict[str, object]] = json.loads((shop.root / "reports/shop/runs.json").read_text(encoding="utf-8"))["runs"]
+    runs: list[dict[str, object]] = json.loads(
+        (shop.root / "reports/shop/runs.json").read_text(encoding="utf-8")
+    )["runs"]
     return runs
 
 
@@ -53,7 +57,11 @@ def close_killed(shop: LakeOfRuns) -> None:
 
 
 def test_of_two_failed_tables_both_are_failed_each_with_its_own_error(shop: LakeOfRuns) -> None:
-    broken = {"dimension.customers": "the disk is full", "silver.orders": "no such column", "gold.revenue_per_hour": "x"}
+    broken = {
+        "dimension.customers": "the disk is full",
+        "silver.orders": "no such column",
+        "gold.revenue_per_hour": "x",
+    }
     day = Day(0, "failed", "dimension.customers failed (and 1 more table): the disk is full", failed=broken)
     shop.run(day)
 
@@ -64,7 +72,9 @@ def test_of_two_failed_tables_both_are_failed_each_with_its_own_error(shop: Lake
     assert "silver.orders failed: no such column" in report.verdict.why
 
 
-@pytest.mark.parametrize(("is_old", "below"), [(False, TableState.NOT_REACHED), (True, TableState.NOT_IN_RUN)])
+@pytest.mark.parametrize(
+    ("is_old", "below"), [(False, TableState.NOT_REACHED), (True, TableState.NOT_IN_RUN)]
+)
 def test_a_lake_without_states_still_reads(shop: LakeOfRuns, is_old: bool, below: TableState) -> None:
     shop.run(Day(0, is_old=is_old))
     shop.run(Day(1, "blocked", "blocked", verdict="blocked", judged=UNMET, is_old=is_old))
@@ -72,7 +82,10 @@ def test_a_lake_without_states_still_reads(shop: LakeOfRuns, is_old: bool, below
     first, second = report_of(shop, Day(0)), report_of(shop, Day(1))
 
     assert set(states_in(first).values()) == {TableState.DONE}
-    assert (states_in(second)["silver.orders"], states_in(second)["gold.revenue_per_hour"]) == (TableState.BLOCKED, below)
+    assert (states_in(second)["silver.orders"], states_in(second)["gold.revenue_per_hour"]) == (
+        TableState.BLOCKED,
+        below,
+    )
     assert (first.verdict.outcome, second.verdict.outcome) == (Outcome.WARNINGS, Outcome.BLOCKED)
 
 
@@ -87,7 +100,16 @@ def test_page_and_list_judge_every_kind_of_run_alike(shop: LakeOfRuns) -> None:
         Day(6, quarantined=0, silver=ALL_QUARANTINED),
         Day(7, quarantined=0, gold=ALL_LATE, late_kept=980),
     ]
-    outcomes = [Outcome.GOOD, Outcome.WARNINGS, Outcome.FAILED, Outcome.BLOCKED, Outcome.STOPPED, Outcome.KILLED, Outcome.BAD, Outcome.BAD]
+    outcomes = [
+        Outcome.GOOD,
+        Outcome.WARNINGS,
+        Outcome.FAILED,
+        Outcome.BLOCKED,
+        Outcome.STOPPED,
+        Outcome.KILLED,
+        Outcome.BAD,
+        Outcome.BAD,
+    ]
     for day in days:
         shop.run(day)
         write_report(shop.project, "shop", day.run_id)
@@ -95,11 +117,15 @@ def test_page_and_list_judge_every_kind_of_run_alike(shop: LakeOfRuns) -> None:
     lines = {line["run_id"]: line for line in listed(shop)}
     reports = [report_of(shop, day) for day in days]
 
-    assert [lines[day.run_id]["outcome"] for day in days] == [report.verdict.outcome.value for report in reports]
+    assert [lines[day.run_id]["outcome"] for day in days] == [
+        report.verdict.outcome.value for report in reports
+    ]
     assert [report.verdict.outcome for report in reports[:-1]] == outcomes[:-1]
     assert [lines[day.run_id]["why"] for day in days] == [report.verdict.why for report in reports]
     front = (shop.root / "reports/index.html").read_text(encoding="utf-8")
-    assert "The rows do not add up" in front, "the overview speaks of what is so now: the ledger has rows that no table has"
+    assert "The rows do not add up" in front, (
+        "the overview speaks of what is so now: the ledger has rows that no table has"
+    )
 
 
 def test_a_run_in_which_every_row_is_set_aside_is_not_good(shop: LakeOfRuns) -> None:
@@ -149,15 +175,23 @@ def test_repaired_late_rows_are_no_warning(shop: LakeOfRuns) -> None:
     shop.run(Day(0, quarantined=0))  # three rows came late, and count
 
     report = report_of(shop, Day(0))
-    assert (report.verdict.outcome, report.totals.late_kept, report.totals.late_repaired) == (Outcome.GOOD, 0, 3)
+    assert (report.verdict.outcome, report.totals.late_kept, report.totals.late_repaired) == (
+        Outcome.GOOD,
+        0,
+        3,
+    )
 
 
-def test_the_newest_judgement_of_a_whole_table_counts_and_not_the_sum_over_the_steps_of_a_run(shop: LakeOfRuns) -> None:
+def test_the_newest_judgement_of_a_whole_table_counts_and_not_the_sum_over_the_steps_of_a_run(
+    shop: LakeOfRuns,
+) -> None:
     for number, failed in ((0, (9, 4)), (1, (5, 0))):
         shop.run(Day(number, quarantined=0))
         path = shop.lake.ledger("expectations")
         [judged] = (
-            DeltaTable(path).to_pyarrow_table(filters=[("run_id", "=", run_id_of(number)), ("rule", "=", "known_status")]).to_pylist()
+            DeltaTable(path)
+            .to_pyarrow_table(filters=[("run_id", "=", run_id_of(number)), ("rule", "=", "known_status")])
+            .to_pylist()
         )
         steps = [
             judged | {"step": step, "rows": 1_000 + place, "failed": rows, "is_met": rows == 0, "scope": "table", "rule": "whole",
@@ -170,7 +204,10 @@ def test_the_newest_judgement_of_a_whole_table_counts_and_not_the_sum_over_the_s
 
     rule = next(rule for table in report.tables for rule in table.rules if rule.name == "whole")
     assert (rule.state, rule.rows, rule.failed) == (RuleState.MET, 1_001, 0), "it is met in the end"
-    assert [(point.rows, point.bad, point.is_met) for point in rule.trend] == [(1_001, 4, False), (1_001, 0, True)]
+    assert [(point.rows, point.bad, point.is_met) for point in rule.trend] == [
+        (1_001, 4, False),
+        (1_001, 0, True),
+    ]
     assert report.verdict.outcome is Outcome.GOOD
 
 
@@ -198,7 +235,9 @@ def test_a_table_of_which_a_killed_run_wrote_nothing_may_have_been_in_it(shop: L
 
     report = report_of(shop, Day(0))
 
-    assert {table.name: table.state for table in report.tables}["gold.revenue_per_hour"] is TableState.NO_TRACE
+    assert {table.name: table.state for table in report.tables}[
+        "gold.revenue_per_hour"
+    ] is TableState.NO_TRACE
     assert "Not in this run" not in render_run(report)
 
 
@@ -222,8 +261,8 @@ def test_after_a_killed_run_the_newest_page_speaks_of_what_it_left(tmp_path: Pat
     shop.set_up()
     (tmp_path / "expectations/shop").mkdir(parents=True)
     (tmp_path / "expectations/shop/silver.orders.yml").write_text(
-        "expectations:\n  known_status:\n    type: expect_column_values_to_be_in_set\n    reason: Reports group by these.\n"
-        "    kwargs: {column: status, value_set: [new]}\n    on_fail: warn\n",
+        "expectations:\n  known_status:\n    type: expect_column_values_to_be_in_set\n    reason: Reports"
+        " group by these.\n    kwargs: {column: status, value_set: [new]}\n    on_fail: warn\n",
         encoding="utf-8",
     )
     shop.run(Day(0, quarantined=0))
@@ -232,37 +271,68 @@ def test_after_a_killed_run_the_newest_page_speaks_of_what_it_left(tmp_path: Pat
     last = Day(2, quarantined=0)
     ledger = Ledger(shop.lake, unguarded)
     for event, status in (("started", None), ("ended", "ok")):
-        ledger.write_run(run_id=last.run_id, at=last.at, event=event, status=status, host="h", pid=1, message="1 table brought up to date")
+        ledger.write_run(
+            run_id=last.run_id,
+            at=last.at,
+            event=event,
+            status=status,
+            host="h",
+            pid=1,
+            message="1 table brought up to date",
+        )
     write_states(ledger, [TableEnd(last.run_id, "gold.revenue_per_hour", 1, "done")], last.at)
 
     report = report_of(shop, last)
 
     assert report.verdict.outcome is Outcome.WARNINGS
     assert report.verdict.notes == (
-        "The run of 2026-11-01 07:00 UTC was killed: 980 silver rows published, 58 in dimensions, 5 parked before that.",
-        "silver.orders: known_status is not met by 71 of 1,000 rows, judged last in the run of 2026-11-01 07:00 UTC.",
+        (
+            "The run of 2026-11-01 07:00 UTC was killed: 980 silver rows published, 58 in dimensions, 5"
+            " parked before that."
+        ),
+        (
+            "silver.orders: known_status is not met by 71 of 1,000 rows, judged last in the run of 2026-11-01"
+            " 07:00 UTC."
+        ),
     )
     write_report(shop.project, "shop", last.run_id)
     assert listed(shop)[0]["outcome"] == "good_with_warnings"
     overview = (tmp_path / "reports/index.html").read_text(encoding="utf-8")
-    assert "0 silver rows published; 2 things need a look. The run of 2026-11-01 07:00 UTC was killed: 980 silver rows" in overview
+    assert (
+        "0 silver rows published; 2 things need a look. The run of 2026-11-01 07:00 UTC was killed: 980"
+        " silver rows" in overview
+    )
     assert report_of(shop, Day(0)).verdict.outcome is Outcome.GOOD, "an older page is about its own run"
 
 
-def test_a_table_that_an_earlier_run_left_blocked_is_the_verdict_of_a_run_that_had_no_part_in_it(shop: LakeOfRuns) -> None:
+def test_a_table_that_an_earlier_run_left_blocked_is_the_verdict_of_a_run_that_had_no_part_in_it(
+    shop: LakeOfRuns,
+) -> None:
     shop.run(Day(0, quarantined=0))
     shop.run(Day(1, "blocked", "blocked", verdict="blocked", judged=UNMET))
     last = Day(2)
     ledger = Ledger(shop.lake, unguarded)
     for event, status in (("started", None), ("ended", "ok")):
-        ledger.write_run(run_id=last.run_id, at=last.at, event=event, status=status, host="h", pid=1, message="1 table brought up to date")
+        ledger.write_run(
+            run_id=last.run_id,
+            at=last.at,
+            event=event,
+            status=status,
+            host="h",
+            pid=1,
+            message="1 table brought up to date",
+        )
     write_states(ledger, [TableEnd(last.run_id, "bronze.orders", 1, "done")], last.at)
 
     verdict = report_of(shop, last).verdict
 
     assert verdict.outcome is Outcome.BLOCKED
-    assert verdict.why.startswith("Not up to date: silver.orders (blocked in the run of 2026-11-01 07:00 UTC)")
-    assert any((step.command or "").startswith("weir release shop silver.orders --seen") for step in verdict.steps)
+    assert verdict.why.startswith(
+        "Not up to date: silver.orders (blocked in the run of 2026-11-01 07:00 UTC)"
+    )
+    assert any(
+        (step.command or "").startswith("weir release shop silver.orders --seen") for step in verdict.steps
+    )
 
 
 class SteppedBack(datetime):
@@ -289,13 +359,24 @@ def test_a_run_at_work_is_called_so_while_its_process_has_the_lease(
 
 def test_what_is_advised_about_a_blocked_batch_is_what_is_allowed() -> None:
     silver, correction, gold = (
-        allowed_actions(*batch) for batch in (("silver.a", "stream"), ("silver.a", "reenrich.members"), ("gold.b", "stream"))
+        allowed_actions(*batch)
+        for batch in (("silver.a", "stream"), ("silver.a", "reenrich.members"), ("gold.b", "stream"))
     )
 
-    assert (silver, correction, gold) == (("release", "set_aside", "hold"), ("release", "hold"), ("release", "hold"))
+    assert (silver, correction, gold) == (
+        ("release", "set_aside", "hold"),
+        ("release", "hold"),
+        ("release", "hold"),
+    )
     assert [way.command.split()[1] for way in ways_on("shop", "gold.b", "5c0f", gold)] == ["run", "release"]
-    assert [way.command.split()[1] for way in ways_on("shop", "silver.a", "5c0f", silver)] == ["run", "release", "set-aside"]
-    assert [way.command for way in ways_on("shop", "silver.a", None, silver)] == ["weir run shop"], "of an earlier version: judged again"
+    assert [way.command.split()[1] for way in ways_on("shop", "silver.a", "5c0f", silver)] == [
+        "run",
+        "release",
+        "set-aside",
+    ]
+    assert [way.command for way in ways_on("shop", "silver.a", None, silver)] == ["weir run shop"], (
+        "of an earlier version: judged again"
+    )
 
 
 def test_rows_that_went_on_are_no_negative_number(shop: LakeOfRuns) -> None:
@@ -313,14 +394,19 @@ def test_rows_that_went_on_are_no_negative_number(shop: LakeOfRuns) -> None:
 def test_a_page_says_nothing_that_is_true_only_when_it_is_made(shop: LakeOfRuns) -> None:
     shop.run(Day(0, judged={"known_status": Judged(290, is_met=False, rows=None)}))
     page = write_report(shop.project, "shop", run_id_of(0))
-    texts = [path.read_text(encoding="utf-8") for path in (page, page.parent / "index.html", page.parents[1] / "index.html")]
+    texts = [
+        path.read_text(encoding="utf-8")
+        for path in (page, page.parent / "index.html", page.parents[1] / "index.html")
+    ]
 
     assert [re.findall(r"\bago\b|just now", text) for text in texts] == [[], [], []]
     assert "290 rows fail." in texts[0]
     assert "of – fail" not in texts[0]
 
 
-@pytest.mark.parametrize("name", ["orders", "a_rather_long_name_of_a_table_that_ends_with_one", "m" * 63, "wwwwwwww_" * 6])
+@pytest.mark.parametrize(
+    "name", ["orders", "a_rather_long_name_of_a_table_that_ends_with_one", "m" * 63, "wwwwwwww_" * 6]
+)
 def test_a_name_in_the_picture_is_whole_and_fits_its_box(name: str) -> None:
     lines = wrap(name)
 

@@ -21,7 +21,9 @@ def test_a_run_with_ties_is_good_with_warnings_and_names_the_table_and_the_keys(
     tied, clear = (judge_run("shop", run, [table(ties)], [], [], []) for ties in (3, 0))
 
     assert (tied.outcome, clear.outcome) == (Outcome.WARNINGS, Outcome.GOOD)
-    assert tied.notes == ("silver.orders: 3 keys have versions with the same sequence and different content.",)
+    assert tied.notes == (
+        "silver.orders: 3 keys have versions with the same sequence and different content.",
+    )
     assert judge_table(table(1), [], []) is Outcome.WARNINGS
 
 

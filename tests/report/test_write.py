@@ -30,7 +30,12 @@ def test_a_report_and_both_lists_are_written_and_can_be_made_again(shop: LakeOfR
     again = write_report(shop.project, "shop", run_id_of(0))
 
     assert first == again == shop.root / "reports" / "shop" / f"{run_id_of(0)}.html"
-    assert files_below(shop.root / "reports") == ["index.html", f"shop/{run_id_of(0)}.html", "shop/index.html", "shop/runs.json"]
+    assert files_below(shop.root / "reports") == [
+        "index.html",
+        f"shop/{run_id_of(0)}.html",
+        "shop/index.html",
+        "shop/runs.json",
+    ]
 
 
 def test_links_are_relative_and_lead_to_files(shop: LakeOfRuns) -> None:
@@ -147,7 +152,10 @@ def test_runs_json_has_the_runs_that_have_a_page_and_what_stands_in_the_tables_n
         "started_at": "2026-11-01T07:00:00+00:00",
         "seconds": 48.0,
         "outcome": "good",
-        "why": "980 silver rows published, 58 in dimensions, 5 parked, none quarantined; all 5 expectations are met.",
+        "why": (
+            "980 silver rows published, 58 in dimensions, 5 parked, none quarantined; all 5 expectations are"
+            " met."
+        ),
         "origin": None,
         "records": 1_100,
         "published": 980,
@@ -155,9 +163,16 @@ def test_runs_json_has_the_runs_that_have_a_page_and_what_stands_in_the_tables_n
         "late": 0,
         "not_met": 0,
     }
-    assert written["runs"][0]["why"].startswith("silver.orders: batch blocked, 312 rows not published; failed rule: enough_orders.")
+    assert written["runs"][0]["why"].startswith(
+        "silver.orders: batch blocked, 312 rows not published; failed rule: enough_orders."
+    )
     assert written["runs"][1]["why"] == "silver.orders failed: the disk is full"
-    assert (written["pipeline"], written["open_quarantine"], written["parked"], written["late"]) == ("shop", 4, 15, 0)
+    assert (written["pipeline"], written["open_quarantine"], written["parked"], written["late"]) == (
+        "shop",
+        4,
+        15,
+        0,
+    )
     assert {table["table"]: table["rows"] for table in written["tables"]}["silver.orders"] == 2_700
     newest = {table["table"]: (table["newest_event_at"], table["updated_at"]) for table in written["tables"]}
     assert newest["silver.orders"] == ("2026-11-01T07:30:12+00:00", "2026-11-01T08:00:12+00:00")
@@ -168,7 +183,15 @@ def test_runs_json_has_the_runs_that_have_a_page_and_what_stands_in_the_tables_n
 def test_runs_json_says_who_started_a_run_where_the_ledger_knows(shop: LakeOfRuns) -> None:
     shop.run(Day(0))
     origin = '{"dag": "shop", "run": "manual__1", "task": "silver", "try": 1}'
-    told = pa.table({"run_id": [run_id_of(0)], "pipeline": ["shop"], "at": [Day(0).at], "event": ["noted"], "origin": [origin]})
+    told = pa.table(
+        {
+            "run_id": [run_id_of(0)],
+            "pipeline": ["shop"],
+            "at": [Day(0).at],
+            "event": ["noted"],
+            "origin": [origin],
+        }
+    )
     in_utc = told.schema.set(2, pa.field("at", pa.timestamp("us", "UTC")))
     write_deltalake(shop.lake.ledger("runs"), told.cast(in_utc), mode="append", schema_mode="merge")
 
@@ -182,7 +205,9 @@ def test_upkeep_removes_reports_beyond_those_that_are_kept_now_and_lists_the_oth
     for number in range(3):
         shop.run(Day(number))
         write_report(shop.project, "shop", run_id_of(number))
-    (shop.root / "conf" / "lakehouse.yml").write_text("landing: landing\nlake: lake\nkeep_reports: 1\n", encoding="utf-8")
+    (shop.root / "conf" / "lakehouse.yml").write_text(
+        "landing: landing\nlake: lake\nkeep_reports: 1\n", encoding="utf-8"
+    )
     with hold_lease(shop.lake.lease(), "shop", "test"):
         pass
 
@@ -191,12 +216,16 @@ def test_upkeep_removes_reports_beyond_those_that_are_kept_now_and_lists_the_oth
 
     folder = shop.root / "reports" / "shop"
     assert [path.name for path in folder.glob("2*.html")] == [f"{run_id_of(2)}.html"]
-    assert re.findall(r'href="(2[^"]*)"', (folder / "index.html").read_text(encoding="utf-8")) == [f"{run_id_of(2)}.html"]
+    assert re.findall(r'href="(2[^"]*)"', (folder / "index.html").read_text(encoding="utf-8")) == [
+        f"{run_id_of(2)}.html"
+    ]
     assert maintain_pipeline(shop.project, "shop").removed["reports"] == 0
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o077, 0o600), (0o022, 0o644)])
-def test_who_may_read_reports_is_what_the_user_says_of_new_files(mask: int, mode: int, shop: LakeOfRuns) -> None:
+def test_who_may_read_reports_is_what_the_user_says_of_new_files(
+    mask: int, mode: int, shop: LakeOfRuns
+) -> None:
     shop.run(Day(0))
     before = os.umask(mask)
     try:
@@ -205,4 +234,6 @@ def test_who_may_read_reports_is_what_the_user_says_of_new_files(mask: int, mode
         os.umask(before)
 
     files = [page, *page.parent.glob("[!2]*.*"), page.parents[1] / "index.html"]
-    assert {file.name: file.stat().st_mode & 0o777 for file in files} == dict.fromkeys((file.name for file in files), mode)
+    assert {file.name: file.stat().st_mode & 0o777 for file in files} == dict.fromkeys(
+        (file.name for file in files), mode
+    )

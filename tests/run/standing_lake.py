@@ -1,4 +1,6 @@
-"""A lake as a run leaves it that had everything to take in, made without Spark: tables with versions, and a ledger that says so."""
+"""A lake as a run leaves it that had everything to take in, made without Spark: tables with versions, and a
+ledger that says so.
+"""
 
 import os
 import shutil
@@ -87,7 +89,9 @@ def build(root: Workshop, arrived_at: datetime) -> StandingLake:
     for table in standing.plan.tables:
         standing.write_table(table)
     ledger = standing.ledger
-    ledger.write_batch("run", ("silver.orders", "stream", 1, 0), arrived_at, 0, Counts(), Seen(EVENT_AT, None, 1))
+    ledger.write_batch(
+        "run", ("silver.orders", "stream", 1, 0), arrived_at, 0, Counts(), Seen(EVENT_AT, None, 1)
+    )
     plan, _ = note_definitions(standing.plan, "run")
     for table in plan.tables:
         ledger.write_table("run", table, 1.0, plan.current_inputs(table), 0, 1, Counts())

@@ -1,4 +1,6 @@
-"""`weir stream`: what it does after each increment, and that it and scheduled runs can follow one another at any time."""
+"""`weir stream`: what it does after each increment, and that it and scheduled runs can follow one another at
+any time.
+"""
 
 import json
 import os
@@ -32,7 +34,9 @@ from spark_jobs.stream.health import Health, Mood, Pulse
 from spark_jobs.stream.trigger import Trigger, parse_trigger
 from tests.conftest import PROFILE, ROOT, SharedSession, Workshop, weir_environ
 
-PAGE_VIEWS = (ROOT / "docs" / "examples" / "conf" / "pipelines" / "page_views.yml").read_text(encoding="utf-8")
+PAGE_VIEWS = (ROOT / "docs" / "examples" / "conf" / "pipelines" / "page_views.yml").read_text(
+    encoding="utf-8"
+)
 PATIENCE = 240.0
 
 
@@ -56,7 +60,9 @@ def counted(workshop: Workshop) -> int:
     """The views that gold has counted."""
     path = workshop.root / "lake" / "page_views" / "gold" / "views_per_hour"
     return (
-        sum(row[0] for row in workshop.rows("page_views.gold.views_per_hour", "view_count")) if DeltaTable.is_deltatable(str(path)) else 0
+        sum(row[0] for row in workshop.rows("page_views.gold.views_per_hour", "view_count"))
+        if DeltaTable.is_deltatable(str(path))
+        else 0
     )
 
 
@@ -92,7 +98,11 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def play(
-    workshop: Workshop, script: Script, monkeypatch: pytest.MonkeyPatch, trigger: str = "as-fast-as-possible", give_up_after: int = 1
+    workshop: Workshop,
+    script: Script,
+    monkeypatch: pytest.MonkeyPatch,
+    trigger: str = "as-fast-as-possible",
+    give_up_after: int = 1,
 ) -> tuple[RunResult, Pulse]:
     """Follow a script that ends with a failure; give up after so many of them."""
     workshop.write("conf/pipelines/page_views.yml", PAGE_VIEWS)
@@ -112,7 +122,9 @@ def test_a_stream_that_finds_nothing_looks_again_in_a_second(
     assert (pulse.now.increments, pulse.now.failures, pulse.now.mood) == (1, 1, Mood.ENDED)
 
 
-def test_a_stream_that_waits_looks_at_once_when_a_file_lands(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_that_waits_looks_at_once_when_a_file_lands(
+    idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pauses: list[float] = []
 
     def pause(seconds: float) -> None:
@@ -128,7 +140,9 @@ def test_a_stream_that_waits_looks_at_once_when_a_file_lands(idle_workshop: Work
     assert pauses == [0.1] * 3
 
 
-def test_a_pause_is_measured_from_start_to_start(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch, pauses: list[float]) -> None:
+def test_a_pause_is_measured_from_start_to_start(
+    idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> None:
     play(idle_workshop, Script(Status.OK, Status.FAILED), monkeypatch, "30 seconds")
 
     assert pauses == [pytest.approx(30, abs=5)]
@@ -157,7 +171,9 @@ def test_what_rules_hold_is_tried_again_after_a_while_and_is_no_failure(
     assert script.ended == 2
 
 
-def test_a_configuration_that_is_refused_ends_it(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch, pauses: list[float]) -> None:
+def test_a_configuration_that_is_refused_ends_it(
+    idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> None:
     result, _ = play(idle_workshop, Script(Status.CONFIG_ERROR), monkeypatch, give_up_after=9)
 
     assert (result.status, pauses) == (Status.CONFIG_ERROR, [])
@@ -185,13 +201,17 @@ def test_while_another_command_has_the_pipeline_the_stream_waits_and_then_forget
         holder.communicate()
 
     monkeypatch.setattr(stopping, "pause", let_go)
-    stream_pipeline(idle_workshop.project, "page_views", PROFILE, Orders(Trigger("as-fast-as-possible"), 1), pulse, script)
+    stream_pipeline(
+        idle_workshop.project, "page_views", PROFILE, Orders(Trigger("as-fast-as-possible"), 1), pulse, script
+    )
 
     assert moods == [Mood.OUTSIDE]
     assert script.forgotten == 1
 
 
-def test_a_second_stream_of_a_pipeline_is_refused_and_a_plan_leaves_the_work_to_the_first(idle_workshop: Workshop) -> None:
+def test_a_second_stream_of_a_pipeline_is_refused_and_a_plan_leaves_the_work_to_the_first(
+    idle_workshop: Workshop,
+) -> None:
     idle_workshop.write("conf/pipelines/page_views.yml", PAGE_VIEWS)
     land(idle_workshop, 1)
     lake = Lake(idle_workshop.project.lake, "page_views")
@@ -226,10 +246,16 @@ sinks:
 
 def delivered(workshop: Workshop, sink: str) -> list[int]:
     files = (workshop.root / "exports" / sink / "current").glob("[!_]*.json")
-    return sorted(json.loads(line)["view_id"] for file in files for line in file.read_text(encoding="utf-8").splitlines())
+    return sorted(
+        json.loads(line)["view_id"]
+        for file in files
+        for line in file.read_text(encoding="utf-8").splitlines()
+    )
 
 
-def test_scheduled_runs_and_a_stream_follow_one_another_and_lose_and_double_nothing(workshop: Workshop, spark: SparkSession) -> None:
+def test_scheduled_runs_and_a_stream_follow_one_another_and_lose_and_double_nothing(
+    workshop: Workshop, spark: SparkSession
+) -> None:
     workshop.write("conf/pipelines/page_views.yml", PAGE_VIEWS.rstrip() + SINKS)
     land(workshop, 1)
     scheduled = workshop.run("page_views")
@@ -239,7 +265,9 @@ def test_scheduled_runs_and_a_stream_follow_one_another_and_lose_and_double_noth
 
     def stream() -> None:
         orders = Orders(Trigger("as-fast-as-possible"))
-        results.append(stream_pipeline(workshop.project, "page_views", PROFILE, orders, pulse, SharedSession(spark)))
+        results.append(
+            stream_pipeline(workshop.project, "page_views", PROFILE, orders, pulse, SharedSession(spark))
+        )
 
     with stopping.listening({}):
         thread = threading.Thread(target=stream)
@@ -248,7 +276,8 @@ def test_scheduled_runs_and_a_stream_follow_one_another_and_lose_and_double_noth
         wait_for("the stream counts the second view", lambda: counted(workshop) == 2)
         land(workshop, 3)
         land(workshop, 4)
-        between = workshop.run_beside_others("page_views")  # comes in where the stream gives the lease back, or finds its work done
+        # comes in where the stream gives the lease back, or finds its work done
+        between = workshop.run_beside_others("page_views")
         wait_for("the other views are counted", lambda: counted(workshop) == 4)
         os.kill(os.getpid(), signal.SIGTERM)
         thread.join(PATIENCE)
@@ -268,7 +297,9 @@ def test_scheduled_runs_and_a_stream_follow_one_another_and_lose_and_double_noth
         "bronze.views", "silver.views", "gold.views_per_hour", "gold.first_views", "sink.first_views",
     }  # fmt: skip
     assert all(row["lag_seconds"] > 0 and row["seconds"] > 0 for row in progress if row["rows"])
-    assert {(row["backlog_files"], row["backlog_bytes"]) for row in progress if row["table"] == "bronze.views"} == {(0, 0)}
+    assert {
+        (row["backlog_files"], row["backlog_bytes"]) for row in progress if row["table"] == "bronze.views"
+    } == {(0, 0)}
     status = status_of(workshop.project, "page_views", datetime.now(UTC))
     assert [(table.table, table.state, table.totals.rows_in, table.last_rows) for table in status.tables] == [
         ("bronze.views", "up to date", 5, 1),
@@ -289,15 +320,21 @@ def answer(address: str, path: str) -> tuple[int, str]:
 
 
 @pytest.mark.system
-def test_a_stream_outlives_its_jvm_tells_how_it_fares_and_ends_well_when_it_is_asked_to(idle_workshop: Workshop) -> None:
+def test_a_stream_outlives_its_jvm_tells_how_it_fares_and_ends_well_when_it_is_asked_to(
+    idle_workshop: Workshop,
+) -> None:
     workshop = idle_workshop
     workshop.write("conf/pipelines/page_views.yml", PAGE_VIEWS)
     (workshop.root / ".envs").symlink_to(ROOT / ".envs")
-    (workshop.root / "conf" / "log4j2.properties").write_bytes((ROOT / "conf" / "log4j2.properties").read_bytes())
+    (workshop.root / "conf" / "log4j2.properties").write_bytes(
+        (ROOT / "conf" / "log4j2.properties").read_bytes()
+    )
     land(workshop, 1)
     command = [sys.executable, "-m", "spark_jobs.cli", "stream", "page_views", "--listen", "0", "--json"]
     environ = weir_environ(WEIR_HOME=str(workshop.root))
-    stream = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    stream = subprocess.Popen(
+        command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert stream.stderr is not None
     address = stream.stderr.readline().rpartition(" ")[2].strip()
     said: list[str] = []

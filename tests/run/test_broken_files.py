@@ -1,4 +1,6 @@
-"""Files that are broken, hostile or no text, through one run: each is named, no row of them is published, and the others come through."""
+"""Files that are broken, hostile or no text, through one run: each is named, no row of them is published, and
+the others come through.
+"""
 
 import bz2
 import io
@@ -71,7 +73,10 @@ def test_a_broken_file_is_named_and_the_others_come_through(workshop: Workshop) 
     assert workshop.rows("feeds.silver.lines", "id") == [(1,), (3,)]
     assert workshop.rows("feeds.silver.elements", "id") == [(2,)]
     pipeline, lake = workshop.project.pipelines["feeds"], Lake(workshop.project.lake, "feeds")
-    accounts = {row["table"]: (row["rows_in"], row["inserted"], row["quarantined"], row["missing"]) for row in sum_up(pipeline, lake)}
+    accounts = {
+        row["table"]: (row["rows_in"], row["inserted"], row["quarantined"], row["missing"])
+        for row in sum_up(pipeline, lake)
+    }
     assert accounts == {
         "bronze.sheets": (4, 1, 3, 0),
         "bronze.lines": (6, 3, 3, 0),
@@ -82,12 +87,25 @@ def test_a_broken_file_is_named_and_the_others_come_through(workshop: Workshop) 
         "silver.elements": (1, 1, 0, 0),
         "silver.columns": (ROWS, ROWS, 0, 0),
     }
-    reason = {"rule": "readable", "column": None, "value": "a record of 3,000,018 bytes, longer than bytes_per_record allows: 100,000"}
-    assert workshop.rows("feeds.quarantine.silver.lines", "line", "record", "reasons") == [(2, None, [reason])]
+    reason = {
+        "rule": "readable",
+        "column": None,
+        "value": "a record of 3,000,018 bytes, longer than bytes_per_record allows: 100,000",
+    }
+    assert workshop.rows("feeds.quarantine.silver.lines", "line", "record", "reasons") == [
+        (2, None, [reason])
+    ]
 
     # `weir quarantine list` names each file with its reason.
-    feeds = [make_feed(lake, workshop.project.landing, name, source, unguarded) for name, source in pipeline.sources.items()]
-    unreadable = {file.path: file.reason.removeprefix("UnreadableFile: ") for feed in feeds for file in files_set_aside(feed)}
+    feeds = [
+        make_feed(lake, workshop.project.landing, name, source, unguarded)
+        for name, source in pipeline.sources.items()
+    ]
+    unreadable = {
+        file.path: file.reason.removeprefix("UnreadableFile: ")
+        for feed in feeds
+        for file in files_set_aside(feed)
+    }
     assert list(unreadable) == [
         "sheets/2.csv",
         "sheets/3.csv",
@@ -108,10 +126,17 @@ def test_a_broken_file_is_named_and_the_others_come_through(workshop: Workshop) 
 
     # The run, `weir account` and the report name them as well, and say which files have no record.
     for path, why in unreadable.items():
-        assert any(line.startswith(f"{path.partition('/')[0]}: {path!r} unreadable: ") and why in line for line in result.warnings), path
-    assert [line for line in result.warnings if " empty: " in line] == ["sheets: 'sheets/5.csv' empty: it has no record"]
+        assert any(
+            line.startswith(f"{path.partition('/')[0]}: {path!r} unreadable: ") and why in line
+            for line in result.warnings
+        ), path
+    assert [line for line in result.warnings if " empty: " in line] == [
+        "sheets: 'sheets/5.csv' empty: it has no record"
+    ]
     account = account_of(workshop.project, "feeds")
-    assert {file["path"]: file["verdict"] for file in account["files_not_taken"]} == dict.fromkeys(unreadable, "unreadable")
+    assert {file["path"]: file["verdict"] for file in account["files_not_taken"]} == dict.fromkeys(
+        unreadable, "unreadable"
+    )
     files, total = collect_files_not_taken(pipeline, lake)
     assert ({file.path for file in files}, total) == ({*unreadable}, len(unreadable))
     assert all(file.reason.startswith("it cannot be read: ") for file in files)

@@ -39,7 +39,13 @@ def at(hour: int) -> datetime:
 def test_a_delete_removes_the_row_and_an_older_change_never_revives_it(workshop: Workshop) -> None:
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     workshop.land(
-        "orders/1.json", upsert(1, 1, 8) + upsert(2, 1, 9) + upsert(3, 1, 9) + delete(4, 5) + upsert(5, 1, 9) + '{"id":6,"op":"D"}\n'
+        "orders/1.json",
+        upsert(1, 1, 8)
+        + upsert(2, 1, 9)
+        + upsert(3, 1, 9)
+        + delete(4, 5)
+        + upsert(5, 1, 9)
+        + '{"id":6,"op":"D"}\n',
     )
     assert workshop.run("shop").exit_code == 0
     workshop.land("orders/2.json", delete(1, 3) + delete(2, 1) + upsert(4, 4, 9) + upsert(3, 2, 10, amount=5))
@@ -47,9 +53,20 @@ def test_a_delete_removes_the_row_and_an_older_change_never_revives_it(workshop:
 
     assert workshop.rows("shop.silver.orders", "id", "v") == [(3, 2), (5, 1)]
     assert workshop.rows("shop.deleted.silver.orders", "id", "v") == [(1, 3), (2, 1), (4, 5)]
-    assert (second.rows_in, second.deleted, second.superseded, second.updated, second.grown) == (4, 2, 1, 1, -2)
-    assert sorted(workshop.rows("shop.gold.per_hour", "window_start", "order_count", "amount")) == [(at(9), 1, 1), (at(10), 1, 5)]
-    assert [reasons[0]["column"] for (reasons,) in workshop.rows("shop.quarantine.silver.orders", "reasons")] == ["v"]
+    assert (second.rows_in, second.deleted, second.superseded, second.updated, second.grown) == (
+        4,
+        2,
+        1,
+        1,
+        -2,
+    )
+    assert sorted(workshop.rows("shop.gold.per_hour", "window_start", "order_count", "amount")) == [
+        (at(9), 1, 1),
+        (at(10), 1, 5),
+    ]
+    assert [
+        reasons[0]["column"] for (reasons,) in workshop.rows("shop.quarantine.silver.orders", "reasons")
+    ] == ["v"]
 
     workshop.land("orders/3.json", upsert(1, 2, 8) + upsert(2, 1, 9) + upsert(4, 6, 11) + delete(1, 3))
     third = {table.table: table.counts for table in workshop.run("shop").tables}["silver.orders"]

@@ -1,4 +1,6 @@
-"""No step of a run takes more than a few rows to the driver: it asks for counts, however many rows came and whatever became of them."""
+"""No step of a run takes more than a few rows to the driver: it asks for counts, however many rows came and
+whatever became of them.
+"""
 
 import pytest
 from pyspark.sql.classic.dataframe import DataFrame
@@ -30,7 +32,10 @@ FEW = 50
 def test_a_run_fetches_counts_and_no_rows(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     workshop.write("conf/pipelines/meters.yml", METERS)
     workshop.write("expectations/meters/silver.readings.yml", RULES)
-    lines = (f'{{"id":{number},"at":"2024-05-01T0{number % 9}:00:00Z","kwh":{number % 3 - 1}}}\n' for number in range(ROWS))
+    lines = (
+        f'{{"id":{number},"at":"2024-05-01T0{number % 9}:00:00Z","kwh":{number % 3 - 1}}}\n'
+        for number in range(ROWS)
+    )
     workshop.land("readings/1.json", "".join(lines))
     fetched: dict[str, list[int]] = {"collect": [], "toArrow": [], "toPandas": []}
     for way, sizes in fetched.items():

@@ -30,7 +30,12 @@ BUILD = "def build(orders):\n    {}\n    return orders.select('id')\n"
 def test_a_function_that_ends_the_process_fails_its_table_alone(workshop: Workshop) -> None:
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     workshop.land("orders/1.json", '{"id":1}\n')
-    ways = ["import sys; sys.exit(0)", "import os; os._exit(0)", "raise KeyboardInterrupt", "raise GeneratorExit"]
+    ways = [
+        "import sys; sys.exit(0)",
+        "import os; os._exit(0)",
+        "raise KeyboardInterrupt",
+        "raise GeneratorExit",
+    ]
     results = []
     for way in ways:
         workshop.write("conf/hooks/shop.py", BUILD.format(way) + SEND.format(way))
@@ -48,20 +53,31 @@ def test_a_function_that_ends_the_process_fails_its_table_alone(workshop: Worksh
 
 
 @pytest.mark.system
-def test_a_jvm_that_is_gone_is_one_sentence_in_the_terminal_the_ledger_and_the_report(idle_workshop: Workshop) -> None:
+def test_a_jvm_that_is_gone_is_one_sentence_in_the_terminal_the_ledger_and_the_report(
+    idle_workshop: Workshop,
+) -> None:
     workshop = idle_workshop
     workshop.write("conf/pipelines/shop.yml", PIPELINE.partition("sinks:")[0])
-    workshop.write("conf/hooks/shop.py", BUILD.format("from pyspark import SparkContext; SparkContext._gateway.proc.kill()"))
+    workshop.write(
+        "conf/hooks/shop.py",
+        BUILD.format("from pyspark import SparkContext; SparkContext._gateway.proc.kill()"),
+    )
     workshop.write("conf/lakehouse.yml", "landing: landing\nlake: lake\nkeep_reports: 1\n")
     workshop.land("orders/1.json", '{"id":1}\n')
     (workshop.root / ".envs").symlink_to(ROOT / ".envs")
-    (workshop.root / "conf" / "log4j2.properties").write_bytes((ROOT / "conf" / "log4j2.properties").read_bytes())
+    (workshop.root / "conf" / "log4j2.properties").write_bytes(
+        (ROOT / "conf" / "log4j2.properties").read_bytes()
+    )
 
     done = _weir(workshop, "run", "shop", "--json")
 
     told = json.loads(done.stdout)
-    sentence = "Spark's process has ended while at work on gold.bad (complete batch 0): it was killed (SIGKILL)"
-    rows = [row for row in Ledger(Lake(workshop.project.lake, "shop")).rows("runs") if row["event"] == "ended"]
+    sentence = (
+        "Spark's process has ended while at work on gold.bad (complete batch 0): it was killed (SIGKILL)"
+    )
+    rows = [
+        row for row in Ledger(Lake(workshop.project.lake, "shop")).rows("runs") if row["event"] == "ended"
+    ]
     assert (done.returncode, told["status"]) == (1, "failed")
     assert sentence in told["message"]
     assert f"log: {workshop.root / 'logs' / 'shop'}" in told["message"]

@@ -12,14 +12,15 @@ class JavaError(Exception):
 
 def test_an_error_of_the_jvm_is_told_with_what_it_came_from() -> None:
     error = JavaError(
-        "An error occurred while calling o54.save.\n"
-        ": org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows\n\tat org.apache.spark.Some.scala\n"
-        "Caused by: org.apache.spark.SparkException: Job aborted\n\tat org.apache.spark.Other.scala\n"
-        "Caused by: java.io.IOException: No space left on device\n\t... 40 more\n"
+        "An error occurred while calling o54.save.\n: org.apache.spark.SparkException: [TASK_WRITE_FAILED]"
+        " Task failed while writing rows\n\tat org.apache.spark.Some.scala\nCaused by:"
+        " org.apache.spark.SparkException: Job aborted\n\tat org.apache.spark.Other.scala\nCaused by:"
+        " java.io.IOException: No space left on device\n\t... 40 more\n"
     )
 
-    assert first_line(error) == (
-        "JavaError: org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows; "
+    assert (
+        first_line(error)
+        == "JavaError: org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows; "
         "Caused by: java.io.IOException: No space left on device"
     )
 
@@ -30,20 +31,24 @@ class PythonException(Exception):
 
 def test_an_error_of_a_function_in_sparks_own_python_is_told_with_its_place_and_without_its_words() -> None:
     said = (
-        "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
-        '  File "/envs/site-packages/pyspark/python/lib/pyspark.zip/pyspark/worker.py", line 3622, in main\n    process()\n'
-        '  File "/srv/shop/conf/hooks/visits.py", line 6, in handleInputRows\n    raise ValueError(row)\n    ^^^^^^\n'
-        "ValueError: s3cret\nCity: Bonn\n"
+        "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File"
+        ' "/envs/site-packages/pyspark/python/lib/pyspark.zip/pyspark/worker.py", line 3622, in main\n   '
+        ' process()\n  File "/srv/shop/conf/hooks/visits.py", line 6, in handleInputRows\n    raise'
+        " ValueError(row)\n    ^^^^^^\nValueError: s3cret\nCity: Bonn\n"
     )
 
     assert first_line(PythonException(said)) == "PythonException: ValueError at hooks/visits.py line 6"
     assert first_line(PythonException(said.replace("ValueError: s3cret\nCity: Bonn", "SystemExit"))).endswith(
         "SystemExit at hooks/visits.py line 6"
     )
-    assert first_line(PythonException("An exception was thrown from the Python worker: it is gone")).endswith("worker: it is gone")
+    assert first_line(PythonException("An exception was thrown from the Python worker: it is gone")).endswith(
+        "worker: it is gone"
+    )
 
 
-def test_an_error_in_a_python_worker_is_told_by_the_line_of_the_users_file_without_its_words(tmp_path: Path) -> None:
+def test_an_error_in_a_python_worker_is_told_by_the_line_of_the_users_file_without_its_words(
+    tmp_path: Path,
+) -> None:
     error = JavaError(
         "[STREAM_FAILED] Query terminated with exception: Job aborted\nTraceback (most recent call last):\n"
         '  File "/opt/spark/worker.py", line 1901, in main\n    process()\n'
@@ -55,7 +60,11 @@ def test_an_error_in_a_python_worker_is_told_by_the_line_of_the_users_file_witho
     assert first_line(error) == "JavaError: ValueError at hooks/shop.py line 12"
     keep_trace(tmp_path / "run.log", "gold.totals", error)
     kept = (tmp_path / "run.log").read_text()
-    assert ("4711" in kept or "Ada" in kept, "line 12, in total" in kept, "ValueError: " in kept) == (False, True, True)
+    assert ("4711" in kept or "Ada" in kept, "line 12, in total" in kept, "ValueError: " in kept) == (
+        False,
+        True,
+        True,
+    )
 
 
 def test_an_error_of_spark_in_a_function_is_told_with_its_place_and_its_words() -> None:
@@ -81,15 +90,27 @@ def test_other_errors_are_told_by_their_first_line() -> None:
     ("said", "told"),
     [
         (
-            '[CAST_INVALID_INPUT] The value \'s3cret\' of the type "STRING" cannot be cast to "BIGINT". SQLSTATE: 22018',
+            (
+                '[CAST_INVALID_INPUT] The value \'s3cret\' of the type "STRING" cannot be cast to "BIGINT".'
+                " SQLSTATE: 22018"
+            ),
             '[CAST_INVALID_INPUT] ••• of the type "STRING" cannot be cast to "BIGINT" SQLSTATE: 22018',
         ),
         (
-            '[CAST_INVALID_INPUT] The value \'a\nSQLSTATE: 22018\ns3cret\' of the type "STRING" cannot be cast to "DATE". SQLSTATE: 22018',
+            (
+                "[CAST_INVALID_INPUT] The value 'a\nSQLSTATE: 22018\ns3cret' of the type \"STRING\" cannot be"
+                ' cast to "DATE". SQLSTATE: 22018'
+            ),
             '[CAST_INVALID_INPUT] ••• of the type "STRING" cannot be cast to "DATE" SQLSTATE: 22018',
         ),
-        ("[MALFORMED_RECORD_IN_PARSING] Malformed records: s3cret. SQLSTATE: 22023", "[MALFORMED_RECORD_IN_PARSING] ••• SQLSTATE: 22023"),
-        ('java.lang.NumberFormatException: For input string: "s3"cret"', "java.lang.NumberFormatException: For input string: •••"),
+        (
+            "[MALFORMED_RECORD_IN_PARSING] Malformed records: s3cret. SQLSTATE: 22023",
+            "[MALFORMED_RECORD_IN_PARSING] ••• SQLSTATE: 22023",
+        ),
+        (
+            'java.lang.NumberFormatException: For input string: "s3"cret"',
+            "java.lang.NumberFormatException: For input string: •••",
+        ),
         ("could not convert string to float: 's3cret'", "could not convert string to float: •••"),
         ("Text 's3cret' could not be parsed at index 0", "Text ••• could not be parsed at index 0"),
         (
@@ -118,8 +139,15 @@ def test_a_failure_cannot_forge_lines_or_colours(tmp_path: Path) -> None:
 
 def test_an_error_of_delta_rs_is_told_with_what_it_came_from() -> None:
     arrow = "\x1b[31m↳\x1b[0m"
-    said = f"Generic LocalFileSystem error\n  {arrow} Unable to copy data to file\n    {arrow} No space left on device (os error 28)\n"
+    said = (
+        f"Generic LocalFileSystem error\n  {arrow} Unable to copy data to file\n    {arrow} No space left on"
+        " device (os error 28)\n"
+    )
 
     told = first_line(OSError(said))
 
-    assert told == "OSError: Generic LocalFileSystem error: Unable to copy data to file: No space left on device (os error 28)"
+    assert (
+        told
+        == "OSError: Generic LocalFileSystem error: Unable to copy data to file: No space left on device (os"
+        " error 28)"
+    )

@@ -73,19 +73,37 @@ def at(hour: int) -> datetime:
 
 def accounts(workshop: Workshop) -> dict[str, list[int]]:
     """Per table: rows in, inserted, updated, superseded, duplicate, quarantined, corrected, missing."""
-    shown = ("rows_in", "inserted", "updated", "superseded", "duplicate", "quarantined", "corrected", "missing")
+    shown = (
+        "rows_in",
+        "inserted",
+        "updated",
+        "superseded",
+        "duplicate",
+        "quarantined",
+        "corrected",
+        "missing",
+    )
     rows = sum_up(workshop.project.pipelines["shop"], Lake(workshop.project.lake, "shop"))
     return {row["table"]: [row[name] for name in shown] for row in rows}
 
 
-def test_a_batch_that_was_published_before_a_crash_is_not_done_again(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the second delivery on, power fails once for each batch: after its table is published, before its marker is written."""
+def test_a_batch_that_was_published_before_a_crash_is_not_done_again(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the second delivery on, power fails once for each batch: after its table is published, before its
+    marker is written.
+    """
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     workshop.land("members/1.json", '{"id":1,"city":"Ulm","at":"2024-01-01"}\n')
     workshop.land("orders/1.json", order(1, 1, 1, "10:00") + order(2, 2, 1, "11:00"))
     assert workshop.run("shop").exit_code == 0
-    workshop.land("members/2.json", '{"id":2,"city":"Bonn","at":"2024-01-01"}\n{"id":1,"city":"Köln","at":"2024-03-01"}\nx\n')
-    workshop.land("orders/2.json", order(1, 1, 2, "12:00") + order(3, 2, 1, "13:00") + order(2, 2, 0, "14:00") + "x\n")
+    workshop.land(
+        "members/2.json",
+        '{"id":2,"city":"Bonn","at":"2024-01-01"}\n{"id":1,"city":"Köln","at":"2024-03-01"}\nx\n',
+    )
+    workshop.land(
+        "orders/2.json", order(1, 1, 2, "12:00") + order(3, 2, 1, "13:00") + order(2, 2, 0, "14:00") + "x\n"
+    )
     cut: set[BatchId] = set()
     write_batch = Ledger.write_batch
 
@@ -118,7 +136,11 @@ def test_a_batch_that_was_published_before_a_crash_is_not_done_again(workshop: W
         (2, "Bonn", None),
     ]
     assert workshop.rows("shop.silver.log", "id", "version") == [(1, 1), (1, 2), (2, 0), (2, 1), (3, 1)]
-    assert workshop.rows("shop.silver.orders", "id", "version", "city") == [(1, 2, "Köln"), (2, 1, "Bonn"), (3, 1, "Bonn")]
+    assert workshop.rows("shop.silver.orders", "id", "version", "city") == [
+        (1, 2, "Köln"),
+        (2, 1, "Bonn"),
+        (3, 1, "Bonn"),
+    ]
     assert workshop.rows("shop.gold.per_hour", "window_start", "city", "order_count") == [
         (at(11), "Bonn", 1),
         (at(12), "Köln", 1),
@@ -144,7 +166,10 @@ def test_a_batch_with_a_marker_is_not_done_again_when_sparks_own_is_missing(work
     workshop.land("orders/1.json", '{"id":1}\n')
     assert workshop.run("shop").exit_code == 0
     checkpoints = workshop.root / "lake" / "shop" / "_weir" / "checkpoints"
-    newest = [max(folder.glob("[0-9]*"), key=lambda file: int(file.name)) for folder in checkpoints.glob("*/g1/commits")]
+    newest = [
+        max(folder.glob("[0-9]*"), key=lambda file: int(file.name))
+        for folder in checkpoints.glob("*/g1/commits")
+    ]
     assert len(newest) == 3
     for commit in newest:
         commit.unlink()
@@ -158,7 +183,8 @@ def test_a_batch_with_a_marker_is_not_done_again_when_sparks_own_is_missing(work
     assert workshop.rows("shop.silver.orders", "id") == [(1,), (2,)]
     assert accounts(workshop)["silver.orders"] == [2, 2, 0, 0, 0, 0, 0, 0]
 
-    # Without its checkpoint a table would start from 0 and take its batches for done: it must say so, and the others go on.
+    # Without its checkpoint a table would start from 0 and take its batches for done: it must say so, and the
+    # others go on.
     shutil.rmtree(checkpoints / "silver.orders")
     workshop.land("orders/3.json", '{"id":3}\n')
 
@@ -166,7 +192,11 @@ def test_a_batch_with_a_marker_is_not_done_again_when_sparks_own_is_missing(work
 
     assert (lost.status, lost.exit_code) == ("failed", 1)
     assert "silver.orders failed: CheckpointLost: " in lost.message
-    assert {run.table: run.state for run in lost.tables} == {"bronze.orders": "done", "silver.orders": "failed", "silver.copies": "done"}
+    assert {run.table: run.state for run in lost.tables} == {
+        "bronze.orders": "done",
+        "silver.orders": "failed",
+        "silver.copies": "done",
+    }
     assert workshop.rows("shop.silver.orders", "id") == [(1,), (2,)]
 
 
@@ -178,15 +208,22 @@ def test_a_failing_table_takes_only_those_behind_it_along(workshop: Workshop) ->
 
     # By layers, and by tables.
     assert [run.table for run in workshop.run("shop", layer="bronze").tables] == ["bronze.orders"]
-    assert [(run.table, run.state) for run in workshop.run("shop", "silver.copies").tables] == [("silver.copies", "done")]
+    assert [(run.table, run.state) for run in workshop.run("shop", "silver.copies").tables] == [
+        ("silver.copies", "done")
+    ]
     assert Workshop(workshop.root, None).run("shop", "silver.copies").status == "nothing_to_do"
-    with pytest.raises(UsageError, match=r"(?s)--select: there is no table 'silver.order'.*did you mean 'silver\.orders'"):
+    with pytest.raises(
+        UsageError, match=r"(?s)--select: there is no table 'silver.order'.*did you mean 'silver\.orders'"
+    ):
         workshop.run("shop", "silver.order")
 
     failed = workshop.run("shop")
 
     assert (failed.status, failed.exit_code) == ("failed", 1)
-    assert "gold.bad failed: HookRaised: hooks/shop.py:build raised KeyError at hooks/shop.py line 2" in failed.message
+    assert (
+        "gold.bad failed: HookRaised: hooks/shop.py:build raised KeyError at hooks/shop.py line 2"
+        in failed.message
+    )
     assert {run.table: run.state for run in failed.tables} == {
         "bronze.orders": "up_to_date",
         "silver.orders": "done",
@@ -202,17 +239,27 @@ def test_a_failing_table_takes_only_those_behind_it_along(workshop: Workshop) ->
     ]
     assert [row["status"] for row in ends] == ["failed"]
 
-    workshop.write("conf/hooks/shop.py", "def build(orders):\n    return orders.selectExpr('id + 1 AS next_id')\n")
+    workshop.write(
+        "conf/hooks/shop.py", "def build(orders):\n    return orders.selectExpr('id + 1 AS next_id')\n"
+    )
     repaired = workshop.run("shop")
 
-    assert (repaired.status, [run.table for run in repaired.tables if run.state == "done"]) == ("ok", ["gold.bad", "gold.behind"])
+    assert (repaired.status, [run.table for run in repaired.tables if run.state == "done"]) == (
+        "ok",
+        ["gold.bad", "gold.behind"],
+    )
     assert workshop.rows("shop.gold.behind", "next_id") == [(2,)]
 
 
-def test_a_row_that_gets_lost_on_its_way_fails_the_run(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_gets_lost_on_its_way_fails_the_run(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workshop.write("conf/pipelines/shop.yml", SMALL[: SMALL.index("gold:")])
     workshop.land("orders/a.json", '{"id":1}\n{"id":2}\n')
-    monkeypatch.setattr("spark_jobs.silver.upsert.decode", lambda records, how, rules: decode(records, how, rules).where("id = 1"))
+    monkeypatch.setattr(
+        "spark_jobs.silver.upsert.decode",
+        lambda records, how, rules: decode(records, how, rules).where("id = 1"),
+    )
 
     result = workshop.run("shop", "bronze.orders", "silver.orders")
 
@@ -220,5 +267,7 @@ def test_a_row_that_gets_lost_on_its_way_fails_the_run(workshop: Workshop, monke
     assert "RowsMissing: silver.orders batch 0 (stream): 1 of 2 records did not come out" in result.message
     ledger = Ledger(Lake(str(workshop.root / "lake"), "shop"))
     assert [row["table"] for row in ledger.rows("batches")] == ["bronze.orders"]
-    assert [(row["table"], row["message"][:20]) for row in ledger.rows("evidence")] == [("silver.orders", "silver.orders batch ")]
+    assert [(row["table"], row["message"][:20]) for row in ledger.rows("evidence")] == [
+        ("silver.orders", "silver.orders batch ")
+    ]
     assert workshop.rows("shop.silver.orders") == []

@@ -65,7 +65,10 @@ expectations:
 
 def order(number: int, version: int = 1, cents: int = 100, kind: str = "web", person: int | None = 1) -> str:
     at = f"2024-05-01T{number % 10:02}:00:00Z"
-    return json.dumps({"id": number, "v": version, "person": person, "at": at, "cents": cents, "kind": kind}) + "\n"
+    return (
+        json.dumps({"id": number, "v": version, "person": person, "at": at, "cents": cents, "kind": kind})
+        + "\n"
+    )
 
 
 def prepare(workshop: Workshop, mean: int = 1000) -> None:
@@ -86,14 +89,20 @@ def ledger(workshop: Workshop) -> Ledger:
     return Ledger(Lake(workshop.project.lake, "shop"))
 
 
-def decided(workshop: Workshop, action: str, table: str = "silver.orders", seen: str | None = None) -> RunResult:
+def decided(
+    workshop: Workshop, action: str, table: str = "silver.orders", seen: str | None = None
+) -> RunResult:
     start = workshop._start
-    return decide(workshop.project, "shop", PROFILE, table, action, "ada@here", "it is right", start=start, seen=seen)  # type: ignore[arg-type]
+    return decide(
+        workshop.project, "shop", PROFILE, table, action, "ada@here", "it is right", start=start, seen=seen
+    )  # type: ignore[arg-type]
 
 
 @contextmanager
 def looking(workshop: Workshop) -> Iterator[list[tuple[int, ...]]]:
-    """The ids that a reader of the silver table sees at every point of the write path, until the block ends."""
+    """The ids that a reader of the silver table sees at every point of the write path,
+    until the block ends.
+    """
     seen = [tuple(ids(workshop))]
 
     def look(point: str, table: str, step: str) -> None:
@@ -105,7 +114,9 @@ def looking(workshop: Workshop) -> Iterator[list[tuple[int, ...]]]:
 
 def test_rows_that_fail_a_rule_are_set_aside_with_all_their_reasons(workshop: Workshop) -> None:
     prepare(workshop)
-    workshop.land("orders/1.json", order(1) + order(2, cents=-5, kind="fax") + order(3, person=None) + '{"id":"x"}\n')
+    workshop.land(
+        "orders/1.json", order(1) + order(2, cents=-5, kind="fax") + order(3, person=None) + '{"id":"x"}\n'
+    )
 
     result = workshop.run("shop")
 
@@ -115,15 +126,22 @@ def test_rows_that_fail_a_rule_are_set_aside_with_all_their_reasons(workshop: Wo
     assert [(reason["rule"], reason["column"], reason["value"]) for reason in reasons] == [
         ("cents_not_negative", "cents", "-5"), ("known_kind", "kind", "fax"),
     ]  # fmt: skip
-    found = {row["rule"]: (row["is_met"], row["rows"], row["failed"]) for row in ledger(workshop).rows("expectations")}
+    found = {
+        row["rule"]: (row["is_met"], row["rows"], row["failed"])
+        for row in ledger(workshop).rows("expectations")
+    }
     assert found["cents_not_negative"] == (False, 4, 1)
     assert found["person_known"] == (False, 2, 1)
     assert found["usual_mean"][0] is True
-    assert result.warnings == ("silver.orders: person_known is not met (1 of 2 rows, 50.0%): Most orders name a person.",)
+    assert result.warnings == (
+        "silver.orders: person_known is not met (1 of 2 rows, 50.0%): Most orders name a person.",
+    )
     assert missing(workshop) == {}
 
 
-def test_a_held_batch_publishes_nothing_and_a_mended_rule_lets_all_of_it_pass_once(workshop: Workshop) -> None:
+def test_a_held_batch_publishes_nothing_and_a_mended_rule_lets_all_of_it_pass_once(
+    workshop: Workshop,
+) -> None:
     prepare(workshop)
     workshop.land("orders/1.json", order(1))
     workshop.run("shop")
@@ -144,16 +162,32 @@ def test_a_held_batch_publishes_nothing_and_a_mended_rule_lets_all_of_it_pass_on
     assert "weir release shop silver.orders" in held.message
     said = "silver.orders: batch blocked, 1 row not published; failed rule: usual_mean (found 50000.0)"
     [blocked] = held.as_dict()["held"]
-    finding = {"rule": "usual_mean", "found": "found 50000.0", "severity": "warning", "reason": "A mean above this is another unit."}
-    known = {"table": "silver.orders", "rules": ["usual_mean"], "rows": 1, "message": said, "seen": again.held[0].seen}
+    finding = {
+        "rule": "usual_mean",
+        "found": "found 50000.0",
+        "severity": "warning",
+        "reason": "A mean above this is another unit.",
+    }
+    known = {
+        "table": "silver.orders",
+        "rules": ["usual_mean"],
+        "rows": 1,
+        "message": said,
+        "seen": again.held[0].seen,
+    }
     known |= {"actions": ["release", "set_aside", "hold"]}
     assert blocked == {**known, "findings": [finding], "stopped": None}
-    assert again.held[0].stopped == {"by": "ada@here", "reason": "it is right"}, "whom nobody has to ask the same again"
+    assert again.held[0].stopped == {
+        "by": "ada@here",
+        "reason": "it is right",
+    }, "whom nobody has to ask the same again"
     after = workshop.versions()
     assert {name: after[name] for name in before if "/_weir/" not in name and "bronze" not in name} == {
         name: version for name, version in before.items() if "/_weir/" not in name and "bronze" not in name
     }
-    assert "a batch that is held is judged again (usual_mean)" in workshop.plan("shop").as_dict()["reasons"][0]
+    assert (
+        "a batch that is held is judged again (usual_mean)" in workshop.plan("shop").as_dict()["reasons"][0]
+    )
     prepare(workshop, mean=100_000)
     mended = workshop.run("shop")
     assert mended.exit_code == 0, mended.message
@@ -166,7 +200,9 @@ def test_a_held_batch_publishes_nothing_and_a_mended_rule_lets_all_of_it_pass_on
 
 @pytest.fixture(scope="module")
 def held_at_once(new_workshop: Callable[[], Workshop]) -> Workshop:
-    """A lake whose first batch is blocked; a row of it breaks a rule as well. Not to be touched: it is copied."""
+    """A lake whose first batch is blocked; a row of it breaks a rule as well. Not to be touched: it is
+    copied.
+    """
     workshop = new_workshop()
     prepare(workshop)
     workshop.land("orders/1.json", order(1, cents=50_000) + order(2, cents=50_000) + order(3, cents=-1))
@@ -174,21 +210,27 @@ def held_at_once(new_workshop: Callable[[], Workshop]) -> Workshop:
     return workshop
 
 
-def test_a_released_batch_is_published_and_the_decision_is_recorded(held_at_once: Workshop, tmp_path: Path) -> None:
+def test_a_released_batch_is_published_and_the_decision_is_recorded(
+    held_at_once: Workshop, tmp_path: Path
+) -> None:
     workshop = held_at_once.copied(tmp_path / "home")
 
     released = decided(workshop, "release")
 
     assert released.exit_code == 0, released.message
     assert ids(workshop) == [1, 2]
-    decisions = [(row["action"], row["decided_by"], row["reason"]) for row in ledger(workshop).rows("decisions")]
+    decisions = [
+        (row["action"], row["decided_by"], row["reason"]) for row in ledger(workshop).rows("decisions")
+    ]
     assert decisions == [("release", "ada@here", "it is right")]
     assert [verdict.verdict for verdict in Verdicts(ledger(workshop)).all()] == ["blocked", "released"]
     workshop.land("orders/2.json", order(4, cents=50_000))
     assert workshop.run("shop").status is Status.BLOCKED, "a release is for one batch"
 
 
-def test_a_batch_that_is_set_aside_goes_into_quarantine_and_later_ones_are_published(held_at_once: Workshop, tmp_path: Path) -> None:
+def test_a_batch_that_is_set_aside_goes_into_quarantine_and_later_ones_are_published(
+    held_at_once: Workshop, tmp_path: Path
+) -> None:
     workshop = held_at_once.copied(tmp_path / "home")
     workshop.land("orders/2.json", order(1, version=2) + order(2, version=2))
 
@@ -217,7 +259,9 @@ expectations:
 """
 
 
-def test_a_gold_table_is_held_while_its_silver_table_is_published_and_can_only_be_released(workshop: Workshop) -> None:
+def test_a_gold_table_is_held_while_its_silver_table_is_published_and_can_only_be_released(
+    workshop: Workshop,
+) -> None:
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     workshop.write("expectations/shop/gold.per_hour.yml", GOLD)
     workshop.land("orders/1.json", order(1) + order(2))
@@ -243,13 +287,16 @@ def test_a_gold_table_is_held_while_its_silver_table_is_published_and_can_only_b
 def test_a_correction_by_a_dimension_passes_the_gate_as_well(workshop: Workshop) -> None:
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     only_ulm = RULES.replace("column: cents, max_value: MEAN", "column: city, value_set: [Ulm]")
-    only_ulm = only_ulm.replace("expect_column_mean_to_be_between", "expect_column_distinct_values_to_be_in_set")
+    only_ulm = only_ulm.replace(
+        "expect_column_mean_to_be_between", "expect_column_distinct_values_to_be_in_set"
+    )
     workshop.write("expectations/shop/silver.orders.yml", only_ulm)
     workshop.land("people/1.csv", "id,city,at\n1,Ulm,2024-01-01\n")
     workshop.land("orders/1.json", order(1))
     assert workshop.run("shop").exit_code == 0
     workshop.land("people/2.csv", "id,city,at\n1,Bonn,2024-02-01\n")
-    stricter = only_ulm.replace("min_value: 0", "min_value: 101")  # the row that is there would not meet it, but nobody asks it
+    # the row that is there would not meet it, but nobody asks it
+    stricter = only_ulm.replace("min_value: 0", "min_value: 101")
     workshop.write("expectations/shop/silver.orders.yml", stricter)
 
     held = workshop.run("shop")
@@ -297,7 +344,19 @@ expectations:
 
 
 def item(number: int, version: int = 1, price: int = 10, gone: bool = False) -> str:
-    return json.dumps({"id": number, "v": version, "kind": "a", "at": "2024-05-01T00:00:00Z", "price": price, "gone": gone}) + "\n"
+    return (
+        json.dumps(
+            {
+                "id": number,
+                "v": version,
+                "kind": "a",
+                "at": "2024-05-01T00:00:00Z",
+                "price": price,
+                "gone": gone,
+            }
+        )
+        + "\n"
+    )
 
 
 def test_a_batch_that_only_removes_rows_is_judged_in_every_layer(workshop: Workshop) -> None:
@@ -306,7 +365,9 @@ def test_a_batch_that_only_removes_rows_is_judged_in_every_layer(workshop: Works
         workshop.write(f"expectations/shop/{table}.yml", NOT_EMPTY.replace("scope: table", f"scope: {scope}"))
     workshop.land("items/1.json", item(1) + item(2))
     assert workshop.run("shop").exit_code == 0
-    workshop.write("conf/pipelines/shop.yml", STOCK.replace("delete_when: gone", "delete_when: gone\n    where: 'false'"))
+    workshop.write(
+        "conf/pipelines/shop.yml", STOCK.replace("delete_when: gone", "delete_when: gone\n    where: 'false'")
+    )
     rebuilt = rebuild_tables(workshop.project, "shop", PROFILE, ["silver.items"], start=workshop._start)
     workshop.write("conf/pipelines/shop.yml", STOCK)
     workshop.land("items/2.json", item(1, 2, gone=True) + item(2, 2, gone=True))
@@ -315,13 +376,25 @@ def test_a_batch_that_only_removes_rows_is_judged_in_every_layer(workshop: Works
     while_held = [row[0] for row in workshop.rows("shop.silver.items", "id")]
     released = decided(workshop, "release", "silver.items")
 
-    assert (rebuilt.status, "has_rows (found 0)" in rebuilt.message) == (Status.BLOCKED, True), rebuilt.message
+    assert (rebuilt.status, "has_rows (found 0)" in rebuilt.message) == (
+        Status.BLOCKED,
+        True,
+    ), rebuilt.message
     assert held.status is Status.BLOCKED
-    assert "silver.items: batch blocked, which only removes rows; failed rule: has_rows (found 0)" in held.message
+    assert (
+        "silver.items: batch blocked, which only removes rows; failed rule: has_rows (found 0)"
+        in held.message
+    )
     assert while_held == [1, 2]
     assert workshop.rows("shop.silver.items", "id") == []
-    assert sorted(blocked.table for blocked in released.held) == ["gold.per_hour", "gold.per_kind"], released.message
-    assert (workshop.rows("shop.gold.per_hour", "item_count"), workshop.rows("shop.gold.per_kind", "top")) == ([(2,)], [(10,)])
+    assert sorted(blocked.table for blocked in released.held) == [
+        "gold.per_hour",
+        "gold.per_kind",
+    ], released.message
+    assert (
+        workshop.rows("shop.gold.per_hour", "item_count"),
+        workshop.rows("shop.gold.per_kind", "top"),
+    ) == ([(2,)], [(10,)])
     assert missing(workshop) == {}
 
 
@@ -339,14 +412,19 @@ def test_a_release_lets_nothing_pass_but_what_was_seen(workshop: Workshop) -> No
     again = decided(workshop, "release", "gold.per_kind", other.held[0].seen)
 
     assert (cut.status, other.status, late.status) == (Status.FAILED, Status.BLOCKED, Status.BLOCKED)
-    assert "the release by ada@here was about something else and does not hold (cheap: 101 then, 999999999 now" in other.message
+    assert (
+        "the release by ada@here was about something else and does not hold (cheap: 101 then, 999999999 now"
+        in other.message
+    )
     assert "cheap: 101 then, 999999999 now; changed since: silver.items); nothing was decided" in late.message
     assert again.exit_code == 0, again.message
     assert workshop.rows("shop.gold.per_kind", "top") == [(999_999_999,)]
     assert [row["action"] for row in ledger(workshop).rows("decisions")] == ["release", "release"]
 
 
-def test_a_batch_that_is_set_aside_and_cut_goes_into_quarantine_once(held_at_once: Workshop, tmp_path: Path) -> None:
+def test_a_batch_that_is_set_aside_and_cut_goes_into_quarantine_once(
+    held_at_once: Workshop, tmp_path: Path
+) -> None:
     workshop = held_at_once.copied(tmp_path / "home")
 
     for point in ("gate.after:silver.orders", "write.after:quarantine.silver.orders"):
@@ -357,7 +435,11 @@ def test_a_batch_that_is_set_aside_and_cut_goes_into_quarantine_once(held_at_onc
 
     assert ended.exit_code == 0, ended.message
     kept = workshop.rows("shop.quarantine.silver.orders", "line", "reasons")
-    assert [(line, reasons[0]["rule"]) for line, reasons in kept] == [(1, "set aside"), (2, "set aside"), (3, "cents_not_negative")]
+    assert [(line, reasons[0]["rule"]) for line, reasons in kept] == [
+        (1, "set aside"),
+        (2, "set aside"),
+        (3, "cents_not_negative"),
+    ]
     assert (ids(workshop), missing(workshop)) == ([], {})
     assert [verdict.verdict for verdict in Verdicts(ledger(workshop)).all()] == ["blocked", "set_aside"]
 
@@ -405,7 +487,9 @@ expectations:
 """
 
 
-def test_a_table_comes_after_those_that_its_rules_read_and_one_that_is_not_there_yet_is_empty(workshop: Workshop) -> None:
+def test_a_table_comes_after_those_that_its_rules_read_and_one_that_is_not_there_yet_is_empty(
+    workshop: Workshop,
+) -> None:
     workshop.write("conf/pipelines/shop.yml", BILLING)
     workshop.write("expectations/shop/silver.lines.yml", BILLED)
     workshop.write("expectations/shop/silver.invoices.yml", KNOWN_IDS)
@@ -451,15 +535,23 @@ gold:
 
 def visit(number: int, version: int, hour: int, micros: int = 1, gone: bool = False) -> str:
     at, seen = f"2024-05-01T{hour:02}:00:00Z", f"2024-05-01T00:00:00.{micros:06}Z"
-    return json.dumps({"id": number, "v": version, "kind": str(number), "at": at, "seen": seen, "gone": gone}) + "\n"
+    return (
+        json.dumps({"id": number, "v": version, "kind": str(number), "at": at, "seen": seen, "gone": gone})
+        + "\n"
+    )
 
 
 def test_sessions_closed_windows_and_histories_that_shrink_are_judged(workshop: Workshop) -> None:
     workshop.write("conf/pipelines/shop.yml", VISITS)
     for table, least in (("gold.visits", 2), ("gold.closed", 1), ("dimension.places", 3)):
-        workshop.write(f"expectations/shop/{table}.yml", NOT_EMPTY.replace("min_value: 1", f"min_value: {least}"))
+        workshop.write(
+            f"expectations/shop/{table}.yml", NOT_EMPTY.replace("min_value: 1", f"min_value: {least}")
+        )
     workshop.land("items/1.json", visit(1, 1, 0) + visit(2, 1, 5))
-    cities = [{"id": 1, "city": city, "at": f"2024-01-0{day}"} for day, city in enumerate(("Bonn", "Kiel", "Bonn"), 1)]
+    cities = [
+        {"id": 1, "city": city, "at": f"2024-01-0{day}"}
+        for day, city in enumerate(("Bonn", "Kiel", "Bonn"), 1)
+    ]
     workshop.land("places/1.json", "".join(json.dumps(city) + "\n" for city in cities))
     assert workshop.run("shop").exit_code == 0
     workshop.land("items/2.json", visit(2, 2, 5, micros=2))
@@ -471,8 +563,14 @@ def test_sessions_closed_windows_and_histories_that_shrink_are_judged(workshop: 
     held = workshop.run("shop")
 
     assert last == [1, 2], "a measure that moved by a microsecond is another one"
-    assert sorted(blocked.table for blocked in held.held) == ["dimension.places", "gold.closed", "gold.visits"], held.message
-    assert [len(workshop.rows(f"shop.{table}")) for table in ("gold.visits", "gold.closed", "dimension.places")] == [2, 1, 3]
+    assert sorted(blocked.table for blocked in held.held) == [
+        "dimension.places",
+        "gold.closed",
+        "gold.visits",
+    ], held.message
+    assert [
+        len(workshop.rows(f"shop.{table}")) for table in ("gold.visits", "gold.closed", "dimension.places")
+    ] == [2, 1, 3]
 
 
 UNANSWERED = """
@@ -503,7 +601,10 @@ def test_a_rule_whose_sql_fails_on_a_row_does_not_hold(workshop: Workshop) -> No
     result = workshop.run("shop")
 
     found = {row["rule"]: (row["is_met"], row["problem"]) for row in ledger(workshop).rows("expectations")}
-    assert (result.status, "query: Spark: DIVIDE_BY_ZERO" in result.message) == (Status.FAILED, True), result.message
+    assert (result.status, "query: Spark: DIVIDE_BY_ZERO" in result.message) == (
+        Status.FAILED,
+        True,
+    ), result.message
     assert found["condition"] == found["query"] == (False, "Spark: DIVIDE_BY_ZERO")
     assert found["clock"][0] is False
     assert "takes a time out of text" in found["clock"][1]

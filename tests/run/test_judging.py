@@ -42,7 +42,9 @@ def rule(gx_type: str, **kwargs: Any) -> Rule:
         (rule("expect_table_row_count_to_be_between", min_value=1), False),
     ],
 )
-def test_a_rule_tells_of_the_sensitive_columns_of_both_tables_that_it_compares(idle_workshop: Workshop, asked: Rule, is_told: bool) -> None:
+def test_a_rule_tells_of_the_sensitive_columns_of_both_tables_that_it_compares(
+    idle_workshop: Workshop, asked: Rule, is_told: bool
+) -> None:
     idle_workshop.write("conf/pipelines/shop.yml", SHOP)
     project = idle_workshop.project
 
@@ -62,8 +64,21 @@ class SameContent:
 def seen(folder: Path, observed: str) -> Grounds:
     verdicts = Verdicts(Ledger(Lake(str(folder), "shop")))
     batch_id = ("silver.orders", "stream", 1, 0)
-    gate = BatchGate("run", batch_id, datetime.now(UTC), {}, (), verdicts, None, lambda *_: [], lambda line: None, lambda result: None)
-    found = masked(RuleResult(rule("expect_column_sum_to_be_between", column="Tip"), False, observed=observed))
+    gate = BatchGate(
+        "run",
+        batch_id,
+        datetime.now(UTC),
+        {},
+        (),
+        verdicts,
+        None,
+        lambda *_: [],
+        lambda line: None,
+        lambda result: None,
+    )
+    found = masked(
+        RuleResult(rule("expect_column_sum_to_be_between", column="Tip"), False, observed=observed)
+    )
     return gate._grounds(cast(Candidate, SameContent()), [found])
 
 

@@ -1,4 +1,6 @@
-"""Windows that close, and rows that come after: shown once closed, repaired with a revision, or set aside with their lateness."""
+"""Windows that close, and rows that come after: shown once closed, repaired with a revision, or set aside
+with their lateness.
+"""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -33,7 +35,9 @@ NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
 def click(*minutes: float) -> str:
-    return "".join(f'{{"at":"{(NOON + timedelta(minutes=minute)).isoformat()}","page":"p"}}\n' for minute in minutes)
+    return "".join(
+        f'{{"at":"{(NOON + timedelta(minutes=minute)).isoformat()}","page":"p"}}\n' for minute in minutes
+    )
 
 
 def windows(workshop: Workshop, table: str, *more: str) -> list[tuple[Any, ...]]:
@@ -48,9 +52,15 @@ def run(workshop: Workshop) -> dict[str, Any]:
     return {table.table: table for table in result.tables}
 
 
-def test_rows_after_the_watermark_are_late_in_any_grouping_of_files(workshop: Workshop, new_workshop: Any) -> None:
+def test_rows_after_the_watermark_are_late_in_any_grouping_of_files(
+    workshop: Workshop, new_workshop: Any
+) -> None:
     """12:02 and 12:11 come first, then 12:31 closes everything up to 12:20, then 12:04 comes late."""
-    files = [click(2, 11), click(31) + '{"at":"2099-01-01T00:00:00Z","page":"poison"}\n{"page":"no time"}\n', click(4, 32)]
+    files = [
+        click(2, 11),
+        click(31) + '{"at":"2099-01-01T00:00:00Z","page":"poison"}\n{"page":"no time"}\n',
+        click(4, 32),
+    ]
     at_once = new_workshop()
     for where in (workshop, at_once):
         where.write("conf/pipelines/feed.yml", PIPELINE)
@@ -89,11 +99,19 @@ def tables_of(workshop: Workshop, *tables: str) -> dict[str, list[tuple[Any, ...
 def only(*tables: str) -> str:
     """The pipeline with these gold tables: every other one takes its time."""
     head, gold, rest = PIPELINE.partition("gold:\n")
-    return head + gold + "".join(line for line in rest.splitlines(keepends=True) if line.strip().startswith(tables))
+    return (
+        head
+        + gold
+        + "".join(line for line in rest.splitlines(keepends=True) if line.strip().startswith(tables))
+    )
 
 
-def test_a_rebuild_takes_files_in_the_order_of_their_arrival(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Delta gives a table's first snapshot by the times of its data files, and a thousand at a time: here one."""
+def test_a_rebuild_takes_files_in_the_order_of_their_arrival(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Delta gives a table's first snapshot by the times of its data files, and a thousand at a time: here
+    one.
+    """
     workshop.write("conf/pipelines/feed.yml", only("kept"))
     for number, text in enumerate([click(2, 11), click(31), click(33)]):
         workshop.land(f"clicks/{number}.json", text)
@@ -102,7 +120,9 @@ def test_a_rebuild_takes_files_in_the_order_of_their_arrival(workshop: Workshop,
     write_later(workshop.root / "lake/feed/bronze/clicks/_delta_log", version=1)
     read_rows = streams.read_rows
 
-    def read_bounded(spark: SparkSession, path: str, files_per_batch: int = 1, checkpoint: str | None = None) -> DataFrame:
+    def read_bounded(
+        spark: SparkSession, path: str, files_per_batch: int = 1, checkpoint: str | None = None
+    ) -> DataFrame:
         return read_rows(spark, path, files_per_batch)
 
     monkeypatch.setattr(streams, "read_rows", read_bounded)
@@ -138,16 +158,24 @@ expectations:
 """
 
 
-def test_what_is_decided_of_rows_later_moves_no_watermark_in_runs_verification_or_rebuild(workshop: Workshop) -> None:
-    """Rows of 12:31 and 12:32 are quarantined by a rule. They show how far the feed has come all the same, once, when they come."""
+def test_what_is_decided_of_rows_later_moves_no_watermark_in_runs_verification_or_rebuild(
+    workshop: Workshop,
+) -> None:
+    """Rows of 12:31 and 12:32 are quarantined by a rule. They show how far the feed has come all the same,
+    once, when they come.
+    """
     workshop.write("conf/pipelines/feed.yml", only("closed", "kept"))
     workshop.write("expectations/feed/silver.clicks.yml", RULE)
-    workshop.land("clicks/0.json", click(2, 11) + click(31).replace('"p"', '"q"') + click(32).replace('"p"', '"r"'))
+    workshop.land(
+        "clicks/0.json", click(2, 11) + click(31).replace('"p"', '"q"') + click(32).replace('"p"', '"r"')
+    )
     run(workshop)
     workshop.land("clicks/1.json", click(4))
     run(workshop)
     before = tables_of(workshop, "closed", "kept")
-    assert before["late"] == [(NOON + timedelta(minutes=start), NOON + timedelta(minutes=4)) for start in (-5, 0)]
+    assert before["late"] == [
+        (NOON + timedelta(minutes=start), NOON + timedelta(minutes=4)) for start in (-5, 0)
+    ]
     assert before["closed"] == [(0, 2), (10, 1)]
 
     workshop.write("expectations/feed/silver.clicks.yml", RULE.replace("[p]", "[p, q]"))

@@ -1,4 +1,6 @@
-"""Upkeep of a pipeline: figures, what is kept for whom, what else goes; and that runs, increments and verification are right after it."""
+"""Upkeep of a pipeline: figures, what is kept for whom, what else goes; and that runs, increments and
+verification are right after it.
+"""
 
 import json
 import os
@@ -67,7 +69,9 @@ def age(root: Path) -> None:
             os.utime(file, (then, then))
     for commit in root.rglob("_delta_log/*.json"):
         earlier = re.sub(
-            r'"deletionTimestamp":(\d+)', lambda found: f'"deletionTimestamp":{int(found[1]) - MONTH * 1000}', commit.read_text()
+            r'"deletionTimestamp":(\d+)',
+            lambda found: f'"deletionTimestamp":{int(found[1]) - MONTH * 1000}',
+            commit.read_text(),
         )
         commit.with_name(f".{commit.name}.crc").unlink(missing_ok=True)
         commit.write_text(earlier)
@@ -79,13 +83,17 @@ def by_table(done: Maintenance) -> dict[str, TableUpkeep]:
 
 @pytest.fixture
 def log(idle_workshop: Workshop) -> Workshop:
-    """Three commits of a bronze table, of which silver has consumed the last; a rebuild has made its generation 2."""
+    """Three commits of a bronze table, of which silver has consumed the last; a rebuild has made its
+    generation 2.
+    """
     idle_workshop.write("conf/pipelines/log.yml", LOG)
     lake = Lake(idle_workshop.project.lake, "log")
     for number in range(3):
         write_deltalake(lake.table("bronze.lines"), pa.table({"n": [number]}), mode="append")
     ledger = Ledger(lake, unguarded)
-    ledger.write_definitions("r", {"bronze.lines": Definition(1, {}, {}), "silver.lines": Definition(2, {}, {})})
+    ledger.write_definitions(
+        "r", {"bronze.lines": Definition(1, {}, {}), "silver.lines": Definition(2, {}, {})}
+    )
     ledger.write_table("r", "silver.lines", 1.0, {"bronze.lines": 2}, 0, 1, Counts())
     with hold_lease(lake.lease(), "log", "test"):
         return idle_workshop
@@ -146,11 +154,19 @@ def test_a_batch_that_was_cut_keeps_the_versions_it_began_with(log: Workshop) ->
     kept_for = by_table(maintain(log))["bronze.lines"].kept_for
 
     assert kept_for is not None
-    assert re.fullmatch(r"3 old files stay, because batch 7 of silver.lines \(stream\), begun .+ and not ended, still needs them", kept_for)
+    assert re.fullmatch(
+        r"3 old files stay, because batch 7 of silver.lines \(stream\), begun .+ and not ended, still needs"
+        r" them",
+        kept_for,
+    )
 
 
-def test_a_cut_batch_of_another_pipeline_keeps_what_it_reads_and_a_reader_that_is_behind_does_not(log: Workshop) -> None:
-    log.write("conf/pipelines/log.yml", LOG.replace("{n: bigint}}", "{n: bigint, at: timestamp}, event_time: at}"))
+def test_a_cut_batch_of_another_pipeline_keeps_what_it_reads_and_a_reader_that_is_behind_does_not(
+    log: Workshop,
+) -> None:
+    log.write(
+        "conf/pipelines/log.yml", LOG.replace("{n: bigint}}", "{n: bigint, at: timestamp}, event_time: at}")
+    )
     log.write("conf/pipelines/board.yml", BOARD)
     path, board = lake_of(log).table("silver.lines"), Ledger(Lake(log.project.lake, "board"), unguarded)
     for number in range(3):
@@ -173,7 +189,12 @@ def test_a_cut_batch_of_another_pipeline_keeps_what_it_reads_and_a_reader_that_i
 def test_what_is_old_beside_the_tables_goes_and_the_rest_stays(log: Workshop) -> None:
     log.write("conf/lakehouse.yml", "landing: landing\nlake: lake\nprofile: local\nkeep_logs: 10 days\n")
     lake, then = lake_of(log), time.time() - 11 * 86_400
-    for folder in (lake.checkpoint("silver.lines", 1), lake.checkpoint("silver.lines", 2), lake.checkpoint("gold.other", 1), lake.stage):
+    for folder in (
+        lake.checkpoint("silver.lines", 1),
+        lake.checkpoint("silver.lines", 2),
+        lake.checkpoint("gold.other", 1),
+        lake.stage,
+    ):
         Path(folder).mkdir(parents=True)
     for name in ("old.log", "new.log", "old.txt"):
         log.write(f"logs/log/{name}", "x")
@@ -202,10 +223,14 @@ def test_while_a_rebuild_is_being_swapped_its_tables_and_what_it_built_are_left_
     assert Path(lake.checkpoint("silver.lines", 3)).exists()
 
 
-def test_a_table_whose_retention_is_too_short_is_refused_and_the_others_are_looked_after(log: Workshop) -> None:
+def test_a_table_whose_retention_is_too_short_is_refused_and_the_others_are_looked_after(
+    log: Workshop,
+) -> None:
     path = lake_of(log).table("silver.lines")
     for number in range(2):
-        write_deltalake(path, pa.table({"n": [number]}), mode="append", configuration={RETENTION: "interval 0 days"})
+        write_deltalake(
+            path, pa.table({"n": [number]}), mode="append", configuration={RETENTION: "interval 0 days"}
+        )
 
     done = maintain(log)
 
@@ -215,7 +240,9 @@ def test_a_table_whose_retention_is_too_short_is_refused_and_the_others_are_look
     assert by_table(done)["bronze.lines"].after.count == 1
 
 
-def test_the_command_ends_with_5_while_somebody_else_holds_the_pipeline(log: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_ends_with_5_while_somebody_else_holds_the_pipeline(
+    log: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WEIR_HOME", str(log.root))
     with hold_lease(lake_of(log).lease(), "log", "weir run"):
         held = CliRunner().invoke(app, ["maintain", "--json"])
@@ -234,14 +261,19 @@ def order(number: int, member: int, version: int, hour: int) -> str:
 
 
 @pytest.mark.spark
-def test_after_the_upkeep_there_is_nothing_to_do_and_the_next_increment_is_right(workshop: Workshop, spark: SparkSession) -> None:
+def test_after_the_upkeep_there_is_nothing_to_do_and_the_next_increment_is_right(
+    workshop: Workshop, spark: SparkSession
+) -> None:
     workshop.write("conf/pipelines/shop.yml", SHOP)
     workshop.write("conf/sql/total.sql", "SELECT count(*) AS n FROM silver.orders")
     deliveries = [
         (order(1, 1, 1, 8) + order(2, 7, 1, 9) + "x\n", '{"id":1,"city":"Ulm","v":1}\n'),
         (order(1, 1, 2, 10) + order(3, 1, 1, 9), '{"id":7,"city":"Rome","v":1}\n'),
         (order(4, 7, 1, 12), '{"id":1,"city":"Bonn","v":2}\n'),
-        (order(3, 1, 2, 12) + order(5, 9, 1, 13), '{"id":7,"city":"Paris","v":2}\n{"id":9,"city":"Oslo","v":1}\n'),
+        (
+            order(3, 1, 2, 12) + order(5, 9, 1, 13),
+            '{"id":7,"city":"Paris","v":2}\n{"id":9,"city":"Oslo","v":1}\n',
+        ),
     ]
 
     def take_in(number: int) -> None:
@@ -263,13 +295,23 @@ def test_after_the_upkeep_there_is_nothing_to_do_and_the_next_increment_is_right
 
     age(workshop.root / "lake")
     second = maintain_pipeline(workshop.project, "shop")
-    assert {table.table for table in second.tables if table.deleted} >= {"bronze.orders", "silver.orders", "dimension.members"}
+    assert {table.table for table in second.tables if table.deleted} >= {
+        "bronze.orders",
+        "silver.orders",
+        "dimension.members",
+    }
     assert [table.kept_for for table in second.tables if table.kept_for] == []
     assert list((workshop.root / "lake/shop/silver/orders/_change_data").glob("*.parquet")) == []
     assert Workshop(workshop.root, None).run("shop").status is Status.NOTHING_TO_DO
     assert maintain_pipeline(workshop.project, "shop").status is Status.NOTHING_TO_DO
 
     take_in(3)
-    assert workshop.rows("shop.silver.orders", "id", "city") == [(1, "Bonn"), (2, "Paris"), (3, "Bonn"), (4, "Paris"), (5, "Oslo")]
+    assert workshop.rows("shop.silver.orders", "id", "city") == [
+        (1, "Bonn"),
+        (2, "Paris"),
+        (3, "Bonn"),
+        (4, "Paris"),
+        (5, "Oslo"),
+    ]
     found = verify_pipeline(workshop.project, "shop", PROFILE, start=lambda: nullcontext(spark))
     assert found.status is Outcome.OK, found.message

@@ -1,4 +1,6 @@
-"""Native stateful tables over time: rebuilt from what silver holds, behind their gate, and with rows that come back from quarantine."""
+"""Native stateful tables over time: rebuilt from what silver holds, behind their gate, and with rows that
+come back from quarantine.
+"""
 
 import json
 from contextlib import nullcontext
@@ -37,15 +39,22 @@ gold:
 
 
 def rows(*found: tuple[str, str, int]) -> str:
-    return "".join(f'{{"id":"{name}","user":"{user}","at":"2026-03-01T10:{minute:02}:00Z"}}\n' for name, user, minute in found)
+    return "".join(
+        f'{{"id":"{name}","user":"{user}","at":"2026-03-01T10:{minute:02}:00Z"}}\n'
+        for name, user, minute in found
+    )
 
 
 def pairs(workshop: Workshop) -> list[tuple[Any, ...]]:
     return workshop.rows("feed.gold.pairs", "click", "order")
 
 
-def test_a_native_table_begins_anew_from_all_that_silver_holds(workshop: Workshop, spark: SparkSession) -> None:
-    """An id is forgotten once the watermark has passed it, which moves between batches: a rebuild has one `a`, the runs had two."""
+def test_a_native_table_begins_anew_from_all_that_silver_holds(
+    workshop: Workshop, spark: SparkSession
+) -> None:
+    """An id is forgotten once the watermark has passed it, which moves between batches: a rebuild has one
+    `a`, the runs had two.
+    """
     workshop.write("conf/pipelines/feed.yml", PIPELINE)
     workshop.land("clicks/1.json", rows(("a", "u", 0), ("test", "u", 1)))
     workshop.land("orders/1.json", rows(("x", "u", 2), ("y", "v", 3)))
@@ -59,14 +68,25 @@ def test_a_native_table_begins_anew_from_all_that_silver_holds(workshop: Worksho
     assert workshop.rows("feed.gold.once", "id", "user") == [("a", "u"), ("a", "u"), ("b", "w")]
     assert pairs(workshop) == [("a", "x"), ("test", "x"), (None, "y")]
 
-    held = read_state(spark, workshop.project.pipelines["feed"], "pairs", checkpoint(workshop, "pairs", 1), {}, 10)
+    held = read_state(
+        spark, workshop.project.pipelines["feed"], "pairs", checkpoint(workshop, "pairs", 1), {}, 10
+    )
     assert {store.name: store.rows for store in held.stores} == {"left": 2, "right": 1}
     assert "•••" in json.dumps(held.as_dict(), default=str, ensure_ascii=False)
     assert '"w"' not in json.dumps(held.as_dict(), default=str), "the user is sensitive"
-    once = read_state(spark, workshop.project.pipelines["feed"], "once", checkpoint(workshop, "once", 1), {"id": "b"}, 10)
+    once = read_state(
+        spark, workshop.project.pipelines["feed"], "once", checkpoint(workshop, "once", 1), {"id": "b"}, 10
+    )
     assert [store.rows for store in once.stores] == [1]
     with pytest.raises(UnknownKey, match="--key: no store is keyed by page\n    allowed: id"):
-        read_state(spark, workshop.project.pipelines["feed"], "once", checkpoint(workshop, "once", 1), {"page": "/"}, 10)
+        read_state(
+            spark,
+            workshop.project.pipelines["feed"],
+            "once",
+            checkpoint(workshop, "once", 1),
+            {"page": "/"},
+            10,
+        )
 
     def start(order: RunOrder, consumed: Any) -> Any:
         return nullcontext(spark)
@@ -90,7 +110,10 @@ def test_a_row_without_a_partner_is_published_although_inputs_bring_rows_in_turn
     workshop.write("conf/pipelines/feed.yml", PIPELINE)
     workshop.land("clicks/1.json", rows(("a", "u", 0)))
     workshop.land("orders/1.json", rows(("x", "v", 1)))
-    deliveries = [("clicks/2.json", rows(("b", "w", 40))), ("orders/2.json", rows(("y", "w", 41), ("z", "t", 21)))]
+    deliveries = [
+        ("clicks/2.json", rows(("b", "w", 40))),
+        ("orders/2.json", rows(("y", "w", 41), ("z", "t", 21))),
+    ]
     held = {}
     for path, text in [("", ""), *deliveries, ("clicks/3.json", rows(("c", "s", 42)))]:
         if path:
@@ -104,7 +127,9 @@ def test_a_row_without_a_partner_is_published_although_inputs_bring_rows_in_turn
     assert held["clicks/3.json"] == held["orders/2.json"]
     assert workshop.rows("feed.late.gold.pairs") == []
     offsets = sorted((workshop.root / "lake/feed/_weir/checkpoints/gold.pairs/g1/offsets").glob("[0-9]*"))
-    assert {len(file.read_text(encoding="utf-8").splitlines()) for file in offsets} == {6}, "sources as in checkpoints of before"
+    assert {len(file.read_text(encoding="utf-8").splitlines()) for file in offsets} == {6}, (
+        "sources as in checkpoints of before"
+    )
     assert differing_tables(workshop, "feed") == []
 
     DeltaTable(workshop.root / "lake/feed/gold/pairs").delete("click = 'a'")

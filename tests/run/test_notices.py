@@ -1,4 +1,6 @@
-"""What a run tells of a table's batches: each rule once, of many files and fields the first, and where all of them are. No JVM."""
+"""What a run tells of a table's batches: each rule once, of many files and fields the first, and where all of
+them are. No JVM.
+"""
 
 from spark_jobs.bronze.drift import Drift
 from spark_jobs.config.expectations import Rule
@@ -26,7 +28,10 @@ def test_a_rule_is_named_once_however_often_rows_are_judged_again() -> None:
 
 
 def test_the_rows_of_a_query_are_no_share_of_the_batch() -> None:
-    notices, judged = Notices("shop"), rule("unexpected_rows_expectation", unexpected_rows_query="SELECT count(*) AS n FROM {batch}")
+    notices, judged = (
+        Notices("shop"),
+        rule("unexpected_rows_expectation", unexpected_rows_query="SELECT count(*) AS n FROM {batch}"),
+    )
     notices.add_finding("silver.orders", "stream", found(judged, 1, 160))
 
     [line] = notices.say("silver.orders")
@@ -47,13 +52,19 @@ def test_a_rule_that_only_corrected_rows_miss_is_named_by_what_they_show_last() 
 
 
 def test_of_a_rule_for_the_whole_table_the_newest_judgement_counts() -> None:
-    notices, judged = Notices("shop"), rule("expect_column_sum_to_be_between", "table", column="amount", min_value=1)
+    notices, judged = (
+        Notices("shop"),
+        rule("expect_column_sum_to_be_between", "table", column="amount", min_value=1),
+    )
     notices.add_finding("gold.totals", "stream", RuleResult(judged, is_met=False, observed="0"))
     notices.add_finding("gold.totals", "stream", RuleResult(judged, is_met=True, observed="9"))
     notices.add_finding("gold.others", "stream", RuleResult(judged, is_met=True, observed="9"))
     notices.add_finding("gold.others", "stream", RuleResult(judged, is_met=False, observed="0"))
 
-    assert (notices.say("gold.totals"), ["(found 0)" in line for line in notices.say("gold.others")]) == ([], [True])
+    assert (notices.say("gold.totals"), ["(found 0)" in line for line in notices.say("gold.others")]) == (
+        [],
+        [True],
+    )
 
 
 def test_of_many_files_and_fields_of_many_batches_the_first_are_named_and_all_counted() -> None:
@@ -66,7 +77,11 @@ def test_of_many_files_and_fields_of_many_batches_the_first_are_named_and_all_co
 
     assert len(lines) == 4 + 4 + 6
     assert lines[0] == "orders: '0.gz' unreadable: not a gzip file"
-    assert lines[3] == "orders: 97 more files unreadable (100 in all): `weir quarantine list shop bronze.orders` lists them"
+    assert (
+        lines[3]
+        == "orders: 97 more files unreadable (100 in all): `weir quarantine list shop bronze.orders` lists"
+        " them"
+    )
     assert lines[4] == "orders: '0.csv' empty: it has no record"
     assert lines[7] == "orders: 97 more files empty (100 in all)"
     assert lines[13].startswith("orders: and 95 more fields are new: `weir account shop --json` lists them")

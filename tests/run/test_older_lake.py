@@ -21,11 +21,17 @@ silver: {orders: {from: orders, columns: {id: bigint}}}
 KEYED = PIPELINE.replace("{id: bigint}", "{id: bigint, v: int, note: string}, key: id, sequence_by: v")
 
 
-def test_arrivals_from_before_objects_had_tags_are_read_and_added_to(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrivals_from_before_objects_had_tags_are_read_and_added_to(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ingest, "READ_BY_DRIVER", 0)
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     with monkeypatch.context() as older:
-        older.setattr(arrivals_schema, "ARRIVALS", arrivals_schema.ARRIVALS.remove(arrivals_schema.ARRIVALS.get_field_index("tag")))
+        older.setattr(
+            arrivals_schema,
+            "ARRIVALS",
+            arrivals_schema.ARRIVALS.remove(arrivals_schema.ARRIVALS.get_field_index("tag")),
+        )
         workshop.land("orders/1.json", '{"id": 1}\n')
         assert workshop.run("shop").exit_code == 0
         workshop.land("orders/2.json", '{"id": 2}\n')
@@ -41,7 +47,9 @@ def test_arrivals_from_before_objects_had_tags_are_read_and_added_to(workshop: W
     assert workshop.run("shop").status is Status.NOTHING_TO_DO
 
 
-def test_a_ledger_from_before_ties_were_counted_is_read_and_added_to(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_from_before_ties_were_counted_is_read_and_added_to(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workshop.write("conf/pipelines/shop.yml", KEYED)
     with monkeypatch.context() as older:
         for name in ("tables", "batches"):
@@ -56,6 +64,9 @@ def test_a_ledger_from_before_ties_were_counted_is_read_and_added_to(workshop: W
     result = workshop.run("shop")
 
     assert result.exit_code == 0, result.message
-    assert sorted(row["ties"] or 0 for row in known.rows("batches") if row["table"] == "silver.orders") == [0, 1]
+    assert sorted(row["ties"] or 0 for row in known.rows("batches") if row["table"] == "silver.orders") == [
+        0,
+        1,
+    ]
     account = sum_up(workshop.project.pipelines["shop"], Lake(workshop.project.lake, "shop"))
     assert [(row["ties"], row["missing"]) for row in account if row["table"] == "silver.orders"] == [(1, 0)]

@@ -1,7 +1,9 @@
-"""The promise: tables are a function of the landed files, not of the order or the grouping in which they came.
+"""The promise: tables are a function of the landed files, not of the order or the grouping in which they
+came.
 
-Four versions of everything arrive in every order and in every grouping into runs. Each order and grouping has a key of its own, so that
-three runs try them all: key n of run r brings the versions that its order and grouping put there.
+Four versions of everything arrive in every order and in every grouping into runs. Each order and grouping has
+a key of its own, so that three runs try them all: key n of run r brings the versions that its order and
+grouping put there.
 """
 
 from collections.abc import Callable
@@ -100,7 +102,9 @@ def arrivals(run: int) -> list[tuple[int, int]]:
 
 def member_file(run: int) -> str:
     rows = [(kind, case, *HISTORIES[kind][version]) for kind in HISTORIES for case, version in arrivals(run)]
-    return "name,changed_at,country,id\n" + "".join(f"{name},{at.isoformat()},{kind},{case}\n" for kind, case, name, at in rows)
+    return "name,changed_at,country,id\n" + "".join(
+        f"{name},{at.isoformat()},{kind},{case}\n" for kind, case, name, at in rows
+    )
 
 
 def fact_file(run: int) -> str:
@@ -108,7 +112,9 @@ def fact_file(run: int) -> str:
 
 
 def fact(case: int, seq: int, at: datetime, one: int | None, two: int | None) -> str:
-    values = ",".join(f'"{name}":{value}' for name, value in (("one", one), ("two", two)) if value is not None)
+    values = ",".join(
+        f'"{name}":{value}' for name, value in (("one", one), ("two", two)) if value is not None
+    )
     return f'{{"id":{case},"seq":{seq},"at":"{at.isoformat()}",{values}}}\n'
 
 
@@ -178,29 +184,46 @@ def per_case(rows: list[tuple[Any, ...]]) -> dict[Any, list[tuple[Any, ...]]]:
         ("gold.names", "latest visit_count"),
     ],
 )
-def test_several_runs_give_the_tables_of_one_run(in_several_runs: Workshop, in_one_run: Workshop, table: str, columns: str) -> None:
+def test_several_runs_give_the_tables_of_one_run(
+    in_several_runs: Workshop, in_one_run: Workshop, table: str, columns: str
+) -> None:
     rows = in_several_runs.rows(f"shuffled.{table}", *columns.split())
 
     assert rows == in_one_run.rows(f"shuffled.{table}", *columns.split())
     assert rows
 
 
-def test_the_history_of_a_member_does_not_depend_on_the_order_of_its_versions(in_several_runs: Workshop) -> None:
-    rows = in_several_runs.rows("shuffled.dimension.members", "country", "id", "_valid_from", "_valid_to", "name", "changed_at")
+def test_the_history_of_a_member_does_not_depend_on_the_order_of_its_versions(
+    in_several_runs: Workshop,
+) -> None:
+    rows = in_several_runs.rows(
+        "shuffled.dimension.members", "country", "id", "_valid_from", "_valid_to", "name", "changed_at"
+    )
     by_kind = per_case(rows)
 
     expected = {
-        "split": [(T[1], T[2], "A", T[1]), (T[2], T[3], "B", T[2]), (T[3], T[4], "A", T[3]), (T[4], FOREVER, None, T[4])],
+        "split": [
+            (T[1], T[2], "A", T[1]),
+            (T[2], T[3], "B", T[2]),
+            (T[3], T[4], "A", T[3]),
+            (T[4], FOREVER, None, T[4]),
+        ],
         "silent": [(T[1], T[3], "A", T[1]), (T[3], FOREVER, None, T[3])],
     }
     for kind, intervals in expected.items():
         assert per_case(by_kind[kind]) == dict.fromkeys(range(len(CASES)), intervals)
     tied = per_case(by_kind["tied"])
-    either = [[(T[1], T[2], "A", T[1]), (T[2], T[3], name, T[2]), (T[3], FOREVER, "A", T[3])] for name in "BC"]
-    assert {case: history in either for case, history in tied.items()} == dict.fromkeys(range(len(CASES)), True)
+    either = [
+        [(T[1], T[2], "A", T[1]), (T[2], T[3], name, T[2]), (T[3], FOREVER, "A", T[3])] for name in "BC"
+    ]
+    assert {case: history in either for case, history in tied.items()} == dict.fromkeys(
+        range(len(CASES)), True
+    )
 
 
-def test_the_newest_version_of_a_key_does_not_depend_on_the_order_of_its_versions(in_several_runs: Workshop) -> None:
+def test_the_newest_version_of_a_key_does_not_depend_on_the_order_of_its_versions(
+    in_several_runs: Workshop,
+) -> None:
     facts = per_case(in_several_runs.rows("shuffled.silver.facts", "id", "seq", "at", "one", "two"))
 
     either = [[(2, T[2], 1, None)], [(2, T[3], None, 1)]]
@@ -212,7 +235,9 @@ def test_visits_find_the_member_of_their_time_although_it_came_later(in_several_
     visits = {(kind, case, place): (name, latest) for kind, case, place, name, latest in rows}
 
     expected = {"before": None, "at 1": "A", "before 2": "A", "at 2": "B", "at 3": "A", "after": None}
-    split = {("split", case, place): (name, None) for case in range(len(CASES)) for place, name in expected.items()}
+    split = {
+        ("split", case, place): (name, None) for case in range(len(CASES)) for place, name in expected.items()
+    }
     assert {key: found for key, found in visits.items() if key[0] == "split" and key[1] is not None} == split
     assert visits["split", None, "nobody"] == (None, None)
     assert len(rows) == len(visits) == len(CASES) * len(VISITS) * len(HISTORIES) + 1
@@ -224,14 +249,21 @@ def test_windows_hold_what_silver_says_now_and_emptied_ones_are_gone(in_several_
     for case, at in facts:
         expected.setdefault(at, []).append(case)
 
-    found = in_several_runs.rows("shuffled.gold.facts_per_hour", "window_start", "window_end", "fact_count", "ids")
+    found = in_several_runs.rows(
+        "shuffled.gold.facts_per_hour", "window_start", "window_end", "fact_count", "ids"
+    )
 
     assert found == sorted((at, at + timedelta(hours=1), len(ids), sum(ids)) for at, ids in expected.items())
 
 
-def test_the_accounts_say_what_became_of_every_version(in_several_runs: Workshop, in_one_run: Workshop) -> None:
+def test_the_accounts_say_what_became_of_every_version(
+    in_several_runs: Workshop, in_one_run: Workshop
+) -> None:
     split, one = (
-        {row["table"]: row for row in sum_up(workshop.project.pipelines["shuffled"], Lake(workshop.project.lake, "shuffled"))}
+        {
+            row["table"]: row
+            for row in sum_up(workshop.project.pipelines["shuffled"], Lake(workshop.project.lake, "shuffled"))
+        }
         for workshop in (in_several_runs, in_one_run)
     )
 
@@ -241,7 +273,15 @@ def test_the_accounts_say_what_became_of_every_version(in_several_runs: Workshop
         assert accounts["silver.facts"]["rows_in"] == 4 * cases
         assert accounts["silver.facts"]["inserted"] == cases
         assert accounts["dimension.members"]["rows_in"] == 4 * cases * len(HISTORIES)
-    assert [one["silver.facts"][name] for name in ("updated", "duplicate", "superseded")] == [0, cases, 2 * cases]
-    assert [one["dimension.newest"][name] for name in ("inserted", "updated", "duplicate")] == [3 * cases, 0, 0]
+    assert [one["silver.facts"][name] for name in ("updated", "duplicate", "superseded")] == [
+        0,
+        cases,
+        2 * cases,
+    ]
+    assert [one["dimension.newest"][name] for name in ("inserted", "updated", "duplicate")] == [
+        3 * cases,
+        0,
+        0,
+    ]
     assert split["silver.visits"]["corrected"] > cases
     assert one["silver.visits"]["corrected"] == 0

@@ -1,4 +1,6 @@
-"""What started a run is kept with it and shown on its page; the run's result says where that page is. No Spark: the run fails early."""
+"""What started a run is kept with it and shown on its page; the run's result says where that page is. No
+Spark: the run fails early.
+"""
 
 import json
 from pathlib import Path
@@ -11,7 +13,10 @@ from spark_jobs.report.text import say_origin
 from spark_jobs.run.result import read_origin
 from tests.conftest import Workshop
 
-PIPELINE = "pipeline: shop\nsources: {orders: {format: json, path: orders}}\nsilver: {orders: {from: orders, columns: {id: bigint}}}\n"
+PIPELINE = (
+    "pipeline: shop\nsources: {orders: {format: json, path: orders}}\nsilver: {orders: {from: orders,"
+    " columns: {id: bigint}}}\n"
+)
 OF_AIRFLOW = json.dumps({"dag": "shop<b>", "run": "manual__2026", "task": "run", "try": 1})
 
 
@@ -35,14 +40,26 @@ def test_a_run_says_where_its_page_is_what_it_says_and_what_started_it(
     assert (result["report"], result["verdict"]) == ((page, "failed") if number else (None, None))
     assert (result["held"], result["origin"]) == ([], OF_AIRFLOW)
     runs = Ledger(Lake(idle_workshop.project.lake, "shop")).rows("runs", ["event", "origin"])
-    assert sorted((run["event"], run["origin"]) for run in runs) == [("ended", OF_AIRFLOW), ("started", OF_AIRFLOW)]
+    assert sorted((run["event"], run["origin"]) for run in runs) == [
+        ("ended", OF_AIRFLOW),
+        ("started", OF_AIRFLOW),
+    ]
     if number:
-        assert "Airflow: shop&lt;b&gt;, manual__2026, run" in Path(idle_workshop.project.reports, page).read_text(encoding="utf-8")
+        assert "Airflow: shop&lt;b&gt;, manual__2026, run" in Path(
+            idle_workshop.project.reports, page
+        ).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [("by\thand\n", "by hand"), ("\x1b[31mred\x00", "[31mred"), ("x" * 900, "x" * 500), (" \n", None), ("", None), ("\udcff", None)],
+    [
+        ("by\thand\n", "by hand"),
+        ("\x1b[31mred\x00", "[31mred"),
+        ("x" * 900, "x" * 500),
+        (" \n", None),
+        ("", None),
+        ("\udcff", None),
+    ],
 )
 def test_an_origin_is_one_bounded_line(given: str, kept: str | None) -> None:
     assert read_origin({"WEIR_ORIGIN": given}) == kept

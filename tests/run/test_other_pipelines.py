@@ -1,4 +1,6 @@
-"""A pipeline on another's tables: its tables depend on what the other has published, not on how the runs of the two were grouped."""
+"""A pipeline on another's tables: its tables depend on what the other has published, not on how the runs of
+the two were grouped.
+"""
 
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -38,7 +40,10 @@ gold:
   ranks:  {sql: sql/ranks.sql}
   joined: {python: hooks/board.py:join, inputs: [shop.silver.orders, gold.cities, shop.gold.hourly]}
 """
-RANKS = "SELECT city, sum(paid) AS paid, (SELECT count(*) FROM shop.silver.orders) AS orders FROM gold.hourly GROUP BY city"
+RANKS = (
+    "SELECT city, sum(paid) AS paid, (SELECT count(*) FROM shop.silver.orders) AS orders FROM gold.hourly"
+    " GROUP BY city"
+)
 JOIN = """
 def join(orders, cities, hourly):
     named = orders.select("id", "city").join(cities.select("city", "n"), on="city", how="inner")
@@ -55,7 +60,9 @@ COLUMNS = {
 
 
 def order(number: int, version: int, hour: int, city: str = "Ulm", paid: int = 1) -> str:
-    return f'{{"id":{number},"v":{version},"at":"2024-05-01T{hour:02}:10:00Z","city":"{city}","paid":{paid}}}\n'
+    return (
+        f'{{"id":{number},"v":{version},"at":"2024-05-01T{hour:02}:10:00Z","city":"{city}","paid":{paid}}}\n'
+    )
 
 
 def write_pipelines(workshop: Workshop) -> None:
@@ -79,7 +86,11 @@ def assert_same(workshop: Workshop, one: str, other: str) -> None:
 
 def assert_verified(workshop: Workshop, pipeline: str) -> None:
     found = verify_pipeline(workshop.project, pipeline, PROFILE, start=lambda: nullcontext(workshop.spark))  # type: ignore[arg-type]
-    assert found.exit_code == 0, [(check.table, check.first, check.problems, check.error) for check in found.tables if not check.is_equal]
+    assert found.exit_code == 0, [
+        (check.table, check.first, check.problems, check.error)
+        for check in found.tables
+        if not check.is_equal
+    ]
     assert "what the tables they read give" in found.message
 
 
@@ -100,7 +111,8 @@ def test_the_tables_are_the_same_in_any_grouping_of_both_pipelines_runs(workshop
     with failpoints.arm("marker.before:gold.closed=raise"):
         assert workshop.run("board").exit_code == 1
 
-    # 1 moves to another hour and city, 4 comes late. Runs are cut before markers and after writes, and the shop goes on meanwhile.
+    # 1 moves to another hour and city, 4 comes late. Runs are cut before markers and after writes, and the
+    # shop goes on meanwhile.
     workshop.land("orders/2.json", order(1, 2, 13, "Bonn", 2) + order(4, 1, 8))
     run(workshop, "shop")
     with failpoints.arm("marker.before:gold.hourly=raise,write.after:gold.closed#2=raise"):
@@ -115,9 +127,17 @@ def test_the_tables_are_the_same_in_any_grouping_of_both_pipelines_runs(workshop
     assert len(workshop.rows("board.late.gold.closed")) == 1
     assert workshop.run("board").message == "nothing new in shop.silver.orders, shop.gold.hourly"
 
-    report = collect_report(workshop.project, "board", run_ids(Lake(workshop.project.lake, "board"))[-1], datetime(2026, 1, 1, tzinfo=UTC))
+    report = collect_report(
+        workshop.project,
+        "board",
+        run_ids(Lake(workshop.project.lake, "board"))[-1],
+        datetime(2026, 1, 1, tzinfo=UTC),
+    )
     nodes = {node.name: node for node in make_nodes(report.sources, report.tables, report.gates)}
-    assert (nodes["shop.silver.orders"].titles, nodes["shop.silver.orders"].lines) == (("silver.orders",), ("of shop",))
+    assert (nodes["shop.silver.orders"].titles, nodes["shop.silver.orders"].lines) == (
+        ("silver.orders",),
+        ("of shop",),
+    )
     assert nodes["gold.hourly"].inputs == ("shop.silver.orders",)
 
 
@@ -129,9 +149,9 @@ def test_a_reader_follows_a_rebuild_of_the_table_and_one_of_its_own(workshop: Wo
     before = DeltaTable(workshop.root / "lake/board/gold/hourly").version()
 
     # The shop's silver table gets another type and other rows: its change feed cannot be read across that.
-    changed = SHOP.replace("paid: bigint}", "paid: {type: bigint, sql: 'half * 2'}, half: {type: int, from: paid}}").replace(
-        "v: int,", "v: bigint,"
-    )
+    changed = SHOP.replace(
+        "paid: bigint}", "paid: {type: bigint, sql: 'half * 2'}, half: {type: int, from: paid}}"
+    ).replace("v: int,", "v: bigint,")
     workshop.write("conf/pipelines/shop.yml", changed)
     done = rebuild_tables(workshop.project, "shop", PROFILE, start=workshop._start)
     assert done.exit_code == 0, done.message
@@ -140,7 +160,8 @@ def test_a_reader_follows_a_rebuild_of_the_table_and_one_of_its_own(workshop: Wo
     assert sum(row[0] for row in workshop.rows("board.gold.hourly", "paid")) == 20
     assert DeltaTable(workshop.root / "lake/board/gold/hourly").version() == before + 1
 
-    # Its own rebuild reads the version that stands; what the shop publishes while the swap is cut comes with the next run.
+    # Its own rebuild reads the version that stands; what the shop publishes while the swap is cut comes with
+    # the next run.
     workshop.write("conf/pipelines/board.yml", BOARD.replace("paid: sum(paid)", "paid: sum(paid + 0)"))
     with failpoints.arm("swap.after:gold.hourly=raise"):
         assert rebuild_tables(workshop.project, "board", PROFILE, start=workshop._start).exit_code == 1

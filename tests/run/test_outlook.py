@@ -1,4 +1,6 @@
-"""What `weir plan` foresees, against what a run then does. No Spark: a run that would start it fails, and so shows that it has work."""
+"""What `weir plan` foresees, against what a run then does. No Spark: a run that would start it fails, and so
+shows that it has work.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -127,7 +129,9 @@ def test_what_makes_no_work_for_a_run_makes_none_in_the_plan(standing: StandingL
 
 
 @pytest.mark.parametrize(("change", "expected"), WORK.values(), ids=WORK)
-def test_the_plan_names_what_a_run_has_to_do_and_why(standing: StandingLake, change: Change, expected: dict[str, str]) -> None:
+def test_the_plan_names_what_a_run_has_to_do_and_why(
+    standing: StandingLake, change: Change, expected: dict[str, str]
+) -> None:
     change(standing)
     before = standing.files()
 
@@ -135,12 +139,16 @@ def test_the_plan_names_what_a_run_has_to_do_and_why(standing: StandingLake, cha
 
     assert outlook.exit_code == 0
     assert {due.table: due.why for due in outlook.tables} == expected
-    assert outlook.as_dict()["reasons"] == [f"{table}: {why}" for table, why in expected.items() if not why.startswith("below ")]
+    assert outlook.as_dict()["reasons"] == [
+        f"{table}: {why}" for table, why in expected.items() if not why.startswith("below ")
+    ]
     assert standing.files() == before
     assert "must not start Spark" in standing.workshop.run("shop").message
 
 
-def test_an_idle_feed_is_work_exactly_where_a_run_closes_windows(standing: StandingLake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_feed_is_work_exactly_where_a_run_closes_windows(
+    standing: StandingLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Later:
         @staticmethod
         def now(zone: tzinfo) -> datetime:
@@ -159,16 +167,28 @@ def test_an_idle_feed_is_work_exactly_where_a_run_closes_windows(standing: Stand
     assert standing.workshop.run("shop").status is Status.FAILED, "Spark would have been started"
 
 
-def test_a_run_that_only_finishes_a_rebuild_has_done_something(standing: StandingLake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_only_finishes_a_rebuild_has_done_something(
+    standing: StandingLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cut_a_swap(standing)
     rebuilt = TableRun("silver.orders", State.DONE, counts=Counts(rows_in=2, inserted=2), version=7)
-    monkeypatch.setattr(run_module, "finish_swap", lambda *_: SimpleNamespace(order=SimpleNamespace(run_id="r1"), tables=(rebuilt,)))
+    monkeypatch.setattr(
+        run_module,
+        "finish_swap",
+        lambda *_: SimpleNamespace(order=SimpleNamespace(run_id="r1"), tables=(rebuilt,)),
+    )
     monkeypatch.setattr(run_module, "write_page", lambda *_: ("shop/r1.html", "good", []))
 
     result = standing.workshop.run("shop")
 
-    assert (result.status, result.message) == (Status.OK, "a rebuild that was cut is finished; nothing else is new")
-    assert (result.run_id, result.report) == ("r1", "shop/r1.html"), "what is announced of it has its own figures"
+    assert (result.status, result.message) == (
+        Status.OK,
+        "a rebuild that was cut is finished; nothing else is new",
+    )
+    assert (result.run_id, result.report) == (
+        "r1",
+        "shop/r1.html",
+    ), "what is announced of it has its own figures"
     assert [run for run in result.tables if run.state is State.DONE] == [rebuilt]
 
 
@@ -193,7 +213,10 @@ def test_files_that_a_run_registered_and_did_not_read_are_new_still(idle_worksho
     again = idle_workshop.plan("shop")
 
     assert [(due.table, due.why) for due in first.tables] == [(due.table, due.why) for due in again.tables]
-    assert {due.table: due.why for due in again.tables} == {"bronze.orders": f"1 new file, {len(AN_ORDER)} bytes", **BELOW_BRONZE}
+    assert {due.table: due.why for due in again.tables} == {
+        "bronze.orders": f"1 new file, {len(AN_ORDER)} bytes",
+        **BELOW_BRONZE,
+    }
 
 
 def test_the_plan_is_made_while_another_process_holds_the_pipeline(standing: StandingLake) -> None:
@@ -219,7 +242,8 @@ def test_chunks_of_a_run_follow_its_own_files_per_batch(standing: StandingLake) 
     rows = read_arrivals(standing.lake.arrivals("orders"), ["chunk", "path", "verdict"])
     assert sorted((row["chunk"], row["path"].removeprefix("orders/"), row["verdict"]) for row in rows) == [
         (1, "1.json", "taken"),
-        (2, "1.json", "touched"),  # the lake of the test is a copy; it brings no record, and takes no place in the chunk
+        # the lake of the test is a copy; it brings no record, and takes no place in the chunk
+        (2, "1.json", "touched"),
         (2, "new0.json", "taken"),
         (2, "new1.json", "taken"),
         (3, "new2.json", "taken"),

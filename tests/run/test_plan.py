@@ -30,13 +30,19 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> StandingLake:
             "city: string, v: int}",
             "city: string, zip: string, v: int}",
             "silver.orders",
-            "silver.orders is made from dimension.members, whose definition has changed since its rows were made: columns.zip",
+            (
+                "silver.orders is made from dimension.members, whose definition has changed since its rows"
+                " were made: columns.zip"
+            ),
         ),
         (
             "columns: {id: bigint, member: bigint",
             "columns: {id: string, member: bigint",
             "gold.closed",
-            "gold.closed is made from silver.orders, whose definition has changed since its rows were made: columns.id",
+            (
+                "gold.closed is made from silver.orders, whose definition has changed since its rows were"
+                " made: columns.id"
+            ),
         ),
     ],
     ids=["a dimension of facts", "a silver table of windows"],
@@ -58,7 +64,9 @@ def test_tables_are_not_made_from_one_whose_rows_do_not_follow_the_pipeline_file
     assert kept == {path: known for path, known in before.items() if "lease" not in path}
 
 
-def test_a_dimension_that_is_created_for_selected_facts_has_its_definition_written_down(idle_workshop: Workshop) -> None:
+def test_a_dimension_that_is_created_for_selected_facts_has_its_definition_written_down(
+    idle_workshop: Workshop,
+) -> None:
     """Else nobody would know later by which columns it was created."""
     idle_workshop.write("conf/pipelines/shop.yml", standing_lake.PIPELINE)
     idle_workshop.write("conf/sql/total.sql", "SELECT count(*) AS n FROM silver.orders")

@@ -1,4 +1,6 @@
-"""What is said of a table where nobody watches a terminal: when it starts, how far it has come, and once what became of its rows."""
+"""What is said of a table where nobody watches a terminal: when it starts, how far it has come, and once what
+became of its rows.
+"""
 
 from dataclasses import replace
 from io import StringIO
@@ -25,7 +27,10 @@ def test_the_counts_of_a_table_with_one_batch_come_once() -> None:
 
 
 def test_further_batches_say_how_many_rows_have_come() -> None:
-    more = [replace(ONE, batches=number, counts=Counts(rows_in=3 * number, inserted=3 * number)) for number in (2, 3)]
+    more = [
+        replace(ONE, batches=number, counts=Counts(rows_in=3 * number, inserted=3 * number))
+        for number in (2, 3)
+    ]
 
     said = said_of(ONE, *more, replace(more[-1], state=State.DONE))
 

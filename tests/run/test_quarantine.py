@@ -1,4 +1,6 @@
-"""Rows in quarantine: replayed exactly once, discarded, and what is left of both in a rebuild and in a verification."""
+"""Rows in quarantine: replayed exactly once, discarded, and what is left of both in a rebuild and in a
+verification.
+"""
 
 import json
 from collections.abc import Callable
@@ -37,7 +39,9 @@ def errand(table: str, action: str = "replay", **filters: object) -> Errand:
 
 
 def replayed(workshop: Workshop, table: str, action: str = "replay", **filters: object) -> RunResult:
-    return do_errand(workshop.project, "shop", PROFILE, errand(table, action, **filters), start=workshop._start)
+    return do_errand(
+        workshop.project, "shop", PROFILE, errand(table, action, **filters), start=workshop._start
+    )
 
 
 def states(workshop: Workshop, table: str) -> list[tuple[int, str, int]]:
@@ -46,39 +50,62 @@ def states(workshop: Workshop, table: str) -> list[tuple[int, str, int]]:
 
 
 def allow_fax(workshop: Workshop) -> None:
-    workshop.write("expectations/shop/silver.orders.yml", RULES.replace("[web, till]", "[web, till, fax]").replace("MEAN", "1000"))
+    workshop.write(
+        "expectations/shop/silver.orders.yml",
+        RULES.replace("[web, till]", "[web, till, fax]").replace("MEAN", "1000"),
+    )
 
 
 @pytest.fixture(scope="module")
 def with_quarantine(new_workshop: Callable[[], Workshop]) -> Workshop:
-    """A lake with a published order and three in quarantine, of which one would pass by now. Not to be touched: it is copied."""
+    """A lake with a published order and three in quarantine, of which one would pass by now. Not to be
+    touched: it is copied.
+    """
     workshop = new_workshop()
     prepare(workshop)
     workshop.land("people/1.csv", "id,city,at\n1,Ulm,2024-01-01\n")
-    workshop.land("orders/1.json", order(1, kind="fax") + order(2, kind="fax", cents=-1) + order(3) + order(4, kind="post"))
+    workshop.land(
+        "orders/1.json",
+        order(1, kind="fax") + order(2, kind="fax", cents=-1) + order(3) + order(4, kind="post"),
+    )
     assert workshop.run("shop").exit_code == 0
     allow_fax(workshop)
     return workshop
 
 
-def test_replayed_rows_that_pass_by_now_are_published_once_and_the_others_stay(with_quarantine: Workshop, tmp_path: Path) -> None:
+def test_replayed_rows_that_pass_by_now_are_published_once_and_the_others_stay(
+    with_quarantine: Workshop, tmp_path: Path
+) -> None:
     workshop = with_quarantine.copied(tmp_path / "home")
 
-    dry = try_replay(workshop.project, "shop", PROFILE, errand("silver.orders", rules=("known_kind",)), start=workshop._start)
+    dry = try_replay(
+        workshop.project,
+        "shop",
+        PROFILE,
+        errand("silver.orders", rules=("known_kind",)),
+        start=workshop._start,
+    )
     by_file = replayed(workshop, "silver.orders", files=("other/*",), since=date(2000, 1, 1))
     first = replayed(workshop, "silver.orders", rules=("known_kind",))
     second = replayed(workshop, "silver.orders")
 
-    tried = "silver.orders: 1 would pass, 2 would be quarantined (1 by cents_not_negative, 1 by known_kind); this was a dry run"
+    tried = (
+        "silver.orders: 1 would pass, 2 would be quarantined (1 by cents_not_negative, 1 by known_kind); this"
+        " was a dry run"
+    )
     assert dry.message == tried
-    said = "silver.orders: 1 of 3 replayed rows left the quarantine (1 published); 2 stay: 1 by cents_not_negative, 1 by known_kind"
+    said = (
+        "silver.orders: 1 of 3 replayed rows left the quarantine (1 published); 2 stay: 1 by"
+        " cents_not_negative, 1 by known_kind"
+    )
     assert first.message.startswith(said)
     assert [result.exit_code for result in (by_file, first, second)] == [0, 0, 0], first.message
     assert workshop.rows("shop.silver.orders", "id", "city") == [(1, "Ulm"), (3, "Ulm")]
     assert sum(row[0] for row in workshop.rows("shop.gold.per_hour", "order_count")) == 2
     assert states(workshop, "silver.orders") == [(1, "replayed", 1), (2, "open", 2), (4, "open", 2)]
     still = {
-        line: [reason["rule"] for reason in found] for line, found in workshop.rows("shop.quarantine.silver.orders", "line", "reasons")
+        line: [reason["rule"] for reason in found]
+        for line, found in workshop.rows("shop.quarantine.silver.orders", "line", "reasons")
     }
     assert still[2] == ["cents_not_negative"]
     assert missing(workshop) == {}
@@ -103,7 +130,9 @@ def test_a_replay_that_dies_is_ended_by_the_next_run(with_quarantine: Workshop, 
 
 def test_a_replay_that_a_rule_holds_waits_with_its_rows_until_a_person_decides(workshop: Workshop) -> None:
     prepare(workshop)
-    workshop.land("orders/1.json", order(1) + order(2, kind="fax", cents=50_000) + order(3, kind="post", cents=50_000))
+    workshop.land(
+        "orders/1.json", order(1) + order(2, kind="fax", cents=50_000) + order(3, kind="post", cents=50_000)
+    )
     workshop.run("shop")
     allow_fax(workshop)
 
@@ -140,12 +169,16 @@ def test_versions_of_a_dimension_are_replayed_into_their_history(workshop: Works
     assert missing(workshop) == {}
 
 
-def test_what_people_decided_survives_a_rebuild_and_is_taken_as_it_is_by_verify(workshop: Workshop, spark: SparkSession) -> None:
+def test_what_people_decided_survives_a_rebuild_and_is_taken_as_it_is_by_verify(
+    workshop: Workshop, spark: SparkSession
+) -> None:
     prepare(workshop)
     workshop.land("orders/1.json", order(1, cents=50_000))
     assert workshop.run("shop").status is Status.BLOCKED
     assert decided(workshop, "set_aside").exit_code == 0
-    workshop.land("orders/2.json", order(2, kind="fax") + order(3, kind="post") + order(4) + order(5, cents=-1))
+    workshop.land(
+        "orders/2.json", order(2, kind="fax") + order(3, kind="post") + order(4) + order(5, cents=-1)
+    )
     workshop.run("shop")
     assert replayed(workshop, "silver.orders", "discard", rules=("cents_not_negative",)).exit_code == 0
     allow_fax(workshop)
@@ -155,7 +188,10 @@ def test_what_people_decided_survives_a_rebuild_and_is_taken_as_it_is_by_verify(
 
     verified = verify_pipeline(workshop.project, "shop", PROFILE, start=lambda: nullcontext(spark))
     before = ids(workshop)
-    workshop.write("expectations/shop/silver.orders.yml", RULES.replace("[web, till]", "[web, till, fax]").replace("MEAN", "100000"))
+    workshop.write(
+        "expectations/shop/silver.orders.yml",
+        RULES.replace("[web, till]", "[web, till, fax]").replace("MEAN", "100000"),
+    )
     rebuilt = rebuild_tables(workshop.project, "shop", PROFILE, ["silver.orders"], start=workshop._start)
 
     assert differing(verified) == {}
@@ -178,7 +214,9 @@ silver:
 """
 
 
-def test_a_record_that_could_not_be_read_is_never_replayed_into_a_row(workshop: Workshop, spark: SparkSession) -> None:
+def test_a_record_that_could_not_be_read_is_never_replayed_into_a_row(
+    workshop: Workshop, spark: SparkSession
+) -> None:
     workshop.write("conf/pipelines/shop.yml", TEXT)
     workshop.land("notes/1.txt", b"good\nbroken \xff\xfe\nfine\n")
     assert workshop.run("shop").exit_code == 0
@@ -189,10 +227,18 @@ def test_a_record_that_could_not_be_read_is_never_replayed_into_a_row(workshop: 
     verified = verify_pipeline(workshop.project, "shop", PROFILE, start=lambda: nullcontext(spark))
 
     assert [(line, reasons[0]["rule"]) for line, reasons in before] == [(2, "readable")]
-    assert "1 would be quarantined (1 by readable; a record that could not be read cannot be replayed" in dry.message
-    assert "silver.notes: 0 of 1 replayed rows left the quarantine; 1 stay: 1 by readable; a record that could not be" in result.message
+    assert (
+        "1 would be quarantined (1 by readable; a record that could not be read cannot be replayed"
+        in dry.message
+    )
+    assert (
+        "silver.notes: 0 of 1 replayed rows left the quarantine; 1 stay: 1 by readable; a record that could"
+        " not be" in result.message
+    )
     assert workshop.rows("shop.silver.notes", "note") == [("fine",), ("good",)]
     assert states(workshop, "silver.notes") == [(2, "open", 1)]
-    assert workshop.rows("shop.quarantine.silver.notes", "line", "reasons") == before, "the reason is the one that it had"
+    assert workshop.rows("shop.quarantine.silver.notes", "line", "reasons") == before, (
+        "the reason is the one that it had"
+    )
     assert differing(verified) == {}
     assert missing(workshop) == {}

@@ -1,6 +1,8 @@
-"""What an increment asks of Spark: SQL executions and jobs, table by table. A small batch is made of its questions, not of its rows.
+"""What an increment asks of Spark: SQL executions and jobs, table by table. A small batch is made of its
+questions, not of its rows.
 
-A change that asks more fails here: find another way, or raise the bound and say why. `bench/questions.py` names the place of each question.
+A change that asks more fails here: find another way, or raise the bound and say why. `bench/questions.py`
+names the place of each question.
 """
 
 from collections import Counter
@@ -49,14 +51,19 @@ def test_an_increment_asks_few_questions(shipped: Workshop) -> None:
         jobs[_home(table)] += now[1] - last[1]
         last = now
 
-    with failpoints.deciding(note):  # one table at a time: what is asked before a point is asked for the table of that point
+    # one table at a time: what is asked before a point is asked for the table of that point
+    with failpoints.deciding(note):
         profile = PROFILE.model_copy(update={"parallel_tables": 1})
         result = run_pipeline(shipped.project, "retail", profile, start=shipped._start)
 
     assert result.exit_code == 0, result.message
     found = {table: (executions[table], jobs[table]) for table in executions}
     assert found.keys() == MOST.keys()
-    more = {table: asked for table, asked in found.items() if asked[0] > MOST[table][0] or asked[1] > MOST[table][1]}
+    more = {
+        table: asked
+        for table, asked in found.items()
+        if asked[0] > MOST[table][0] or asked[1] > MOST[table][1]
+    }
     assert more == {}, "executions and jobs, where there are more than before"
 
 
@@ -66,7 +73,9 @@ def _home(table: str) -> str:
 
 
 def _counter(spark: SparkSession) -> Callable[[], tuple[int, int]]:
-    """Tells how many executions and jobs the session has begun so far. To ask is an execution itself, which is left out, and no job."""
+    """Tells how many executions and jobs the session has begun so far. To ask is an execution itself, which
+    is left out, and no job.
+    """
     context, asked = spark.sparkContext._jsc.sc(), -1
     store = spark._jsparkSession.sharedState().statusStore()
 

@@ -1,4 +1,6 @@
-"""Changes of definition: refused where old rows would not follow, rebuilt beside what stands, swapped, and rolled forward after a cut."""
+"""Changes of definition: refused where old rows would not follow, rebuilt beside what stands, swapped, and
+rolled forward after a cut.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -43,7 +45,9 @@ gold:
 
 
 def order(number: int, member: int, version: int, hour: int, tip: int = 0) -> str:
-    return f'{{"id":{number},"member":{member},"v":{version},"at":"2024-05-01T{hour:02}:10:00Z","tip":{tip}}}\n'
+    return (
+        f'{{"id":{number},"member":{member},"v":{version},"at":"2024-05-01T{hour:02}:10:00Z","tip":{tip}}}\n'
+    )
 
 
 def rebuild(workshop: Workshop, *tables: str, is_dry: bool = False) -> Rebuild:
@@ -61,24 +65,35 @@ def hour(number: int) -> datetime:
 
 
 def missing(workshop: Workshop) -> list[int]:
-    return [row["missing"] for row in sum_up(workshop.project.pipelines["shop"], Lake(workshop.project.lake, "shop"))]
+    return [
+        row["missing"]
+        for row in sum_up(workshop.project.pipelines["shop"], Lake(workshop.project.lake, "shop"))
+    ]
 
 
 def test_a_changed_definition_is_refused_and_a_rebuild_brings_the_rows_to_it(workshop: Workshop) -> None:
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     workshop.write("conf/sql/total.sql", "SELECT count(*) AS n FROM silver.orders")
     workshop.land("members/1.json", '{"id":1,"city":"Ulm","v":1}\n')
-    workshop.land("orders/1.json", order(1, 1, 1, 8, tip=3) + order(2, 1, 1, 9) + order(3, 7, 1, 9) + order(4, 1, 99, 9) + "x\n")
+    workshop.land(
+        "orders/1.json",
+        order(1, 1, 1, 8, tip=3) + order(2, 1, 1, 9) + order(3, 7, 1, 9) + order(4, 1, 99, 9) + "x\n",
+    )
     workshop.land("orders/2.json", order(2, 1, 2, 12))
     run(workshop)
-    changed = PIPELINE.replace("v: int, at: timestamp}\n    key: id", "v: int, at: timestamp, tip: int}\n    key: id")
-    changed = changed.replace("window: {size: 1 hour}, group_by: city", "window: {size: 6 hours}, group_by: city")
+    changed = PIPELINE.replace(
+        "v: int, at: timestamp}\n    key: id", "v: int, at: timestamp, tip: int}\n    key: id"
+    )
+    changed = changed.replace(
+        "window: {size: 1 hour}, group_by: city", "window: {size: 6 hours}, group_by: city"
+    )
     workshop.write("conf/pipelines/shop.yml", changed)
 
     with pytest.raises(ConfigError) as refused:
         workshop.run("shop")
-    assert "the definition of silver.orders has changed since its rows were made, and they would not follow: columns.tip" in str(
-        refused.value
+    assert (
+        "the definition of silver.orders has changed since its rows were made, and they would not follow:"
+        " columns.tip" in str(refused.value)
     )
     assert "run `weir rebuild shop silver.orders`" in str(refused.value)
     assert "gold.per_hour has changed" in str(refused.value)
@@ -89,7 +104,10 @@ def test_a_changed_definition_is_refused_and_a_rebuild_brings_the_rows_to_it(wor
 
     before = workshop.versions()
     dry = rebuild(workshop, is_dry=True)
-    assert (dry.exit_code, [check.table for check in dry.differences]) == (0, ["silver.orders", "gold.per_hour", "gold.total"])
+    assert (dry.exit_code, [check.table for check in dry.differences]) == (
+        0,
+        ["silver.orders", "gold.per_hour", "gold.total"],
+    )
     same = "silver.orders: 2 rows, the same as far as both have their columns; the column 'tip' is new"
     assert [describe_difference(check) for check in dry.differences if check.table != "gold.per_hour"] == [
         same,
@@ -101,9 +119,19 @@ def test_a_changed_definition_is_refused_and_a_rebuild_brings_the_rows_to_it(wor
 
     done = rebuild(workshop)
     assert done.exit_code == 0, done.message
-    assert workshop.rows("shop.silver.orders", "id", "v", "city", "tip") == [(1, 1, "Ulm", 3), (2, 2, "Ulm", 0)]
-    assert workshop.rows("shop.gold.per_hour", "window_start", "city", "n") == [(hour(12), "Ulm", 1), (hour(6), "Ulm", 1)]
-    assert len(workshop.rows("shop.parked.silver.orders")) == len(workshop.rows("shop.deleted.silver.orders")) == 1
+    assert workshop.rows("shop.silver.orders", "id", "v", "city", "tip") == [
+        (1, 1, "Ulm", 3),
+        (2, 2, "Ulm", 0),
+    ]
+    assert workshop.rows("shop.gold.per_hour", "window_start", "city", "n") == [
+        (hour(12), "Ulm", 1),
+        (hour(6), "Ulm", 1),
+    ]
+    assert (
+        len(workshop.rows("shop.parked.silver.orders"))
+        == len(workshop.rows("shop.deleted.silver.orders"))
+        == 1
+    )
     assert len(workshop.rows("shop.quarantine.silver.orders")) == 1
     assert set(missing(workshop)) == {0}
     assert workshop.run("shop").status == "nothing_to_do"
@@ -112,24 +140,45 @@ def test_a_changed_definition_is_refused_and_a_rebuild_brings_the_rows_to_it(wor
     workshop.land("orders/3.json", order(1, 1, 2, 13, tip=5) + order(4, 1, 50, 9))
     workshop.land("members/2.json", '{"id":7,"city":"Bonn","v":1}\n')
     run(workshop)
-    assert workshop.rows("shop.silver.orders", "id", "v", "city", "tip") == [(1, 2, "Ulm", 5), (2, 2, "Ulm", 0), (3, 1, "Bonn", 0)]
-    assert workshop.rows("shop.gold.per_hour", "window_start", "city", "n") == [(hour(12), "Ulm", 2), (hour(6), "Bonn", 1)]
+    assert workshop.rows("shop.silver.orders", "id", "v", "city", "tip") == [
+        (1, 2, "Ulm", 5),
+        (2, 2, "Ulm", 0),
+        (3, 1, "Bonn", 0),
+    ]
+    assert workshop.rows("shop.gold.per_hour", "window_start", "city", "n") == [
+        (hour(12), "Ulm", 2),
+        (hour(6), "Bonn", 1),
+    ]
     assert workshop.rows("shop.gold.total", "n") == [(3,)]
     assert set(missing(workshop)) == {0}
 
     # What only concerns what comes next passes and is noted; a table by SQL is made anew.
-    workshop.write("conf/pipelines/shop.yml", changed.replace("if_missing: park", "if_missing: park, give_up_after: 7 days"))
+    workshop.write(
+        "conf/pipelines/shop.yml",
+        changed.replace("if_missing: park", "if_missing: park, give_up_after: 7 days"),
+    )
     workshop.write("conf/sql/total.sql", "SELECT count(*) + 1 AS n FROM silver.orders")
     run(workshop)
     assert workshop.rows("shop.gold.total", "n") == [(4,)]
-    assert {row["table"] for row in Ledger(Lake(workshop.project.lake, "shop")).rows("definitions") if row["generation"] == 1} >= {
-        "gold.total"
-    }
+    assert {
+        row["table"]
+        for row in Ledger(Lake(workshop.project.lake, "shop")).rows("definitions")
+        if row["generation"] == 1
+    } >= {"gold.total"}
 
     # All tables at once come out as they stand.
     everything = rebuild(workshop, *standing_tables(workshop.project, "shop"), is_dry=True)
-    every_table = ("dimension.members", "silver.orders", "silver.log", "gold.per_hour", "gold.closed", "gold.total")
-    assert {check.table: check.is_equal for check in everything.differences} == dict.fromkeys(every_table, True)
+    every_table = (
+        "dimension.members",
+        "silver.orders",
+        "silver.log",
+        "gold.per_hour",
+        "gold.closed",
+        "gold.total",
+    )
+    assert {check.table: check.is_equal for check in everything.differences} == dict.fromkeys(
+        every_table, True
+    )
 
 
 LOG = """
@@ -144,7 +193,9 @@ gold:
 
 @pytest.fixture(scope="module")
 def first_log(new_workshop: Callable[[], Workshop]) -> Workshop:
-    """A log with a window that has closed and a row that came late for another. Not to be touched: it is copied."""
+    """A log with a window that has closed and a row that came late for another. Not to be touched: it is
+    copied.
+    """
     workshop = new_workshop()
     workshop.write("conf/pipelines/shop.yml", LOG)
     workshop.land("orders/1.json", order(1, 1, 1, 8) + order(2, 1, 1, 12))
@@ -153,8 +204,13 @@ def first_log(new_workshop: Callable[[], Workshop]) -> Workshop:
     return workshop
 
 
-@pytest.mark.parametrize("point", ["swap.before:gold.closed", "swap.after:silver.log", "write.after:silver.log", "marker.after:silver.log"])
-def test_a_rebuild_that_is_cut_leaves_the_old_tables_or_is_rolled_forward(first_log: Workshop, tmp_path: Path, point: str) -> None:
+@pytest.mark.parametrize(
+    "point",
+    ["swap.before:gold.closed", "swap.after:silver.log", "write.after:silver.log", "marker.after:silver.log"],
+)
+def test_a_rebuild_that_is_cut_leaves_the_old_tables_or_is_rolled_forward(
+    first_log: Workshop, tmp_path: Path, point: str
+) -> None:
     workshop = first_log.copied(tmp_path / "home")
     log, closed = (workshop.rows(f"shop.{table}") for table in ("silver.log", "gold.closed"))
 
@@ -175,14 +231,19 @@ def test_a_rebuild_that_is_cut_leaves_the_old_tables_or_is_rolled_forward(first_
     assert set(missing(workshop)) == {0}
 
 
-def test_a_rebuild_says_what_it_published_and_so_does_the_run_that_finishes_a_cut_one(first_log: Workshop, tmp_path: Path) -> None:
+def test_a_rebuild_says_what_it_published_and_so_does_the_run_that_finishes_a_cut_one(
+    first_log: Workshop, tmp_path: Path
+) -> None:
     workshop = first_log.copied(tmp_path / "home")
     workshop.write("conf/lakehouse.yml", "landing: landing\nlake: lake\nprofile: local\nkeep_reports: 9\n")
     lake = Lake(workshop.project.lake, "shop")
 
     done = rebuild(workshop, "silver.log").as_dict()
 
-    assert {table["table"]: (table["state"], table["version"], table["rows_in"], table["inserted"]) for table in done["tables"]} == {
+    assert {
+        table["table"]: (table["state"], table["version"], table["rows_in"], table["inserted"])
+        for table in done["tables"]
+    } == {
         "silver.log": ("done", table_version(lake.table("silver.log")), 3, 3),
         "gold.closed": ("done", table_version(lake.table("gold.closed")), 0, 1),
     }
@@ -194,12 +255,22 @@ def test_a_rebuild_says_what_it_published_and_so_does_the_run_that_finishes_a_cu
     finished = workshop.run("shop")
 
     assert finished.message == "a rebuild that was cut is finished; nothing else is new"
-    assert {run.table: (run.state.value, run.version, run.counts.inserted) for run in finished.tables if run.state == "done"} == {
+    assert {
+        run.table: (run.state.value, run.version, run.counts.inserted)
+        for run in finished.tables
+        if run.state == "done"
+    } == {
         "silver.log": ("done", table_version(lake.table("silver.log")), 3),
         "gold.closed": ("done", table_version(lake.table("gold.closed")), 1),
     }
     assert (workshop.root / "reports" / str(finished.report)).name == f"{finished.run_id}.html"
     again = workshop.run("shop")
     assert again.run_id is None, "and that is told once"
-    last = {run.table: run.last and (run.last["rows_in"], run.last["report"] is not None) for run in again.tables}
-    assert last == {"bronze.orders": (3, False), "silver.log": None, "gold.closed": None}, "of a table that a run has published its figures"
+    last = {
+        run.table: run.last and (run.last["rows_in"], run.last["report"] is not None) for run in again.tables
+    }
+    assert last == {
+        "bronze.orders": (3, False),
+        "silver.log": None,
+        "gold.closed": None,
+    }, "of a table that a run has published its figures"

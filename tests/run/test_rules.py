@@ -1,4 +1,6 @@
-"""A run says that rules changed since the rows were judged that readers see; no rebuild that replaced nothing keeps it from that."""
+"""A run says that rules changed since the rows were judged that readers see; no rebuild that replaced nothing
+keeps it from that.
+"""
 
 import pyarrow as pa
 import pytest
@@ -38,13 +40,17 @@ def judged(idle_workshop: Workshop) -> Workshop:
 
 def changed(workshop: Workshop) -> list[str]:
     """As a run asks it."""
-    plan = make_plan(workshop.project.pipelines["shop"], workshop.project.conf, Lake(workshop.project.lake, "shop"))
+    plan = make_plan(
+        workshop.project.pipelines["shop"], workshop.project.conf, Lake(workshop.project.lake, "shop")
+    )
     plan.ledger.guard = lambda: None
     return note_rules(workshop.project, plan)
 
 
 @pytest.mark.parametrize("is_dry", [False, True])
-def test_a_rebuild_that_replaced_nothing_leaves_it_to_the_next_run_to_say_that_rules_changed(judged: Workshop, is_dry: bool) -> None:
+def test_a_rebuild_that_replaced_nothing_leaves_it_to_the_next_run_to_say_that_rules_changed(
+    judged: Workshop, is_dry: bool
+) -> None:
     cut = rebuild_tables(judged.project, "shop", PROFILE, ["silver.orders"], is_dry, judged._start)
 
     assert (cut.status, "nothing was replaced" in cut.message) == (Status.FAILED, True)  # no Spark is there
@@ -59,4 +65,6 @@ def test_rules_that_are_kept_can_be_judged_by(judged: Workshop) -> None:
 
     versions = [row["rules"] for row in plan.ledger.ordered("rules")]
 
-    assert [Verdicts(plan.ledger).rules("silver.orders", version)[0].kwargs["max_value"] for version in versions] == [10, 5, 10]
+    assert [
+        Verdicts(plan.ledger).rules("silver.orders", version)[0].kwargs["max_value"] for version in versions
+    ] == [10, 5, 10]

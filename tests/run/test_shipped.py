@@ -1,4 +1,6 @@
-"""The shipped pipelines over the sample: after every delivery each table is what plain Python computes from the landed files."""
+"""The shipped pipelines over the sample: after every delivery each table is what plain Python computes from
+the landed files.
+"""
 
 from collections import Counter, defaultdict
 from contextlib import nullcontext
@@ -36,8 +38,13 @@ def assert_true(workshop: Workshop, pipeline: str) -> None:
     answers = true_answers(workshop.landing)
     for table in PIPELINES[pipeline]:
         columns = list(answers[table][0])
-        assert workshop.rows(f"{pipeline}.{table}", *columns) == sorted((tuple(row.values()) for row in answers[table]), key=repr), table
-    accounts = {row["table"]: row for row in sum_up(workshop.project.pipelines[pipeline], Lake(workshop.project.lake, pipeline))}
+        assert workshop.rows(f"{pipeline}.{table}", *columns) == sorted(
+            (tuple(row.values()) for row in answers[table]), key=repr
+        ), table
+    accounts = {
+        row["table"]: row
+        for row in sum_up(workshop.project.pipelines[pipeline], Lake(workshop.project.lake, pipeline))
+    }
     expected = {row["table"]: row for row in answers["counts"] if row["table"] in accounts}
     for table, row in expected.items():
         assert {name: accounts[table][name] for name in ("quarantined", "filtered")} == {
@@ -49,7 +56,9 @@ def assert_true(workshop: Workshop, pipeline: str) -> None:
 
 
 def assert_true_board(workshop: Workshop) -> None:
-    """The sales board, run on what retail has published, is what the plain answers of all orders and customers add up to."""
+    """The sales board, run on what retail has published, is what the plain answers of all orders and
+    customers add up to.
+    """
     result = workshop.run("sales_board")
     assert result.exit_code == 0, result.message
     answers = true_answers(workshop.landing)
@@ -60,15 +69,21 @@ def assert_true_board(workshop: Workshop) -> None:
         segments[order["segment"]].append(order["amount"])
     expected = [(*key, len(amounts), _sum(amounts)) for key, amounts in days.items()]
     board = "sales_board.gold.revenue_per_day"
-    assert workshop.rows(board, "window_start", "segment", "order_count", "revenue") == sorted(expected, key=repr)
+    assert workshop.rows(board, "window_start", "segment", "order_count", "revenue") == sorted(
+        expected, key=repr
+    )
     customers = Counter(row["segment"] for row in answers["dimension.customers"] if row["_valid_to"] is None)
-    totals = [(name, count, len(segments[name]), _sum(segments[name]) or 0) for name, count in customers.items()]
+    totals = [
+        (name, count, len(segments[name]), _sum(segments[name]) or 0) for name, count in customers.items()
+    ]
     found = workshop.rows("sales_board.gold.segments", "segment", "customer_count", "order_count", "revenue")
     assert found == sorted(totals, key=repr)
 
 
 def assert_true_sessions(workshop: Workshop) -> None:
-    """By hand from the clicks that were not late: a session is over once half an hour without a click lies behind the watermark."""
+    """By hand from the clicks that were not late: a session is over once half an hour without a click lies
+    behind the watermark.
+    """
     clicks = workshop.rows("clickstream.silver.clicks", "user_id", "clicked_at", "_seen_until")
     on_time = [(user, at) for user, at, seen in clicks if seen is None or at > seen - WATERMARK]
     assert 0 < len(clicks) - len(on_time) == len(workshop.rows("clickstream.late.gold.user_sessions", "line"))
@@ -78,15 +93,21 @@ def assert_true_sessions(workshop: Workshop) -> None:
             sessions[-1][2:] = [at, sessions[-1][3] + 1]
         else:
             sessions.append([user, at, at, 1])
-    over = [tuple(session) for session in sessions if session[2] + GAP <= max(at for _, at in on_time) - WATERMARK]
-    found = workshop.rows("clickstream.gold.user_sessions", "user_id", "started_at", "ended_at", "click_count")
+    over = [
+        tuple(session) for session in sessions if session[2] + GAP <= max(at for _, at in on_time) - WATERMARK
+    ]
+    found = workshop.rows(
+        "clickstream.gold.user_sessions", "user_id", "started_at", "ended_at", "click_count"
+    )
     assert found == sorted(over, key=repr)
 
 
 def assert_verified(workshop: Workshop, pipeline: str, spark: SparkSession) -> None:
     """`weir verify` finds every table as bronze gives it, and each has rows to compare."""
     found = verify_pipeline(workshop.project, pipeline, PROFILE, start=lambda: nullcontext(spark))
-    assert (found.exit_code, found.status) == (0, "ok"), [check for check in found.tables if not check.is_equal]
+    assert (found.exit_code, found.status) == (0, "ok"), [
+        check for check in found.tables if not check.is_equal
+    ]
     assert set(PIPELINES[pipeline]) <= {check.table for check in found.tables if check.rows}
 
 
@@ -96,7 +117,9 @@ def _sum(amounts: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
-def test_every_delivery_leaves_the_true_answers(shipped: Workshop, spark: SparkSession, pipeline: str) -> None:
+def test_every_delivery_leaves_the_true_answers(
+    shipped: Workshop, spark: SparkSession, pipeline: str
+) -> None:
     for increment in range(2):
         write_sample(shipped.landing, orders=200, increment=increment)
 

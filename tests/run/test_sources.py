@@ -55,7 +55,9 @@ AT = datetime(2024, 5, 1, 10, tzinfo=UTC)
 def parquet(rows: list[dict[str, object]]) -> bytes:
     amount = pa.field("amount", pa.decimal128(20, 4))
     who = pa.field("who", pa.struct([("name", pa.string())]))
-    schema = pa.schema([("id", pa.int32()), amount, ("at", pa.timestamp("us", "UTC")), who, ("tags", pa.list_(pa.string()))])
+    schema = pa.schema(
+        [("id", pa.int32()), amount, ("at", pa.timestamp("us", "UTC")), who, ("tags", pa.list_(pa.string()))]
+    )
     file = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), file)
     return file.getvalue()
@@ -64,12 +66,25 @@ def parquet(rows: list[dict[str, object]]) -> bytes:
 def test_every_format_comes_through_one_run(workshop: Workshop) -> None:
     workshop.write("conf/pipelines/feeds.yml", PIPELINE)
     workshop.land("sheets/1.csv", 'id;unit.price;the city\n1;9.5;Ulm\n2;;"a;b\nc"\n')
-    workshop.land("sheets/deep/er/2.csv", "the city;id;more;unit.price\nBonn;3;x;1.010\nKöln;4;y;z\nonly;two\n")
+    workshop.land(
+        "sheets/deep/er/2.csv", "the city;id;more;unit.price\nBonn;3;x;1.010\nKöln;4;y;z\nonly;two\n"
+    )
     workshop.land("sheets/3.csv", "id;id\n1;2\n")
     workshop.land("sheets/_half.csv", "id;unit.price;the city\n9;9;9\n")
     workshop.land(
         "columns/1.parquet",
-        parquet([{"id": 1, "amount": Decimal("12345678901234.5678"), "at": AT, "who": {"name": "é"}, "tags": ["x"]}, {"id": 2}]),
+        parquet(
+            [
+                {
+                    "id": 1,
+                    "amount": Decimal("12345678901234.5678"),
+                    "at": AT,
+                    "who": {"name": "é"},
+                    "tags": ["x"],
+                },
+                {"id": 2},
+            ]
+        ),
     )
     workshop.land("columns/2.parquet", b"PAR1 this is none")
     workshop.land("logs/a.log", "INFO started\n\nnothing\nWARN {\n")
@@ -95,15 +110,26 @@ def test_every_format_comes_through_one_run(workshop: Workshop) -> None:
         ("WARN", "WARN {", "logs/a.log", 4),
     ]
     assert workshop.rows("feeds.silver.packed", "id") == [(1,), (3,)]
-    assert workshop.rows("feeds.quarantine.silver.sheets", "line", "file") == [(3, "sheets/deep/er/2.csv"), (4, "sheets/deep/er/2.csv")]
-    assert [(record, reasons) for record, reasons in workshop.rows("feeds.quarantine.silver.packed", "record", "reasons")] == [
-        ('\\xff{"id":4}', [{"rule": "readable", "column": None, "value": "not UTF-8 text"}])
+    assert workshop.rows("feeds.quarantine.silver.sheets", "line", "file") == [
+        (3, "sheets/deep/er/2.csv"),
+        (4, "sheets/deep/er/2.csv"),
     ]
-    problems = {file: problem for file, line, problem in workshop.rows("feeds.bronze.packed", "_file", "_line", "_problem") if line == 0}
+    assert [
+        (record, reasons)
+        for record, reasons in workshop.rows("feeds.quarantine.silver.packed", "record", "reasons")
+    ] == [('\\xff{"id":4}', [{"rule": "readable", "column": None, "value": "not UTF-8 text"}])]
+    problems = {
+        file: problem
+        for file, line, problem in workshop.rows("feeds.bronze.packed", "_file", "_line", "_problem")
+        if line == 0
+    }
     assert list(problems) == ["packed/2.json.gz"]
     assert "EOFError" in problems["packed/2.json.gz"]
     unreadable = {line.split("'")[1] for line in result.warnings if "' unreadable: " in line}
-    assert (unreadable, len(result.warnings)) == ({"sheets/3.csv", "columns/2.parquet", "packed/2.json.gz"}, 5)
+    assert (unreadable, len(result.warnings)) == (
+        {"sheets/3.csv", "columns/2.parquet", "packed/2.json.gz"},
+        5,
+    )
     assert "sheets/_half.csv" in result.warnings[0]
     assert any("field 'more' is new in 'sheets/deep/er/2.csv'" in line for line in result.warnings)
 
@@ -115,7 +141,16 @@ def test_every_format_comes_through_one_run(workshop: Workshop) -> None:
         "exit_code": 0,
         "message": "8 tables brought up to date",
     }
-    counts = ("batches", "rows_in", "inserted", "updated", "superseded", "duplicate", "quarantined", "filtered")
+    counts = (
+        "batches",
+        "rows_in",
+        "inserted",
+        "updated",
+        "superseded",
+        "duplicate",
+        "quarantined",
+        "filtered",
+    )
     assert {table["table"]: [table[name] for name in counts] for table in said["tables"]} == {
         "bronze.sheets": [3, 6, 5, 0, 0, 0, 1, 0],
         "bronze.columns": [1, 3, 2, 0, 0, 0, 1, 0],
@@ -131,7 +166,10 @@ def test_every_format_comes_through_one_run(workshop: Workshop) -> None:
     # The ledger says the same.
     lake = Lake(workshop.project.lake, "feeds")
     ledger = Ledger(lake)
-    assert [(row["event"], row["status"], row["run_id"]) for row in sorted(ledger.rows("runs"), key=lambda row: row["at"])] == [
+    assert [
+        (row["event"], row["status"], row["run_id"])
+        for row in sorted(ledger.rows("runs"), key=lambda row: row["at"])
+    ] == [
         ("started", None, result.run_id),
         ("ended", "ok", result.run_id),
     ]
@@ -141,7 +179,9 @@ def test_every_format_comes_through_one_run(workshop: Workshop) -> None:
     accounts = {row["table"]: row for row in sum_up(workshop.project.pipelines["feeds"], lake)}
     assert {table: [row[name] for name in counts] for table, row in accounts.items()} == of_tables
     assert {row["missing"] for row in accounts.values()} == {0}
-    assert {table["table"]: table["version"] for table in said["tables"]} == {table: row["version"] for table, row in accounts.items()}
+    assert {table["table"]: table["version"] for table in said["tables"]} == {
+        table: row["version"] for table, row in accounts.items()
+    }
 
     # Any Delta client reads the tables.
     frame = polars.read_delta(lake.table("silver.sheets")).sort("id").select("id", "city")
@@ -173,10 +213,13 @@ gold:
   kwh_per_hour: {from: silver.readings, window: {size: 1 hour}, group_by: region, measures: {kwh: sum(kwh)}}
 """,
     )
-    workshop.land("meters/sites/s.csv", "changed_at,region,site_id\n2024-01-01,north,s1\n2024-02-01,south,s2\n")
+    workshop.land(
+        "meters/sites/s.csv", "changed_at,region,site_id\n2024-01-01,north,s1\n2024-02-01,south,s2\n"
+    )
     workshop.land(
         "meters/readings/r.csv",
-        "meter,read_at,site_id,kwh\nm1,2024-05-01 10:10:00,s1,1.5\nm2,2024-05-01 10:20:00,s2,2\nm1,2024-05-01 10:50:00,s1,0.25\n",
+        "meter,read_at,site_id,kwh\nm1,2024-05-01 10:10:00,s1,1.5\nm2,2024-05-01 10:20:00,s2,2\nm1,2024-05-01"
+        " 10:50:00,s1,0.25\n",
     )
 
     result = workshop.run("meters")
@@ -189,11 +232,19 @@ gold:
 
     # Rows that are published follow the definition of their time: another one is refused before Spark starts.
     text = (workshop.root / "conf/pipelines/meters.yml").read_text()
-    workshop.write("conf/pipelines/meters.yml", text.replace("measures: {kwh: sum(kwh)}", "measures: {most: max(kwh)}"))
-    with pytest.raises(ConfigError, match=r"(?s)the definition of gold\.kwh_per_hour has changed.*weir rebuild meters gold\.kwh_per_hour"):
+    workshop.write(
+        "conf/pipelines/meters.yml", text.replace("measures: {kwh: sum(kwh)}", "measures: {most: max(kwh)}")
+    )
+    with pytest.raises(
+        ConfigError,
+        match=r"(?s)the definition of gold\.kwh_per_hour has changed.*weir rebuild meters gold\.kwh_per_hour",
+    ):
         Workshop(workshop.root, None).run("meters")
     workshop.write("conf/pipelines/meters.yml", text.replace("take: region", "take: [region, changed_at]"))
-    with pytest.raises(ConfigError, match=r"(?s)the definition of silver\.readings has changed.*weir rebuild meters silver\.readings"):
+    with pytest.raises(
+        ConfigError,
+        match=r"(?s)the definition of silver\.readings has changed.*weir rebuild meters silver\.readings",
+    ):
         Workshop(workshop.root, None).run("meters")
 
 

@@ -1,4 +1,6 @@
-"""What a rebuild has built is all there, to the last file, or nothing is replaced; and nothing takes the place of rows."""
+"""What a rebuild has built is all there, to the last file, or nothing is replaced; and nothing takes the
+place of rows.
+"""
 
 import shutil
 from dataclasses import replace
@@ -52,7 +54,9 @@ def test_a_stage_that_is_whole_passes_also_where_nothing_was_built_beside_a_tabl
     check_stage(staged, begun)
     stage = begun[TABLE].stage
     assert stage is not None
-    assert [name for name, built in stage.items() if built is None] == [f"{side}.{TABLE}" for side in ("parked", "deleted", "late")]
+    assert [name for name, built in stage.items() if built is None] == [
+        f"{side}.{TABLE}" for side in ("parked", "deleted", "late")
+    ]
 
 
 @pytest.mark.parametrize("name", [TABLE, f"quarantine.{TABLE}"])
@@ -87,11 +91,15 @@ def test_a_table_with_rows_for_which_nothing_was_built_is_not_replaced(tmp_path:
     begun = swapping(lake)
     check_stage(lake, begun)
     write_deltalake(replace(lake, staged=frozenset()).table(TABLE), pa.table({"id": [1]}))
-    with pytest.raises(StageLost, match=r"nothing was built that could take the place of the rows of silver\.orders"):
+    with pytest.raises(
+        StageLost, match=r"nothing was built that could take the place of the rows of silver\.orders"
+    ):
         check_stage(lake, begun)
 
 
-def test_of_a_swap_that_an_earlier_version_began_the_table_itself_must_be_there(staged: Lake, tmp_path: Path) -> None:
+def test_of_a_swap_that_an_earlier_version_began_the_table_itself_must_be_there(
+    staged: Lake, tmp_path: Path
+) -> None:
     begun = {table: replace(known, stage=None) for table, known in swapping(staged).items()}
     check_stage(staged, begun)
     with pytest.raises(StageLost, match="is not there"):
@@ -103,7 +111,10 @@ def test_a_current_table_that_refuses_to_be_replaced_is_found_first(tmp_path: Pa
     write_deltalake(lake.table(f"parked.{TABLE}"), pa.table({"id": [1]}))
     check_live(lake, [TABLE])
     DeltaTable(lake.table(f"parked.{TABLE}")).alter.set_table_properties({"delta.appendOnly": "true"})
-    with pytest.raises(NotReplaceable, match=r"parked\.silver\.orders cannot be replaced: its property delta\.appendOnly is true"):
+    with pytest.raises(
+        NotReplaceable,
+        match=r"parked\.silver\.orders cannot be replaced: its property delta\.appendOnly is true",
+    ):
         check_live(lake, [TABLE])
 
 
@@ -123,13 +134,18 @@ def rebuild(workshop: Workshop, pipeline: str, *tables: str, is_dry: bool = Fals
 
 @pytest.mark.parametrize("is_dry", [False, True])
 @pytest.mark.parametrize("tables", [(TABLE,), ("silver.returns", TABLE), ("gold.count", TABLE)])
-def test_a_table_with_rows_is_not_rebuilt_from_a_table_that_is_not_there(standing: Workshop, tables: tuple[str, ...], is_dry: bool) -> None:
+def test_a_table_with_rows_is_not_rebuilt_from_a_table_that_is_not_there(
+    standing: Workshop, tables: tuple[str, ...], is_dry: bool
+) -> None:
     shutil.rmtree(f"{standing.project.lake}/shop/bronze/orders")
 
     refused = rebuild(standing, "shop", *tables, is_dry=is_dry)
 
     assert refused.status is Status.FAILED
-    assert "silver.orders cannot be replaced: bronze.orders is not there: `weir run shop --select bronze.orders`" in refused.message
+    assert (
+        "silver.orders cannot be replaced: bronze.orders is not there: `weir run shop --select bronze.orders`"
+        in refused.message
+    )
     assert "nothing was replaced" in refused.message
 
 
@@ -142,7 +158,9 @@ def test_a_table_with_rows_is_not_rebuilt_by_way_of_one_that_cannot_be_built(sta
     assert "gold.count cannot be replaced: bronze.orders is not there" in refused.message
 
 
-def test_a_table_with_rows_is_not_rebuilt_while_its_input_of_another_pipeline_is_replaced(standing: Workshop) -> None:
+def test_a_table_with_rows_is_not_rebuilt_while_its_input_of_another_pipeline_is_replaced(
+    standing: Workshop,
+) -> None:
     ledger = Ledger(Lake(standing.project.lake, "shop"), guard=lambda: None)
     ledger.write_definitions("1", {TABLE: Definition(1, {}, {}, LIVE)})
     ledger.write_definitions("2", {TABLE: Definition(2, {}, {}, SWAPPING)})
@@ -150,7 +168,9 @@ def test_a_table_with_rows_is_not_rebuilt_while_its_input_of_another_pipeline_is
     refused = rebuild(standing, "board", "gold.count")
 
     assert refused.status is Status.FAILED
-    assert "gold.count cannot be replaced: shop.silver.orders is being replaced by a rebuild" in refused.message
+    assert (
+        "gold.count cannot be replaced: shop.silver.orders is being replaced by a rebuild" in refused.message
+    )
 
 
 def test_a_table_without_rows_keeps_no_rebuild_waiting_for_what_never_came(standing: Workshop) -> None:
@@ -175,7 +195,10 @@ def facts(idle_workshop: Workshop) -> Workshop:
     idle_workshop.write("conf/pipelines/facts.yml", FACTS)
     lake, project = Lake(idle_workshop.project.lake, "facts"), idle_workshop.project
     tables = ("bronze.shops", "bronze.sales", "dimension.shops", "silver.sales")
-    known = {table: Definition(1, definition_parts(project.pipelines["facts"], table, project.conf), {}) for table in tables}
+    known = {
+        table: Definition(1, definition_parts(project.pipelines["facts"], table, project.conf), {})
+        for table in tables
+    }
     Ledger(lake, guard=lambda: None).write_definitions("1", known)
     for table in tables:
         write_deltalake(lake.table(table), pa.table({"id": [1], "v": [1], "city": ["Ulm"]}))
@@ -196,7 +219,10 @@ def test_a_table_is_not_rebuilt_from_one_that_does_not_follow_its_definition(
     facts.write("conf/pipelines/facts.yml", FACTS.replace(before, after))
     versions = facts.versions()
 
-    with pytest.raises(ConfigError, match=rf"silver\.sales is made from {source}, whose definition has changed since its rows were made"):
+    with pytest.raises(
+        ConfigError,
+        match=rf"silver\.sales is made from {source}, whose definition has changed since its rows were made",
+    ):
         rebuild(facts, "facts", "silver.sales", is_dry=is_dry)
 
     assert facts.versions() == versions

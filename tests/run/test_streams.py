@@ -1,4 +1,6 @@
-"""Sources that are no files: a Delta table of somebody else, its changes, the rate and a socket; and the fields that no column takes."""
+"""Sources that are no files: a Delta table of somebody else, its changes, the rate and a socket; and the
+fields that no column takes.
+"""
 
 import json
 import socket
@@ -57,7 +59,9 @@ silver:
 
 
 def orders(*ids: int) -> pa.Table:
-    notes = pa.array([{"text": "x", "by": None}] * len(ids), pa.struct([("text", pa.string()), ("by", pa.string())]))
+    notes = pa.array(
+        [{"text": "x", "by": None}] * len(ids), pa.struct([("text", pa.string()), ("by", pa.string())])
+    )
     return pa.table({"id": ids, "at": pa.array([0] * len(ids), pa.timestamp("us", "UTC")), "note": notes})
 
 
@@ -81,8 +85,12 @@ def test_rows_and_changes_of_a_table_of_others_come_in_once(workshop: Workshop) 
     assert [number for (number,) in workshop.rows("shop.silver.orders", "id")] == [1, 2, 3, 4]
     places = workshop.rows("shop.bronze.orders", "_file", "_line")
     assert len(set(places)) == len(places) == 4
-    assert workshop.rows("shop.silver.stock", "sku", "count") == [("moved", 7)], "also where the owner changes a key"
-    assert {json.loads(rest)["note"]["text"] for (rest,) in workshop.rows("shop.silver.orders", "other")} == {"x"}
+    assert workshop.rows("shop.silver.stock", "sku", "count") == [("moved", 7)], (
+        "also where the owner changes a key"
+    )
+    assert {json.loads(rest)["note"]["text"] for (rest,) in workshop.rows("shop.silver.orders", "other")} == {
+        "x"
+    }
     ticks = [number for (number,) in workshop.rows("shop.silver.ticks", "number")]
     assert sorted(ticks) == list(range(len(ticks)))
 
@@ -94,8 +102,14 @@ def test_rows_and_changes_of_a_table_of_others_come_in_once(workshop: Workshop) 
 
 
 def test_times_without_a_zone_of_a_table_of_others_keep_their_microseconds(workshop: Workshop) -> None:
-    source, silver = "{format: delta, path: partner/orders}", "{from: orders, columns: {id: bigint, at: timestamp}}"
-    workshop.write("conf/pipelines/local.yml", f"pipeline: local\nsources: {{orders: {source}}}\nsilver: {{orders: {silver}}}\n")
+    source, silver = (
+        "{format: delta, path: partner/orders}",
+        "{from: orders, columns: {id: bigint, at: timestamp}}",
+    )
+    workshop.write(
+        "conf/pipelines/local.yml",
+        f"pipeline: local\nsources: {{orders: {source}}}\nsilver: {{orders: {silver}}}\n",
+    )
     rows = pa.table({"id": [1], "at": pa.array([1_000_000_123_456], pa.timestamp("us"))})
     write_deltalake(str(workshop.landing / "partner/orders"), rows)
 
@@ -133,11 +147,19 @@ silver:
 
 
 def stock(**counts: int) -> pa.Table:
-    return pa.table({"sku": [*counts], "count": pa.array(counts.values(), pa.int32()), "shop": [f"in {sku}" for sku in counts]})
+    return pa.table(
+        {
+            "sku": [*counts],
+            "count": pa.array(counts.values(), pa.int32()),
+            "shop": [f"in {sku}" for sku in counts],
+        }
+    )
 
 
 def test_a_table_of_others_that_is_overwritten_and_read_in_parts_keeps_every_row(workshop: Workshop) -> None:
-    """One data file a batch: the first snapshot comes in three parts, and an overwrite in four: three take rows away, one brings them."""
+    """One data file a batch: the first snapshot comes in three parts, and an overwrite in four: three take
+    rows away, one brings them.
+    """
     workshop.write("conf/pipelines/feed.yml", FEED)
     of_stock = str(workshop.landing / "partner/stock")
     for rows in (stock(a=1, b=2), stock(c=3, d=4), stock(e=5)):
@@ -147,16 +169,24 @@ def test_a_table_of_others_that_is_overwritten_and_read_in_parts_keeps_every_row
     assert len(set(workshop.rows("feed.bronze.moves", "_file_id", "_line"))) == 5
     assert len(set(workshop.rows("feed.parked.silver.parked", "file_id", "line"))) == 5
 
-    workshop.land("shops/1.json", "".join(f'{{"shop":"in {sku}","city":"city of {sku}","v":1}}\n' for sku in "abcde"))
+    workshop.land(
+        "shops/1.json", "".join(f'{{"shop":"in {sku}","city":"city of {sku}","v":1}}\n' for sku in "abcde")
+    )
     write_deltalake(of_stock, stock(a=7, b=2, e=9, f=6), mode="overwrite")
     DeltaTable(of_stock).update(predicate="sku = 'f'", updates={"count": "8"})
     second = workshop.run("feed")
     assert second.exit_code == 0, second.message
 
     assert workshop.rows("feed.silver.stock", "sku", "count") == [("a", 7), ("b", 2), ("e", 9), ("f", 8)]
-    assert sorted(set(workshop.rows("feed.silver.parked", "sku", "city"))) == [(sku, f"city of {sku}") for sku in "abcde"]
+    assert sorted(set(workshop.rows("feed.silver.parked", "sku", "city"))) == [
+        (sku, f"city of {sku}") for sku in "abcde"
+    ]
     assert [table.counts.ties for table in second.tables if table.table == "silver.stock"] == [0]
-    assert len(set(workshop.rows("feed.bronze.moves", "_file_id", "_line"))) == len(workshop.rows("feed.bronze.moves")) == 16
+    assert (
+        len(set(workshop.rows("feed.bronze.moves", "_file_id", "_line")))
+        == len(workshop.rows("feed.bronze.moves"))
+        == 16
+    )
     assert verified(workshop, "feed") == []
 
 
@@ -188,27 +218,45 @@ def run_context(workshop: Workshop, pipeline: str) -> Iterator[RunContext]:
         plan, _ = note_definitions(plan, order.run_id)
         settings = {name: str(spark.conf.get(name)) for name in PER_BATCH}
         nobody: Any = lambda *_: None  # noqa: E731
-        yield RunContext(replace(order, plan=plan), spark, settings, nobody, nobody, nobody, Verdicts(order.ledger), Notices(pipeline))
+        yield RunContext(
+            replace(order, plan=plan),
+            spark,
+            settings,
+            nobody,
+            nobody,
+            nobody,
+            Verdicts(order.ledger),
+            Notices(pipeline),
+        )
 
 
 def read_live(workshop: Workshop, pipeline: str, *lines: str) -> None:
     """What a stream does for a source that keeps nothing, until these lines are in bronze."""
     with lines_over_tcp(*lines) as port:
         text = workshop.root / "conf/pipelines" / f"{pipeline}.yml"
-        workshop.write(f"conf/pipelines/{pipeline}.yml", text.read_text(encoding="utf-8").replace("9999", str(port)))
+        workshop.write(
+            f"conf/pipelines/{pipeline}.yml", text.read_text(encoding="utf-8").replace("9999", str(port))
+        )
         bronze = workshop.root / "lake" / pipeline / "bronze" / "lines"
         known = DeltaTable(bronze).to_pyarrow_dataset().count_rows() if bronze.exists() else 0
         with run_context(workshop, pipeline) as run:
             running = start_bronze(run, "lines", {"processingTime": "0 seconds"})
             until = time.monotonic() + 60
-            while DeltaTable(bronze).to_pyarrow_dataset().count_rows() < known + len(lines) and time.monotonic() < until:
+            while (
+                DeltaTable(bronze).to_pyarrow_dataset().count_rows() < known + len(lines)
+                and time.monotonic() < until
+            ):
                 running.query.awaitTermination(1)
             running.query.stop()
-        workshop.write(f"conf/pipelines/{pipeline}.yml", text.read_text(encoding="utf-8").replace(str(port), "9999"))
+        workshop.write(
+            f"conf/pipelines/{pipeline}.yml", text.read_text(encoding="utf-8").replace(str(port), "9999")
+        )
 
 
 def test_a_query_that_stays_open_reads_a_socket_into_the_same_tables(workshop: Workshop) -> None:
-    workshop.write("conf/pipelines/talk.yml", "pipeline: talk\nsources:\n  lines: {format: socket, port: 9999}\n" + TALK)
+    workshop.write(
+        "conf/pipelines/talk.yml", "pipeline: talk\nsources:\n  lines: {format: socket, port: 9999}\n" + TALK
+    )
 
     read_live(workshop, "talk", "cat dog", "Dog")
     read_live(workshop, "talk", "owl")
@@ -225,7 +273,9 @@ TALK = "silver: {lines: {from: lines, columns: {line: {type: string, from: value
 def test_weir_run_refuses_a_socket_and_names_the_stream(idle_workshop: Workshop) -> None:
     from spark_jobs.stream.trigger import AVAILABLE_NOW, Trigger, check_trigger
 
-    idle_workshop.write("conf/pipelines/talk.yml", "pipeline: talk\nsources:\n  lines: {format: socket, port: 9999}\n" + TALK)
+    idle_workshop.write(
+        "conf/pipelines/talk.yml", "pipeline: talk\nsources:\n  lines: {format: socket, port: 9999}\n" + TALK
+    )
 
     with pytest.raises(UsageError, match="weir stream talk"):
         check_trigger(idle_workshop.project.pipelines["talk"], Trigger(AVAILABLE_NOW))

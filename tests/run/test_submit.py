@@ -1,4 +1,6 @@
-"""A command that is handed on to a driver in the cluster, with a stand-in for spark-submit: what that is told, and what comes of it."""
+"""A command that is handed on to a driver in the cluster, with a stand-in for spark-submit: what that is
+told, and what comes of it.
+"""
 
 import json
 import re
@@ -18,7 +20,10 @@ pytestmark = pytest.mark.system
 
 SECRET = "a-key-of-the-test"
 PROFILES = {
-    "yarn": "master: yarn\nstaging: hdfs:///user/weir\nenvironment: hdfs:///weir/environment.tar\ndeploy: cluster\nshared_folders: true\n",
+    "yarn": (
+        "master: yarn\nstaging: hdfs:///user/weir\nenvironment: hdfs:///weir/environment.tar\ndeploy:"
+        " cluster\nshared_folders: true\n"
+    ),
     "kubernetes": "master: k8s://https://host\nimage: weir:1\ndeploy: cluster\nshared_folders: true\n",
 }
 TOLD = """
@@ -31,18 +36,29 @@ told["conf"] = os.environ.get("SPARK_CONF_DIR")
 Path(os.environ["TOLD"]).write_text(json.dumps(told))
 print("Submitted application application_1_0001", file=sys.stderr)
 """
-ANSWER = {"exit_code": 4, "stdout": '{"status": "blocked"}\n', "stderr": "error: batch blocked, 160 rows not published\n", "runs": []}
+ANSWER = {
+    "exit_code": 4,
+    "stdout": '{"status": "blocked"}\n',
+    "stderr": "error: batch blocked, 160 rows not published\n",
+    "runs": [],
+}
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> RunsElsewhere:
+def elsewhere(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> RunsElsewhere:
     """A project whose profile has its driver in the cluster."""
     engine = getattr(request, "param", "yarn")
     for folder in ("conf", "expectations"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     (tmp_path / ".envs").symlink_to(ROOT / ".envs")
     (tmp_path / "conf" / "profiles" / f"{engine}.yml").write_text(PROFILES[engine], encoding="utf-8")
-    for name, value in {"HADOOP_CONF_DIR": "/etc/hadoop", "AWS_SECRET_ACCESS_KEY": SECRET, "TOLD": str(tmp_path / "told")}.items():
+    for name, value in {
+        "HADOOP_CONF_DIR": "/etc/hadoop",
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "TOLD": str(tmp_path / "told"),
+    }.items():
         monkeypatch.setenv(name, value)
     project = load_project(tmp_path, {"WEIR_PROFILE": engine}, only="retail")
     return RunsElsewhere(project, project.profiles[engine])
@@ -57,12 +73,16 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> No
 
 @pytest.mark.parametrize("elsewhere", PROFILES, indirect=True)
 def test_what_the_driver_printed_is_printed_and_its_exit_code_given(
-    elsewhere: RunsElsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    elsewhere: RunsElsewhere,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     stand_in(
         tmp_path,
         monkeypatch,
-        f"Path(ticket + '.json').parent.mkdir(parents=True)\nPath(ticket + '.json').write_text({json.dumps(ANSWER)!r})\n",
+        "Path(ticket + '.json').parent.mkdir(parents=True)\nPath(ticket +"
+        f" '.json').write_text({json.dumps(ANSWER)!r})\n",
     )
 
     exit_code = hand_on(elsewhere, ["run", "retail", "--json"])
@@ -77,11 +97,16 @@ def test_what_the_driver_printed_is_printed_and_its_exit_code_given(
     assert SECRET not in json.dumps(told)
     is_yarn = elsewhere.profile.is_yarn
     assert ("--load-spark-defaults" in told["arguments"]) is is_yarn
-    assert is_yarn or not Path(told["conf"]).exists(), "a folder of spark-defaults.conf was given to Kubernetes"
+    assert is_yarn or not Path(told["conf"]).exists(), (
+        "a folder of spark-defaults.conf was given to Kubernetes"
+    )
 
 
 def test_a_driver_that_leaves_no_result_is_named(
-    elsewhere: RunsElsewhere, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    elsewhere: RunsElsewhere,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     stand_in(tmp_path, monkeypatch, "sys.exit(1)\n")
 

@@ -1,4 +1,6 @@
-"""A rebuild that is cut while it replaces tables is finished, or built again where what it had built is lost; it never empties a table."""
+"""A rebuild that is cut while it replaces tables is finished, or built again where what it had built is lost;
+it never empties a table.
+"""
 
 import shutil
 from collections.abc import Callable
@@ -45,7 +47,10 @@ def lake(workshop: Workshop) -> Lake:
 
 def contents(workshop: Workshop) -> dict[str, list[tuple[Any, ...]]]:
     shown = {"quarantine.silver.orders": ("file", "line"), "silver.orders": ("id", "amount")}
-    return {table: workshop.rows(f"shop.{table}", *shown.get(table, ("window_start", "total"))) for table in TABLES}
+    return {
+        table: workshop.rows(f"shop.{table}", *shown.get(table, ("window_start", "total")))
+        for table in TABLES
+    }
 
 
 @pytest.fixture(scope="module")

@@ -48,7 +48,9 @@ gold:
 def order(number: int, member: int | None, shop: int | None = 1, version: int = 1) -> str:
     fields = {"id": number, "member": member, "shop": shop, "v": version, "at": "2024-05-02T10:00:00Z"}
     text = ",".join(
-        f'"{name}":{value if isinstance(value, int) else chr(34) + str(value) + chr(34)}' for name, value in fields.items() if value
+        f'"{name}":{value if isinstance(value, int) else chr(34) + str(value) + chr(34)}'
+        for name, value in fields.items()
+        if value
     )
     return f'{{{text},"items":[{{"sku":"a"}},{{"sku":"a"}}]}}\n'
 
@@ -65,13 +67,18 @@ def run(workshop: Workshop) -> dict[str, Any]:
 
 def waiting(workshop: Workshop, table: str) -> list[tuple[Any, ...]]:
     found = workshop.rows(f"shop.{table}", "file", "line", "element", "reasons")
-    return [(file, line, element, [reason["rule"] for reason in reasons]) for file, line, element, reasons in found]
+    return [
+        (file, line, element, [reason["rule"] for reason in reasons])
+        for file, line, element, reasons in found
+    ]
 
 
 def test_facts_wait_for_their_members_and_come_in_with_them(workshop: Workshop) -> None:
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     workshop.land("shops/1.json", '{"id":1,"street":"Elm","v":1}\n')
-    workshop.land("orders/1.json", order(1, 7) + order(2, None) + order(3, 7, shop=9) + order(4, 7, version=2))
+    workshop.land(
+        "orders/1.json", order(1, 7) + order(2, None) + order(3, 7, shop=9) + order(4, 7, version=2)
+    )
 
     first = run(workshop)
 
@@ -90,13 +97,25 @@ def test_facts_wait_for_their_members_and_come_in_with_them(workshop: Workshop) 
     workshop.land("orders/2.json", order(4, None, version=3))
     second = run(workshop)
 
-    assert workshop.rows("shop.silver.orders", "id", "v", "city") == [(1, 1, "Rome"), (2, 1, None), (4, 3, None)]
+    assert workshop.rows("shop.silver.orders", "id", "v", "city") == [
+        (1, 1, "Rome"),
+        (2, 1, None),
+        (4, 3, None),
+    ]
     assert waiting(workshop, "parked.silver.orders") == []
     assert waiting(workshop, "quarantine.silver.orders") == [("orders/1.json", 3, 0, ["member of shops"])]
     items = [(1, "Rome"), (2, None), (3, "Rome"), (4, "Rome"), (4, None)]
-    assert workshop.rows("shop.silver.items", "id", "sku", "city") == sorted([(n, "a", city) for n, city in items * 2], key=repr)
+    assert workshop.rows("shop.silver.items", "id", "sku", "city") == sorted(
+        [(n, "a", city) for n, city in items * 2], key=repr
+    )
     counts = second["silver.orders"].counts
-    assert (counts.rows_in, counts.inserted, counts.superseded, counts.parked, counts.quarantined) == (1, 2, 1, -2, 0)
+    assert (counts.rows_in, counts.inserted, counts.superseded, counts.parked, counts.quarantined) == (
+        1,
+        2,
+        1,
+        -2,
+        0,
+    )
 
     workshop.land("shops/2.json", '{"id":9,"street":"Oak","v":1}\n')
     run(workshop)
@@ -104,7 +123,10 @@ def test_facts_wait_for_their_members_and_come_in_with_them(workshop: Workshop) 
     assert workshop.rows("shop.silver.orders", "id", "city", "street")[2] == (3, "Rome", "Oak")
     assert waiting(workshop, "quarantine.silver.orders") == []
     hour = datetime(2024, 5, 2, 10, tzinfo=UTC)
-    assert workshop.rows("shop.gold.per_city", "window_start", "city", "order_count") == [(hour, "Rome", 2), (hour, None, 2)]
+    assert workshop.rows("shop.gold.per_city", "window_start", "city", "order_count") == [
+        (hour, "Rome", 2),
+        (hour, None, 2),
+    ]
 
 
 def test_a_fact_is_given_up_when_files_go_on_arriving_and_corrected_when_its_member_comes_at_last(

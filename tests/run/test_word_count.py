@@ -1,4 +1,6 @@
-"""The guide's word count, file by file: the same tables in any grouping of the files into runs, and the late word counted once."""
+"""The guide's word count, file by file: the same tables in any grouping of the files into runs, and the late
+word counted once.
+"""
 
 from collections import Counter
 from collections.abc import Callable
@@ -20,9 +22,14 @@ FILES: list[list[tuple[int, str]]] = [
     [(7, "owl cat")],
     [(11, "dog"), (14, "owl"), (8, "cat")],
     [(26, "fox")],  # the watermark is 12:16 now: the windows that end at 12:15 or before are closed
-    [(4, "donkey"), (17, "owl"), (25, "fox")],  # 12:04 is too late for both of its windows, the others for none
+    # 12:04 is too late for both of its windows, the others for none
+    [(4, "donkey"), (17, "owl"), (25, "fox")],
 ]
-GROUPINGS = [(1, 3, 1), (5,), *(pytest.param(grouping, marks=pytest.mark.soak) for grouping in ((1, 1, 1, 1, 1), (2, 3)))]
+GROUPINGS = [
+    (1, 3, 1),
+    (5,),
+    *(pytest.param(grouping, marks=pytest.mark.soak) for grouping in ((1, 1, 1, 1, 1), (2, 3))),
+]
 """The late word comes alone, or in one batch with what made it late."""
 SIZE, SLIDE, DELAY = 10, 5, 10
 
@@ -34,7 +41,9 @@ def windows_of(minute: int) -> list[int]:
 
 
 def expected() -> tuple[Counter[tuple[int, str]], Counter[tuple[int, str]], list[tuple[int, int]]]:
-    """What is right, by hand: all windows; the closed ones without what came late for them; the late (window, minute)."""
+    """What is right, by hand: all windows; the closed ones without what came late for them; the late (window,
+    minute).
+    """
     everything: Counter[tuple[int, str]] = Counter()
     on_time: Counter[tuple[int, str]] = Counter()
     late, seen = [], -100
@@ -54,7 +63,9 @@ def expected() -> tuple[Counter[tuple[int, str]], Counter[tuple[int, str]], list
 
 def lines(file: list[tuple[int, str]]) -> str:
     said = ((NOON + timedelta(minutes=minute), words.split()) for minute, words in file)
-    return "".join(f'{{"at":"{at.isoformat()}","words":{str(words).replace(chr(39), chr(34))}}}\n' for at, words in said)
+    return "".join(
+        f'{{"at":"{at.isoformat()}","words":{str(words).replace(chr(39), chr(34))}}}\n' for at, words in said
+    )
 
 
 def counts(workshop: Workshop, table: str) -> Counter[tuple[int, str]]:
@@ -81,10 +92,14 @@ def test_any_grouping_gives_the_same_windows_and_finds_the_late_word_once(
     assert counts(workshop, "word_counts") == everything
     assert counts(workshop, "closed_word_counts") == closed
     kept = workshop.rows("word_count.late.gold.closed_word_counts", "window_start", "event_at", "row")
-    assert [((start - NOON) // timedelta(minutes=1), (at - NOON) // timedelta(minutes=1)) for start, at, _ in sorted(kept)] == late
+    assert [
+        ((start - NOON) // timedelta(minutes=1), (at - NOON) // timedelta(minutes=1))
+        for start, at, _ in sorted(kept)
+    ] == late
     assert all('"donkey"' in row for _, _, row in kept)
     accounts: dict[str, dict[str, Any]] = {
-        row["table"]: row for row in sum_up(workshop.project.pipelines["word_count"], Lake(workshop.project.lake, "word_count"))
+        row["table"]: row
+        for row in sum_up(workshop.project.pipelines["word_count"], Lake(workshop.project.lake, "word_count"))
     }
     assert [accounts[f"gold.{name}"]["late"] for name in ("word_counts", "closed_word_counts")] == [1, 1]
     assert [row["missing"] for row in accounts.values()] == [0, 0, 0, 0]

@@ -1,5 +1,5 @@
-"""An S3 server for tests: versitygw over a temporary folder, on a free port of the loopback address. `make test` builds it, from the Go
-module of its authors, into .envs/s3.
+"""An S3 server for tests: versitygw over a temporary folder, on a free port of the loopback address. `make
+test` builds it, from the Go module of its authors, into .envs/s3.
 """
 
 import os
@@ -56,7 +56,9 @@ class S3Server:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return
             time.sleep(0.05)
-        raise RuntimeError(f"the S3 server did not start:\n{(self.folder / 'server.log').read_text(encoding='utf-8')}")
+        raise RuntimeError(
+            f"the S3 server did not start:\n{(self.folder / 'server.log').read_text(encoding='utf-8')}"
+        )
 
     def kill(self) -> None:
         if self.process is not None:
@@ -72,8 +74,8 @@ def upload(folder: Path, place: str) -> None:
 
 
 def new_folder() -> Path:
-    """Where files have attributes: the server keeps an object's tag there. Kept beside the objects, it would be written before the
-    content, and a reader given an old content with a new tag, as Amazon's never does.
+    """Where files have attributes: the server keeps an object's tag there. Kept beside the objects, it would
+    be written before the content, and a reader given an old content with a new tag, as Amazon's never does.
     """
     for parent in (Path(tempfile.gettempdir()), PROGRAM.parent):
         folder = Path(tempfile.mkdtemp(prefix="weir-s3-", dir=parent))
@@ -83,7 +85,9 @@ def new_folder() -> Path:
             folder.rmdir()
         else:
             return folder
-    raise RuntimeError(f"neither {tempfile.gettempdir()} nor {PROGRAM.parent} is on a file system with attributes (user.*)")
+    raise RuntimeError(
+        f"neither {tempfile.gettempdir()} nor {PROGRAM.parent} is on a file system with attributes (user.*)"
+    )
 
 
 @contextmanager

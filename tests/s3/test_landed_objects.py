@@ -1,4 +1,6 @@
-"""Landed objects that are replaced: a store tells times in whole seconds, so time and size do not tell two contents apart."""
+"""Landed objects that are replaced: a store tells times in whole seconds, so time and size do not tell two
+contents apart.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -62,7 +64,9 @@ def test_the_new_content_is_not_read_as_the_old_one(replaced: Replaced) -> None:
 
     [batch] = read_records(arrived, ORDERS)
 
-    assert batch.to_pylist() == [{"line": 0, "record": None, "problem": "UnreadableFile: changed between arrival and reading"}]
+    assert batch.to_pylist() == [
+        {"line": 0, "record": None, "problem": "UnreadableFile: changed between arrival and reading"}
+    ]
 
 
 def test_an_object_that_stays_as_it_is_is_looked_into_once(replaced: Replaced) -> None:

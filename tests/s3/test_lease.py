@@ -29,7 +29,12 @@ with hold_lease(sys.argv[1], "shop", "weir run"):
 
 @pytest.fixture(autouse=True)
 def short_term(monkeypatch: pytest.MonkeyPatch, s3: S3Server) -> None:
-    for name, seconds in {"TERM_SECONDS": TERM, "RENEW_SECONDS": RENEW, "LOOK_SECONDS": 0.05, "MARGIN_SECONDS": 0.3}.items():
+    for name, seconds in {
+        "TERM_SECONDS": TERM,
+        "RENEW_SECONDS": RENEW,
+        "LOOK_SECONDS": 0.05,
+        "MARGIN_SECONDS": 0.3,
+    }.items():
         monkeypatch.setattr(object_lease, name, seconds)
     monkeypatch.setattr(object_lease, "REQUEST_SECONDS", 0.2)
 
@@ -41,7 +46,9 @@ def place(s3: S3Server) -> str:
 
 def other_process(place: str, s3: S3Server) -> "subprocess.Popen[str]":
     command = [sys.executable, "-c", HOLD, place]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=weir_environ(**s3.environ))
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=weir_environ(**s3.environ)
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     return process
@@ -57,7 +64,9 @@ def test_a_second_holder_is_refused_and_told_who_holds_it(place: str, s3: S3Serv
     process = other_process(place, s3)
     try:
         with (
-            pytest.raises(LeaseHeld, match=f"process {process.pid} on .* since .*weir run.*wait for it to end"),
+            pytest.raises(
+                LeaseHeld, match=f"process {process.pid} on .* since .*weir run.*wait for it to end"
+            ),
             hold_lease(place, "shop", "x"),
         ):
             pass
@@ -82,7 +91,9 @@ def test_a_killed_holder_is_waited_for_and_no_longer(place: str, s3: S3Server) -
         lease.check()
 
 
-def test_a_holder_that_was_taken_for_dead_writes_nothing_more(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_holder_that_was_taken_for_dead_writes_nothing_more(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with open_lease(place, "shop", "weir run") as sleeper:
         with monkeypatch.context() as asleep:
             asleep.setattr(object_lease.ObjectLease, "_renew", lambda self, ending: None)
@@ -152,7 +163,9 @@ def test_of_many_who_want_it_at_once_one_has_it(place: str, monkeypatch: pytest.
     assert most == 1
 
 
-def test_a_write_whose_answer_was_lost_is_known_as_ones_own(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_write_whose_answer_was_lost_is_known_as_ones_own(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with open_lease(place, "shop", "weir run") as lease:
         lease.take()
         put = obstore.put
@@ -166,7 +179,9 @@ def test_a_write_whose_answer_was_lost_is_known_as_ones_own(place: str, monkeypa
         lease.check()
 
 
-def test_a_renewal_whose_answer_was_lost_does_not_end_a_healthy_run(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renewal_whose_answer_was_lost_does_not_end_a_healthy_run(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with open_lease(place, "shop", "weir run") as lease:
         lease.take()
         put, lost = obstore.put, threading.Event()
@@ -185,7 +200,9 @@ def test_a_renewal_whose_answer_was_lost_does_not_end_a_healthy_run(place: str, 
         assert (holder_of(place) or {})["what"] == "weir run"
 
 
-def test_a_lease_that_was_taken_without_an_answer_is_taken_at_once_by_the_same_process(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_that_was_taken_without_an_answer_is_taken_at_once_by_the_same_process(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put = obstore.put
 
     def put_and_lose_the_answer(*arguments: Any, **named: Any) -> Any:
@@ -203,7 +220,9 @@ def test_a_lease_that_was_taken_without_an_answer_is_taken_at_once_by_the_same_p
         lease.check()
 
 
-def test_a_holder_that_slept_for_longer_than_its_term_writes_nothing(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_holder_that_slept_for_longer_than_its_term_writes_nothing(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read = time.clock_gettime
     with open_lease(place, "shop", "weir run") as lease:
         with monkeypatch.context() as asleep:

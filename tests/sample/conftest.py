@@ -12,9 +12,13 @@ Land = Callable[..., Path]
 
 @pytest.fixture
 def land(tmp_path: Path) -> Land:
-    """land(orders=[dict or raw line, ...], customers="csv text") writes one more file per source and returns the landing folder."""
+    """land(orders=[dict or raw line, ...], customers="csv text") writes one more file per source and returns
+    the landing folder.
+    """
 
-    def write(orders: Sequence[Any] = (), clicks: Sequence[Any] = (), customers: str = "", products: str = "") -> Path:
+    def write(
+        orders: Sequence[Any] = (), clicks: Sequence[Any] = (), customers: str = "", products: str = ""
+    ) -> Path:
         texts = {
             "retail/orders": _json_lines(orders),
             "clickstream/clicks": _json_lines(clicks),

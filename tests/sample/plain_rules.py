@@ -1,4 +1,5 @@
-"""The shipped expectations over rows of plain Python: Great Expectations on pandas and, for SQL, duckdb. No Spark, no engine.
+"""The shipped expectations over rows of plain Python: Great Expectations on pandas and, for SQL, duckdb. No
+Spark, no engine.
 
 Types that look at other tables, at earlier batches or at the clock are none of these two's.
 """
@@ -45,20 +46,34 @@ def failing(rules: Iterable[Rule], rows: list[Row]) -> set[str]:
     frame = pandas.DataFrame([{name: _plain(value) for name, value in row.items()} for row in rows])
     by_sql = [rule for rule in rules if rule.type == BY_SQL]
     by_gx = [rule for rule in rules if rule.type != BY_SQL]
-    return {rule.name for rule in by_sql if _rows_of(rule.kwargs["unexpected_rows_query"], frame)} | _failing_in_gx(by_gx, frame)
+    return {
+        rule.name for rule in by_sql if _rows_of(rule.kwargs["unexpected_rows_query"], frame)
+    } | _failing_in_gx(by_gx, frame)
 
 
 def _failing_in_gx(rules: list[Rule], frame: pandas.DataFrame) -> set[str]:
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = ProgressBarsConfig(globally=False)
-    # Given at once: added one by one, a second expectation of the same type and column would take the place of the first.
-    known = [ExpectationConfiguration(rule.type, dict(rule.kwargs), meta={"name": rule.name}).to_domain_obj() for rule in rules]
+    # Given at once: added one by one, a second expectation of the same type and column would take the place
+    # of the first.
+    known = [
+        ExpectationConfiguration(rule.type, dict(rule.kwargs), meta={"name": rule.name}).to_domain_obj()
+        for rule in rules
+    ]
     suite = gx.ExpectationSuite(name="shipped", expectations=known)
-    batch = context.data_sources.add_pandas("rows").add_dataframe_asset("rows").add_batch_definition_whole_dataframe("rows")
+    batch = (
+        context.data_sources.add_pandas("rows")
+        .add_dataframe_asset("rows")
+        .add_batch_definition_whole_dataframe("rows")
+    )
     found = batch.get_batch({"dataframe": frame}).validate(suite).results
     assert len(found) == len(rules)
     assert not [result.exception_info for result in found if result.exception_info.get("raised_exception")]
-    return {str(result.expectation_config.meta["name"]) for result in found if result.expectation_config and not result.success}
+    return {
+        str(result.expectation_config.meta["name"])
+        for result in found
+        if result.expectation_config and not result.success
+    }
 
 
 def _rows_of(query: str, frame: pandas.DataFrame) -> list[Any]:

@@ -28,7 +28,12 @@ def pick(rows: list[dict[str, Any]], *names: str) -> list[tuple[Any, ...]]:
 
 def history(answers: dict[str, list[dict[str, Any]]]) -> list[tuple[Any, ...]]:
     """City, start and end of each version of a customer, in the order of time."""
-    return pick(sorted(answers["dimension.customers"], key=lambda row: row["_valid_from"]), "city", "_valid_from", "_valid_to")
+    return pick(
+        sorted(answers["dimension.customers"], key=lambda row: row["_valid_from"]),
+        "city",
+        "_valid_from",
+        "_valid_to",
+    )
 
 
 def counts(landing: Path, table: str) -> tuple[int, int]:
@@ -37,14 +42,34 @@ def counts(landing: Path, table: str) -> tuple[int, int]:
 
 
 def test_a_correction_moves_an_order_to_another_hour(land: Land, order: Order) -> None:
-    correction = order(1, ordered_at="2026-03-01T12:00:00Z", updated_at="2026-03-02T00:00:00Z", payment={"amount": 25, "method": "cash"})
+    correction = order(
+        1,
+        ordered_at="2026-03-01T12:00:00Z",
+        updated_at="2026-03-02T00:00:00Z",
+        payment={"amount": 25, "method": "cash"},
+    )
 
     answers = true_answers(land(orders=[correction, order(1), order(2)]))
 
-    assert pick(answers["silver.orders"], "order_id", "amount", "is_card") == [(1, Decimal("25.00"), False), (2, Decimal("20.00"), True)]
+    assert pick(answers["silver.orders"], "order_id", "amount", "is_card") == [
+        (1, Decimal("25.00"), False),
+        (2, Decimal("20.00"), True),
+    ]
     assert answers["gold.revenue_per_hour"] == [
-        {"window_start": at(1, 10), "window_end": at(1, 11), "city": None, "order_count": 1, "revenue": Decimal("20.00")},
-        {"window_start": at(1, 12), "window_end": at(1, 13), "city": None, "order_count": 1, "revenue": Decimal("25.00")},
+        {
+            "window_start": at(1, 10),
+            "window_end": at(1, 11),
+            "city": None,
+            "order_count": 1,
+            "revenue": Decimal("20.00"),
+        },
+        {
+            "window_start": at(1, 12),
+            "window_end": at(1, 13),
+            "city": None,
+            "order_count": 1,
+            "revenue": Decimal("25.00"),
+        },
     ]
 
 
@@ -58,8 +83,14 @@ def test_a_stale_version_changes_nothing(land: Land, order: Order) -> None:
 
 
 def test_versions_of_a_customer_are_put_in_order_whatever_their_arrival(land: Land) -> None:
-    land(customers="customer_id,city,segment,changed_at\n1,Linz,home,2026-03-05\n1,Graz,home,2026-03-01T00:00:00Z\n")
-    landing = land(customers="changed_at,note,city,customer_id,segment\n2026-03-03 00:00:00,late,Oslo,1,home\n")
+    land(
+        customers=(
+            "customer_id,city,segment,changed_at\n1,Linz,home,2026-03-05\n1,Graz,home,2026-03-01T00:00:00Z\n"
+        )
+    )
+    landing = land(
+        customers="changed_at,note,city,customer_id,segment\n2026-03-03 00:00:00,late,Oslo,1,home\n"
+    )
 
     answers = true_answers(landing)
 
@@ -71,7 +102,13 @@ def test_versions_of_a_customer_are_put_in_order_whatever_their_arrival(land: La
 
 
 def test_versions_that_change_nothing_belong_to_the_one_before_and_a_return_is_a_new_one(land: Land) -> None:
-    rows = ["1,A,home,2026-03-01", "1,A,home,2026-03-02", "1,B,home,2026-03-03", "1,A,home,2026-03-04", "1,A,home,2026-03-04"]
+    rows = [
+        "1,A,home,2026-03-01",
+        "1,A,home,2026-03-02",
+        "1,B,home,2026-03-03",
+        "1,A,home,2026-03-04",
+        "1,A,home,2026-03-04",
+    ]
 
     answers = true_answers(land(customers="\n".join(["customer_id,city,segment,changed_at", *rows])))
 
@@ -81,7 +118,9 @@ def test_versions_that_change_nothing_belong_to_the_one_before_and_a_return_is_a
 
 def test_a_change_to_and_from_null_is_a_change(land: Land) -> None:
     answers = true_answers(
-        land(customers="customer_id,city,segment,changed_at\n1,A,,2026-03-01\n1,,,2026-03-02\n1,,,2026-03-03\n1,A,,2026-03-04\n")
+        land(
+            customers="customer_id,city,segment,changed_at\n1,A,,2026-03-01\n1,,,2026-03-02\n1,,,2026-03-03\n1,A,,2026-03-04\n"
+        )
     )
 
     assert history(answers) == [
@@ -93,9 +132,16 @@ def test_a_change_to_and_from_null_is_a_change(land: Land) -> None:
 
 def test_an_order_finds_its_customer_as_of_its_time(land: Land, order: Order) -> None:
     customers = "customer_id,city,segment,changed_at\n1,Graz,home,2026-03-02\n1,Linz,shop,2026-03-03\n"
-    times = {1: "2026-03-01T23:59:59.999Z", 2: "2026-03-02T00:00:00Z", 3: "2026-03-02T23:59:59.999Z", 4: "2026-03-03T00:00:00Z"}
+    times = {
+        1: "2026-03-01T23:59:59.999Z",
+        2: "2026-03-02T00:00:00Z",
+        3: "2026-03-02T23:59:59.999Z",
+        4: "2026-03-03T00:00:00Z",
+    }
 
-    answers = true_answers(land(customers=customers, orders=[order(number, ordered_at=time) for number, time in times.items()]))
+    answers = true_answers(
+        land(customers=customers, orders=[order(number, ordered_at=time) for number, time in times.items()])
+    )
 
     assert pick(answers["silver.orders"], "order_id", "city", "segment") == [
         (1, None, None),
@@ -106,12 +152,17 @@ def test_an_order_finds_its_customer_as_of_its_time(land: Land, order: Order) ->
 
 
 def test_a_product_is_its_newest_row_and_may_be_unknown(land: Land, order: Order) -> None:
-    items = [{"line_no": 1, "sku": "A", "quantity": 2, "price": 1.5}, {"line_no": 2, "sku": "B", "quantity": 1, "price": 4}]
+    items = [
+        {"line_no": 1, "sku": "A", "quantity": 2, "price": 1.5},
+        {"line_no": 2, "sku": "B", "quantity": 1, "price": 4},
+    ]
     products = "sku,category,unit_cost,changed_at\nA,new,1.0100,2026-03-02\nA,old,9,2026-03-01\n"
 
     answers = true_answers(land(products=products, orders=[order(1, items=items), order(2, items=items[:1])]))
 
-    assert pick(answers["dimension.products"], "sku", "category", "unit_cost") == [("A", "new", Decimal("1.01"))]
+    assert pick(answers["dimension.products"], "sku", "category", "unit_cost") == [
+        ("A", "new", Decimal("1.01"))
+    ]
     assert answers["gold.top_products"] == [
         {"sku": "A", "category": "new", "order_count": 2, "quantity": 4, "revenue": Decimal("6.00")},
         {"sku": "B", "category": None, "order_count": 1, "quantity": 1, "revenue": Decimal("4.00")},
@@ -185,7 +236,15 @@ def test_an_order_without_items_is_filtered_from_the_lines(land: Land, order: Or
 
 
 def test_csv_rows_of_another_length_or_without_a_key_or_time_are_quarantined(land: Land) -> None:
-    rows = ["1", "1,A,,2026-03-01,more", "", ",A,,2026-03-01", "1,A,,", "one,A,,2026-03-01", '2,"A, B",,2026-03-01']
+    rows = [
+        "1",
+        "1,A,,2026-03-01,more",
+        "",
+        ",A,,2026-03-01",
+        "1,A,,",
+        "one,A,,2026-03-01",
+        '2,"A, B",,2026-03-01',
+    ]
 
     landing = land(customers="\n".join(["customer_id,city,segment,changed_at", *rows]) + "\n")
 
@@ -195,7 +254,9 @@ def test_csv_rows_of_another_length_or_without_a_key_or_time_are_quarantined(lan
 
 def test_a_price_that_would_have_to_be_rounded_is_none(land: Land, order: Order) -> None:
     prices = ["1.005", "1.0049", "-1.0100", "1e2"]
-    items = [{"line_no": number, "sku": "A", "quantity": 1, "price": price} for number, price in enumerate(prices)]
+    items = [
+        {"line_no": number, "sku": "A", "quantity": 1, "price": price} for number, price in enumerate(prices)
+    ]
 
     answers = true_answers(land(orders=[order(1, items=items)]))
 
@@ -211,33 +272,70 @@ def test_two_contents_at_one_sequence_have_no_true_answer(land: Land, order: Ord
 
 
 def test_a_click_is_in_two_sliding_windows_and_a_repeated_click_counts_twice(land: Land) -> None:
-    click = {"click_id": "a", "user_id": 1, "page": "/", "clicked_at": "2026-03-01T00:05:00Z", "context": {"referrer": "mail"}}
-    other = click | {"click_id": "b", "user_id": None, "context": None, "clicked_at": "2026-03-01T02:09:59.999+02:00"}
+    click = {
+        "click_id": "a",
+        "user_id": 1,
+        "page": "/",
+        "clicked_at": "2026-03-01T00:05:00Z",
+        "context": {"referrer": "mail"},
+    }
+    other = click | {
+        "click_id": "b",
+        "user_id": None,
+        "context": None,
+        "clicked_at": "2026-03-01T02:09:59.999+02:00",
+    }
 
-    landing = land(clicks=[click, click, other, click | {"page": None}, click | {"page": "x"}, click | {"clicked_at": "2099-01-01"}])
+    landing = land(
+        clicks=[
+            click,
+            click,
+            other,
+            click | {"page": None},
+            click | {"page": "x"},
+            click | {"clicked_at": "2099-01-01"},
+        ]
+    )
     answers = true_answers(landing)
 
     assert counts(landing, "silver.clicks") == (3, 0)
     assert answers["gold.clicks_per_page"] == [
-        {"window_start": start, "window_end": start + timedelta(minutes=10), "page": "/", "click_count": 3, "user_count": 1}
+        {
+            "window_start": start,
+            "window_end": start + timedelta(minutes=10),
+            "page": "/",
+            "click_count": 3,
+            "user_count": 1,
+        }
         for start in (at(1, 0, 0), at(1, 0, 5))
     ]
-    assert answers["gold.page_funnel"] == [{"page": "/", "user_count": 1, "click_count": 3, "referrer_count": 1}]
+    assert answers["gold.page_funnel"] == [
+        {"page": "/", "user_count": 1, "click_count": 3, "referrer_count": 1}
+    ]
 
 
 def test_the_written_sample_has_true_answers(tmp_path: Path) -> None:
-    """No conflicts in any increment, and the mistakes that concern a whole order are what the orders table sets aside."""
+    """No conflicts in any increment, and the mistakes that concern a whole order are what the orders table
+    sets aside.
+    """
     kinds = [write_sample(tmp_path, 2000, increment=increment).kinds for increment in range(4)]
 
     answers = true_answers(tmp_path)
 
     mistakes = set(MISTAKES) - {"wrong_quantity", "zero_quantity"}  # which concern the order's lines alone
-    assert counts(tmp_path, "silver.orders") == (sum(each[f"orders.{kind}"] for each in kinds for kind in mistakes), 0)
+    assert counts(tmp_path, "silver.orders") == (
+        sum(each[f"orders.{kind}"] for each in kinds for kind in mistakes),
+        0,
+    )
     assert counts(tmp_path, "silver.order_lines")[1] == sum(
         each[f"orders.{kind}"] for each in kinds for kind in ("empty_items", "no_items")
     )
-    assert sum(row["order_count"] for row in answers["gold.revenue_per_hour"]) == len(answers["silver.orders"])
-    assert sum(row["quantity"] for row in answers["gold.top_products"]) == sum(row["quantity"] for row in answers["silver.order_lines"])
+    assert sum(row["order_count"] for row in answers["gold.revenue_per_hour"]) == len(
+        answers["silver.orders"]
+    )
+    assert sum(row["quantity"] for row in answers["gold.top_products"]) == sum(
+        row["quantity"] for row in answers["silver.order_lines"]
+    )
 
 
 def test_the_order_of_the_files_does_not_matter(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""A DAG whose task waits in a child of its own, as `weir` would, and writes down every signal that reaches the child."""
+"""A DAG whose task waits in a child of its own, as `weir` would, and writes down every signal that reaches
+the child.
+"""
 
 import os
 import signal

@@ -1,5 +1,6 @@
-"""Stands for the `weir` command with a batch at work: asked to end, it needs longer for it than Airflow leaves a task. It ends by itself
-once the file `done` is there. Every signal, and the end of the batch, is written down in the file `load`.
+"""Stands for the `weir` command with a batch at work: asked to end, it needs longer for it than Airflow
+leaves a task. It ends by itself once the file `done` is there. Every signal, and the end of the batch, is
+written down in the file `load`.
 """
 
 import json

@@ -34,19 +34,25 @@ def test_a_part_that_ends_at_once_is_told_with_the_last_lines_of_its_log(fake_pr
     assert not (fake_project / "airflow_home" / "passwords.json").exists()
 
 
-def test_a_port_that_is_taken_is_told_with_another_one_to_take(fake_project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_is_taken_is_told_with_another_one_to_take(
+    fake_project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
 
         code = main(["up"], {"WEIR_HOME": str(fake_project), "WEIR_PORT": str(port)})
 
     assert code == 1
-    assert f"port {port} on 127.0.0.1 cannot be used: Address already in use" in (told := capsys.readouterr().err)
+    assert f"port {port} on 127.0.0.1 cannot be used: Address already in use" in (
+        told := capsys.readouterr().err
+    )
     assert f"WEIR_PORT={port + 1} make up" in told
 
 
 @pytest.mark.parametrize("port", ["http", "-1", "70000"])
-def test_a_port_that_is_none_is_refused(fake_project: Path, port: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_that_is_none_is_refused(
+    fake_project: Path, port: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["up"], {"WEIR_HOME": str(fake_project), "WEIR_PORT": port}) == 1
     assert repr(port) in capsys.readouterr().err
 
@@ -56,7 +62,9 @@ def test_a_project_without_airflow_says_what_to_run(tmp_path: Path) -> None:
         start_service(tmp_path, os.environ, port=0)
 
 
-def test_status_and_down_are_at_ease_where_nothing_runs(fake_project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_status_and_down_are_at_ease_where_nothing_runs(
+    fake_project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     environ = {"WEIR_HOME": str(fake_project)}
 
     assert main(["status"], environ) == 3
@@ -79,19 +87,29 @@ def test_keys_and_password_are_made_once_for_their_owner_alone(tmp_path: Path) -
 
 def test_airflow_gets_its_own_settings_and_none_of_the_callers_airflow(tmp_path: Path) -> None:
     settings = Settings(tmp_path, 8123, "postgresql://somewhere/airflow", "mark")
-    caller = {"AIRFLOW__CORE__DAGS_FOLDER": "/elsewhere", "WEIR_AIRFLOW__CORE__PARALLELISM": "3", "no_proxy": "example"}
+    caller = {
+        "AIRFLOW__CORE__DAGS_FOLDER": "/elsewhere",
+        "WEIR_AIRFLOW__CORE__PARALLELISM": "3",
+        "no_proxy": "example",
+    }
 
     made = service_environ(settings, ensure_keys(tmp_path), caller)
 
     assert made["AIRFLOW__CORE__DAGS_FOLDER"] == str(tmp_path / "dags")
     assert made["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] == "postgresql://somewhere/airflow"
     assert made["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"] == "http://127.0.0.1:8123/execution/"
-    assert (made["AIRFLOW__CORE__PARALLELISM"], made["no_proxy"], made[MARKER]) == ("3", "example,127.0.0.1", "mark")
+    assert (made["AIRFLOW__CORE__PARALLELISM"], made["no_proxy"], made[MARKER]) == (
+        "3",
+        "example,127.0.0.1",
+        "mark",
+    )
 
 
 @pytest.mark.parametrize("users", ["ada", "ada:boss", "ada:op,,", "a b:op"])
 def test_a_user_without_a_name_or_a_role_of_airflow_is_refused(users: str) -> None:
-    with pytest.raises(CannotStart, match="write name:role, as in ada:op,bo:viewer; the roles are viewer, user, op, admin"):
+    with pytest.raises(
+        CannotStart, match="write name:role, as in ada:op,bo:viewer; the roles are viewer, user, op, admin"
+    ):
         users_of(f"admin:admin,{users}")
 
 
@@ -106,7 +124,11 @@ def test_the_demo_alone_makes_a_home_for_its_owner_alone(fake_project: Path) -> 
 
 def test_a_heartbeat_from_before_the_start_does_not_count() -> None:
     since = "2026-11-17T02:00:00+00:00"
-    beats = {"scheduler": "2026-11-17T02:00:01Z", "dag_processor": "2026-11-17T01:59:59+00:00", "triggerer": None}
+    beats = {
+        "scheduler": "2026-11-17T02:00:01Z",
+        "dag_processor": "2026-11-17T01:59:59+00:00",
+        "triggerer": None,
+    }
     health = {part: {"status": "healthy", f"latest_{part}_heartbeat": beat} for part, beat in beats.items()}
 
     assert unhealthy_parts(health, since) == ["dag_processor", "triggerer"]
@@ -116,12 +138,20 @@ def test_a_heartbeat_from_before_the_start_does_not_count() -> None:
 def test_what_is_said_of_paused_dags_is_so() -> None:
     on = {f"dag_{number}": False for number in range(7)}
 
-    assert say_paused({"shop": True, "board": True}, {}) == "2 DAGs are paused until you switch them on: nothing is loaded before."
+    assert (
+        say_paused({"shop": True, "board": True}, {})
+        == "2 DAGs are paused until you switch them on: nothing is loaded before."
+    )
     assert say_paused({"shop": False}, {}) == "1 DAG is switched on, and loads by schedule: shop."
-    assert say_paused({"shop": False, "board": True}, {}) == "1 DAG is switched on, and loads by schedule: shop; 1 DAG is paused."
+    assert (
+        say_paused({"shop": False, "board": True}, {})
+        == "1 DAG is switched on, and loads by schedule: shop; 1 DAG is paused."
+    )
     assert say_paused(on, {}).endswith("and load by schedule: dag_0, dag_1, dag_2, dag_3, dag_4 and 2 more.")
     assert "paused until you switch them on" in say_paused({}, {})
-    assert "switched on at once" in say_paused({}, {"WEIR_AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False"})
+    assert "switched on at once" in say_paused(
+        {}, {"WEIR_AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False"}
+    )
     assert "paused" not in say_paused(None, {})
 
 

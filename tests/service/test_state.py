@@ -15,14 +15,22 @@ from service.state import Component, ServiceBusy, State, only_one, read_state, s
 from service.stop import stop_service
 
 # A process that waits in a session of its own, and a child of it in yet another one.
-WAIT = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); input()'], start_new_session=True)"
+WAIT = (
+    "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); input()'],"
+    " start_new_session=True)"
+)
 
 
 @pytest.fixture
 def waiting() -> Iterator[subprocess.Popen[str]]:
     environ = {**os.environ, MARKER: "a-marker"}
     with subprocess.Popen(
-        [sys.executable, "-c", WAIT], env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-c", WAIT],
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as child:
         assert child.stdout is not None
         child.stdout.readline()
@@ -34,7 +42,13 @@ def recorded(pid: int) -> State:
     found = find_process(pid)
     assert found is not None
     since = "2026-11-17T02:00:00+00:00"
-    return State("a-marker", boot_id(), "http://127.0.0.1:1", since, (Component("scheduler", found.process, Path("/dev/null")),))
+    return State(
+        "a-marker",
+        boot_id(),
+        "http://127.0.0.1:1",
+        since,
+        (Component("scheduler", found.process, Path("/dev/null")),),
+    )
 
 
 def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -58,7 +72,9 @@ def test_a_record_that_was_cut_is_none(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.system
-def test_all_that_bear_the_marker_belong_to_the_service_whatever_their_session(waiting: subprocess.Popen[str]) -> None:
+def test_all_that_bear_the_marker_belong_to_the_service_whatever_their_session(
+    waiting: subprocess.Popen[str],
+) -> None:
     found = recorded(waiting.pid).processes()
 
     assert waiting.pid in {one.process.pid for one in found}
@@ -85,7 +101,9 @@ def test_nothing_from_before_the_boot_is_ours(waiting: subprocess.Popen[str]) ->
 
 
 @pytest.mark.system
-def test_down_ends_the_children_of_a_service_whose_leader_was_killed(waiting: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_down_ends_the_children_of_a_service_whose_leader_was_killed(
+    waiting: subprocess.Popen[str], tmp_path: Path
+) -> None:
     (tmp_path / "airflow_home").mkdir()
     state = recorded(waiting.pid)
     write_state(tmp_path, state)
@@ -100,5 +118,9 @@ def test_down_ends_the_children_of_a_service_whose_leader_was_killed(waiting: su
 
 
 def test_a_second_up_or_down_at_the_same_time_is_refused(tmp_path: Path) -> None:
-    with only_one(tmp_path), pytest.raises(ServiceBusy, match="another `make up` or `make down`"), only_one(tmp_path):
+    with (
+        only_one(tmp_path),
+        pytest.raises(ServiceBusy, match="another `make up` or `make down`"),
+        only_one(tmp_path),
+    ):
         pass

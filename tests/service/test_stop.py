@@ -1,4 +1,6 @@
-"""`down` and the loads: each is asked once, finishes its batch, and is killed only when the time is over. Processes stand for Airflow's."""
+"""`down` and the loads: each is asked once, finishes its batch, and is killed only when the time is over.
+Processes stand for Airflow's.
+"""
 
 import os
 import subprocess
@@ -52,13 +54,21 @@ def scheduler(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         since = "2026-11-17T02:00:00+00:00"
         write_state(
             tmp_path,
-            State("a-marker", boot_id(), "http://127.0.0.1:1", since, (Component("scheduler", found.process, Path("/dev/null")),)),
+            State(
+                "a-marker",
+                boot_id(),
+                "http://127.0.0.1:1",
+                since,
+                (Component("scheduler", found.process, Path("/dev/null")),),
+            ),
         )
         yield child
         child.kill()
 
 
-def test_a_load_is_asked_once_and_finishes_its_batch(scheduler: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_a_load_is_asked_once_and_finishes_its_batch(
+    scheduler: subprocess.Popen[str], tmp_path: Path
+) -> None:
     said: list[str] = []
     with spawn(LOAD, "1", **{PARENT: "1"}) as load:
         stop_service(tmp_path, said.append, grace_seconds=30)
@@ -71,7 +81,9 @@ def test_a_load_is_asked_once_and_finishes_its_batch(scheduler: subprocess.Popen
     assert not going_down_file(tmp_path).exists()
 
 
-def test_after_a_killed_scheduler_a_load_finishes_as_well(scheduler: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_after_a_killed_scheduler_a_load_finishes_as_well(
+    scheduler: subprocess.Popen[str], tmp_path: Path
+) -> None:
     scheduler.kill()
     scheduler.wait()
     with spawn(LOAD, "0.5", **{PARENT: "1"}) as load:
@@ -81,7 +93,9 @@ def test_after_a_killed_scheduler_a_load_finishes_as_well(scheduler: subprocess.
         assert load.stdout.read() == "batch 15\n"
 
 
-def test_a_load_that_needs_too_long_is_killed_and_that_is_said(scheduler: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_a_load_that_needs_too_long_is_killed_and_that_is_said(
+    scheduler: subprocess.Popen[str], tmp_path: Path
+) -> None:
     said: list[str] = []
     with spawn(LOAD, "60", **{PARENT: "1"}) as load:
         stop_service(tmp_path, said.append, grace_seconds=0.5)
@@ -111,7 +125,9 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_with_nothing_at_work_down_is_quick_and_says_nothing(scheduler: subprocess.Popen[str], tmp_path: Path) -> None:
+def test_with_nothing_at_work_down_is_quick_and_says_nothing(
+    scheduler: subprocess.Popen[str], tmp_path: Path
+) -> None:
     said: list[str] = []
     state = read_state(tmp_path)
     assert state is not None
@@ -131,11 +147,15 @@ def test_the_scheduler_of_a_container_lets_a_load_finish_its_batch(tmp_path: Pat
     command.parent.mkdir(parents=True)
     (tmp_path / "airflow_home").mkdir()
     load = f'{PARENT}=1 setsid "{sys.executable}" "{Path(__file__).with_name("fake_load.py")}" run shop'
-    command.write_text(f"#!/bin/sh\n{load} &\ntrap 'exit 0' TERM\nwhile :; do sleep 0.1; done\n", encoding="utf-8")
+    command.write_text(
+        f"#!/bin/sh\n{load} &\ntrap 'exit 0' TERM\nwhile :; do sleep 0.1; done\n", encoding="utf-8"
+    )
     command.chmod(0o755)
     environ = {**os.environ, "WEIR_HOME": str(tmp_path), "WEIR_FAKE_BATCH_SECONDS": "1"}
 
-    with subprocess.Popen([sys.executable, "-m", "service", "scheduler"], env=environ, stdout=subprocess.PIPE, text=True) as main:
+    with subprocess.Popen(
+        [sys.executable, "-m", "service", "scheduler"], env=environ, stdout=subprocess.PIPE, text=True
+    ) as main:
         deadline = time.monotonic() + 60
         while not (tmp_path / "load").exists():
             assert time.monotonic() < deadline, "the load does not begin"

@@ -1,4 +1,6 @@
-"""A real Airflow: up, what a second up and status say, the API's door, down while a task is at work, and nothing left."""
+"""A real Airflow: up, what a second up and status say, the API's door, down while a task is at work, and
+nothing left.
+"""
 
 import contextlib
 import json
@@ -37,7 +39,9 @@ def test_airflow_comes_up_serves_its_dags_and_goes_down_whole_when_loads_have_fi
     secrets = json.loads((real_project / "airflow_home" / "keys.json").read_text(encoding="utf-8")).values()
     assert f"Airflow is up: {state.url}   user admin" in first
     assert [f"password of {user}: {passwords[user]}" in first for user in ("admin", "ada")] == [True, True]
-    assert "switched on" in first or "paused until you switch them on" in first, "whatever has been read by then"
+    assert "switched on" in first or "paused until you switch them on" in first, (
+        "whatever has been read by then"
+    )
     assert [secret for secret in secrets if secret in first] == []
 
     assert token(state.url, passwords["ada"], "ada")
@@ -69,18 +73,24 @@ def test_airflow_comes_up_serves_its_dags_and_goes_down_whole_when_loads_have_fi
     assert states(real_project) == {"wait": ("failed", 1), "load": ("up_for_retry", 1)}
     assert state.processes() == []
     assert read_state(real_project) is None
-    logs = [path.read_text(encoding="utf-8") for path in (real_project / "airflow_home" / "service").iterdir()]
+    logs = [
+        path.read_text(encoding="utf-8") for path in (real_project / "airflow_home" / "service").iterdir()
+    ]
     assert [secret for secret in (*secrets, *passwords.values()) if any(secret in log for log in logs)] == []
 
-    # What was stopped goes on after the next start, and says so. Its first try is not lost to an API server that does not listen yet.
+    # What was stopped goes on after the next start, and says so. Its first try is not lost to an API server
+    # that does not listen yet.
     load.unlink()
     assert main(["up"], environ) == 0, capsys.readouterr().err
     assert "2 DAGs are switched on, and load by schedule: busy, loading; " in capsys.readouterr().out
     wait_for(load.exists, "the second try")
     assert states(real_project)["load"] == ("running", 2)
-    assert [key for key in environ_of(at_work(real_project)) if key.startswith("AIRFLOW__")] == [], "nor does it get Airflow's keys"
+    assert [key for key in environ_of(at_work(real_project)) if key.startswith("AIRFLOW__")] == [], (
+        "nor does it get Airflow's keys"
+    )
 
-    # The scheduler is killed: the load finishes its batch all the same, and nothing waits for workers that nobody will ask any more.
+    # The scheduler is killed: the load finishes its batch all the same, and nothing waits for workers that
+    # nobody will ask any more.
     again = read_state(real_project)
     assert again is not None
     os.kill(again.of("scheduler").process.pid, signal.SIGKILL)
@@ -96,7 +106,12 @@ def test_airflow_comes_up_serves_its_dags_and_goes_down_whole_when_loads_have_fi
 def states(project: Path) -> dict[str, tuple[str, int]]:
     """The state of each task, and its try."""
     with sqlite3.connect(project / "airflow_home" / "airflow.db") as database:
-        return {task: (state, number) for task, state, number in database.execute("SELECT task_id, state, try_number FROM task_instance")}
+        return {
+            task: (state, number)
+            for task, state, number in database.execute(
+                "SELECT task_id, state, try_number FROM task_instance"
+            )
+        }
 
 
 def at_work(project: Path) -> int:
@@ -146,7 +161,9 @@ def listened_by(pid: int) -> set[str]:
             _, local, _, state, *rest = line.split()
             if state == "0A" and rest[5] in sockets:
                 host, port = local.split(":")
-                found.add(f"{'.'.join(str(int(host[at : at + 2], 16)) for at in (6, 4, 2, 0)) if len(host) == 8 else host}:{int(port, 16)}")
+                found.add(
+                    f"{'.'.join(str(int(host[at : at + 2], 16)) for at in (6, 4, 2, 0)) if len(host) == 8 else host}:{int(port, 16)}"
+                )
     return found
 
 

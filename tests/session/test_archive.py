@@ -1,4 +1,6 @@
-"""The recording runs of the set-up: they leave the archive of classes in .envs, and nothing else in the project."""
+"""The recording runs of the set-up: they leave the archive of classes in .envs, and nothing else in the
+project.
+"""
 
 from pathlib import Path
 
@@ -18,9 +20,13 @@ silver: {orders: {from: orders, columns: {order_id: string}}}
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project in which runs have been: their list, a report and a log are there. Its .envs are of its own, but for the jars."""
+    """A project in which runs have been: their list, a report and a log are there. Its .envs are of its own,
+    but for the jars.
+    """
     written = {
-        "conf/lakehouse.yml": f"landing: landing\nlake: lake\nprofile: elsewhere\nreports: {tmp_path}/reports\n",
+        "conf/lakehouse.yml": (
+            f"landing: landing\nlake: lake\nprofile: elsewhere\nreports: {tmp_path}/reports\n"
+        ),
         "conf/profiles/elsewhere.yml": "master: spark://nowhere:7077\n",
         "conf/log4j2.properties": (ROOT / "conf" / "log4j2.properties").read_text(encoding="utf-8"),
         "conf/pipelines/retail.yml": RETAIL,
@@ -38,13 +44,19 @@ def project(tmp_path: Path) -> Path:
 
 def files_of(project: Path) -> dict[str, str]:
     """Every file but those of the environments, with its text."""
-    found = (path for path in project.rglob("*") if path.is_file() and ".envs" not in path.relative_to(project).parts)
+    found = (
+        path
+        for path in project.rglob("*")
+        if path.is_file() and ".envs" not in path.relative_to(project).parts
+    )
     return {str(path.relative_to(project)): path.read_text(encoding="utf-8") for path in found}
 
 
 @pytest.mark.spark
 @pytest.mark.system
-def test_recording_writes_the_archive_and_no_report_log_or_table_into_the_project(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recording_writes_the_archive_and_no_report_log_or_table_into_the_project(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WEIR_REPORTS", str(project / "reports"))
     monkeypatch.setenv("WEIR_PROFILE", "elsewhere")
     before, said = files_of(project), list[str]()
@@ -62,10 +74,22 @@ def test_a_project_without_the_sample_pipeline_is_set_up_all_the_same(project: P
 
     make_archive(Installation(project), Java(Path("java"), 17, "PATH"), said.append)
 
-    assert said == ["there is no conf/pipelines/retail.yml, so that no classes are recorded: runs start a little slower"]
+    assert said == [
+        "there is no conf/pipelines/retail.yml, so that no classes are recorded: runs start a little slower"
+    ]
 
 
 def test_what_the_caller_says_of_its_own_project_does_not_reach_the_recording() -> None:
-    caller = {"PATH": "/bin", "JAVA_HOME": "/java", "WEIR_HOME": "/mine", "WEIR_PROFILE": "cluster", "WEIR_LAKE": "s3a://mine"}
+    caller = {
+        "PATH": "/bin",
+        "JAVA_HOME": "/java",
+        "WEIR_HOME": "/mine",
+        "WEIR_PROFILE": "cluster",
+        "WEIR_LAKE": "s3a://mine",
+    }
 
-    assert recording_environ(Path("elsewhere"), caller) == {"PATH": "/bin", "JAVA_HOME": "/java", "WEIR_HOME": "elsewhere"}
+    assert recording_environ(Path("elsewhere"), caller) == {
+        "PATH": "/bin",
+        "JAVA_HOME": "/java",
+        "WEIR_HOME": "elsewhere",
+    }

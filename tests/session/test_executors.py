@@ -15,12 +15,18 @@ def context(master: str, executors: int) -> SparkContext:
     return cast("SparkContext", SimpleNamespace(master=master, _jsc=SimpleNamespace(sc=lambda: scala)))
 
 
-@pytest.mark.parametrize(("master", "executors", "count"), [("spark://m:7077", 0, 1), ("spark://m:7077", 1, 0), ("local[2]", 0, 0)])
-def test_a_run_on_a_cluster_without_executors_says_that_it_waits(master: str, executors: int, count: int) -> None:
+@pytest.mark.parametrize(
+    ("master", "executors", "count"), [("spark://m:7077", 0, 1), ("spark://m:7077", 1, 0), ("local[2]", 0, 0)]
+)
+def test_a_run_on_a_cluster_without_executors_says_that_it_waits(
+    master: str, executors: int, count: int
+) -> None:
     told: list[Any] = []
 
     with tell_of_waiting(context(master, executors), told.append, after_seconds=0):
         pass
 
     assert len(told) == count
-    assert all("no executor of spark://m:7077 after 0 s: other runs may have all its cores" in line for line in told)
+    assert all(
+        "no executor of spark://m:7077 after 0 s: other runs may have all its cores" in line for line in told
+    )

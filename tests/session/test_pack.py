@@ -1,4 +1,6 @@
-"""What is shipped to YARN: without the archive of the environment, or with an old one, a run says what to do; no secret is shipped."""
+"""What is shipped to YARN: without the archive of the environment, or with an old one, a run says what to do;
+no secret is shipped.
+"""
 
 import zipfile
 from pathlib import Path
@@ -24,7 +26,9 @@ def test_an_archive_that_is_missing_or_of_another_environment_is_refused(install
 
     archive_path(installed).touch()
     archive_path(installed).with_suffix(".txt").write_text("of yesterday\n", encoding="utf-8")
-    with pytest.raises(NotInstalled, match="has other packages or jars than this environment; run `weir pack` again"):
+    with pytest.raises(
+        NotInstalled, match="has other packages or jars than this environment; run `weir pack` again"
+    ):
         known_environment(installed)
 
 
@@ -32,7 +36,13 @@ def test_of_a_project_code_conf_and_expectations_are_shipped_and_nothing_hidden(
     for name in ("conf/pipelines/a.yml", "conf/hooks/a.py", "expectations/a/silver.a.yml"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    for name in (".env", "conf/.env", "secrets/connections.yml", "landing/a/a.json", "conf/hooks/__pycache__/a.pyc"):
+    for name in (
+        ".env",
+        "conf/.env",
+        "secrets/connections.yml",
+        "landing/a/a.json",
+        "conf/hooks/__pycache__/a.pyc",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
 
@@ -42,5 +52,9 @@ def test_of_a_project_code_conf_and_expectations_are_shipped_and_nothing_hidden(
     assert {name for name in shipped if not name.startswith("spark_jobs/")} == {
         "conf/pipelines/a.yml", "conf/hooks/a.py", "expectations/a/silver.a.yml"
     }  # fmt: skip
-    assert {"spark_jobs/cli/driver.py", "spark_jobs/session/jars.txt", "spark_jobs/report/templates/run.html"} <= shipped
+    assert {
+        "spark_jobs/cli/driver.py",
+        "spark_jobs/session/jars.txt",
+        "spark_jobs/report/templates/run.html",
+    } <= shipped
     assert [name for name in shipped if name.endswith(".pyc")] == []

@@ -12,9 +12,13 @@ from spark_jobs.session.start import OF_QUERY_ERRORS, quiet_query_errors
 
 
 @pytest.mark.parametrize("kind", list(QueryContextType))
-def test_a_query_error_is_raised_and_not_printed_with_its_value(kind: QueryContextType, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_query_error_is_raised_and_not_printed_with_its_value(
+    kind: QueryContextType, capfd: pytest.CaptureFixture[str]
+) -> None:
     levels = {name: logging.getLogger(name).level for name in OF_QUERY_ERRORS}
-    place: Any = SimpleNamespace(contextType=lambda: kind, callSite=lambda: "shop.py:3", fragment=lambda: "cast")
+    place: Any = SimpleNamespace(
+        contextType=lambda: kind, callSite=lambda: "shop.py:3", fragment=lambda: "cast"
+    )
 
     quiet_query_errors()
     try:

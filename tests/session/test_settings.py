@@ -13,24 +13,33 @@ KEYS = {"AWS_ACCESS_KEY_ID": "an-id", "AWS_SECRET_ACCESS_KEY": "a-key"}
 
 
 def test_executors_are_told_where_the_store_is_and_no_key() -> None:
-    settings = storage_settings(["s3a://bucket/lake"], {**KEYS, "AWS_REGION": "eu-central-1", "AWS_ENDPOINT_URL": "https://store"})
+    settings = storage_settings(
+        ["s3a://bucket/lake"], {**KEYS, "AWS_REGION": "eu-central-1", "AWS_ENDPOINT_URL": "https://store"}
+    )
 
     told = {name: value for name, value in settings.items() if name.startswith("spark.executorEnv.")}
-    assert told == {"spark.executorEnv.AWS_REGION": "eu-central-1", "spark.executorEnv.AWS_ENDPOINT_URL": "https://store"}
+    assert told == {
+        "spark.executorEnv.AWS_REGION": "eu-central-1",
+        "spark.executorEnv.AWS_ENDPOINT_URL": "https://store",
+    }
     assert not set(settings.values()) & set(KEYS.values())
 
 
 @pytest.mark.parametrize("workload", Workload)
 def test_a_jvm_without_memory_ends_instead_of_waiting_for_ever(workload: Workload) -> None:
     nowhere = Path("/nowhere")
-    settings = spark_settings(Profile.model_validate({"master": "local[2]"}), workload, 2, nowhere, nowhere, nowhere, nowhere)
+    settings = spark_settings(
+        Profile.model_validate({"master": "local[2]"}), workload, 2, nowhere, nowhere, nowhere, nowhere
+    )
     assert '"-XX:+ExitOnOutOfMemoryError"' in settings["spark.driver.extraJavaOptions"].split()
 
 
 @pytest.mark.parametrize("workload", Workload)
 def test_a_session_knows_the_settings_that_it_was_made_with(workload: Workload) -> None:
     nowhere = Path("/nowhere")
-    settings = spark_settings(Profile.model_validate({"master": "local[2]"}), workload, 2, nowhere, nowhere, nowhere, nowhere)
+    settings = spark_settings(
+        Profile.model_validate({"master": "local[2]"}), workload, 2, nowhere, nowhere, nowhere, nowhere
+    )
     assert settings[WORKLOAD] == workload.value
 
 

@@ -33,7 +33,9 @@ def lenient(spark: SparkSession) -> SparkSession:
 
 @pytest.fixture
 def decode_records(lenient: SparkSession) -> Decode:
-    """Decodes records in one go. Per row, in the order of records: its columns, its reasons, and whether it is filtered."""
+    """Decodes records in one go. Per row, in the order of records: its columns, its reasons, and whether it
+    is filtered.
+    """
 
     def run(
         records: Sequence[str],
@@ -43,11 +45,18 @@ def decode_records(lenient: SparkSession) -> Decode:
         rules: Sequence[Rule] = (),
         **how: Any,
     ) -> list[Decoded]:
-        bronze = [(text, "f.json", "f1", line, ARRIVED_AT, ARRIVED_AT, 1, problem) for line, text in enumerate(records, start=1)]
+        bronze = [
+            (text, "f.json", "f1", line, ARRIVED_AT, ARRIVED_AT, 1, problem)
+            for line, text in enumerate(records, start=1)
+        ]
         decoding = Decoding(source_format, TypeAdapter(Columns).validate_python(columns), **how)
         rows = decode(lenient.createDataFrame(bronze, BRONZE_DDL), decoding, rules).orderBy("_line").collect()
         return [
-            ({name: _utc(row[name]) for name in columns}, [tuple(reason) for reason in row["_reasons"]], row["_is_filtered"])
+            (
+                {name: _utc(row[name]) for name in columns},
+                [tuple(reason) for reason in row["_reasons"]],
+                row["_is_filtered"],
+            )
             for row in rows
         ]
 

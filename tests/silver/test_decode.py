@@ -1,4 +1,6 @@
-"""Every way in which a record can fit or not fit its columns. One row: a record, its columns, and the reasons against it."""
+"""Every way in which a record can fit or not fit its columns. One row: a record, its columns, and the reasons
+against it.
+"""
 
 from collections.abc import Callable
 from datetime import date, datetime
@@ -19,7 +21,9 @@ OTHER_SHAPE = ("decodable", None, "the record has another shape than its columns
 
 
 def test_a_value_is_cast_to_its_type_or_named_in_a_reason(decode_records: Decode) -> None:
-    """Each case: type, the value as it stands in JSON, what the column holds, or None where it must be refused."""
+    """Each case: type, the value as it stands in JSON, what the column holds, or None where it must be
+    refused.
+    """
     cases: list[tuple[str, str, Any]] = [
         ("bigint", "12", 12),
         ("bigint", '"12"', 12),
@@ -91,7 +95,11 @@ def test_a_value_is_cast_to_its_type_or_named_in_a_reason(decode_records: Decode
         ("decimal(30,10)", "7", Decimal("7.0000000000")),
         ("decimal(30,10)", '"ten"', None),
         ("decimal(30,10)", "123456789012345678901", None),
-        ("decimal(38,0)", "12345678901234567890123456789012345678", Decimal("12345678901234567890123456789012345678")),
+        (
+            "decimal(38,0)",
+            "12345678901234567890123456789012345678",
+            Decimal("12345678901234567890123456789012345678"),
+        ),
         ("boolean", "true", True),
         ("boolean", '"false"', False),
         ("boolean", '"maybe"', None),
@@ -167,14 +175,20 @@ def test_a_value_is_cast_to_its_type_or_named_in_a_reason(decode_records: Decode
         ("array<bigint>", "[9007199254740993,1.5]", None),
     ]
     found, expected = {}, {}
-    decoded = [row for start in range(0, len(cases), 40) for row in decode_cases(decode_records, cases[start : start + 40])]
+    decoded = [
+        row
+        for start in range(0, len(cases), 40)
+        for row in decode_cases(decode_records, cases[start : start + 40])
+    ]
 
     for n, (kind, text, value) in enumerate(cases):
         row, reasons, is_filtered = decoded[n]
         n %= 40
         values = {name: one for name, one in row.items() if one is not None}
         found[kind, text] = ({} if reasons else values, [reason[:2] for reason in reasons], is_filtered)
-        expected[kind, text] = ({}, [(f"type {kind}", f"c{n}")], False) if value is None else ({f"c{n}": value}, [], False)
+        expected[kind, text] = (
+            ({}, [(f"type {kind}", f"c{n}")], False) if value is None else ({f"c{n}": value}, [], False)
+        )
     assert found == expected
 
 
@@ -185,7 +199,12 @@ def decode_cases(decode_records: Decode, cases: list[tuple[str, str, Any]]) -> l
 
 
 def test_a_row_is_given_all_its_reasons(decode_records: Decode) -> None:
-    columns = {"id": "bigint", "amount": "decimal(12,2)", "at": "timestamp", "page": {"type": "string", "required": True}}
+    columns = {
+        "id": "bigint",
+        "amount": "decimal(12,2)",
+        "at": "timestamp",
+        "page": {"type": "string", "required": True},
+    }
     records = [
         '{"id":"x","amount":"y","at":"z"}',
         '{"id":1,"amount":1,"at":"2024-05-01T00:00:00Z","page":"p","more":{"unknown":[1]}}',
@@ -197,7 +216,12 @@ def test_a_row_is_given_all_its_reasons(decode_records: Decode) -> None:
     decoded = decode_records(records, columns, required=("id", "at"))
 
     assert [reasons for _, reasons, _ in decoded] == [
-        [("type bigint", "id", "x"), ("type decimal(12,2)", "amount", "y"), ("type timestamp", "at", "z"), ("required", "page", None)],
+        [
+            ("type bigint", "id", "x"),
+            ("type decimal(12,2)", "amount", "y"),
+            ("type timestamp", "at", "z"),
+            ("required", "page", None),
+        ],
         [],
         [("required", "id", None), ("required", "page", None)],
         [("required", "id", None), ("required", "at", None), ("required", "page", None)],
@@ -229,7 +253,13 @@ def test_a_record_that_is_not_one_object_is_refused_as_a_whole(decode_records: D
         "null",
     ]
     misshaped = ['{"id":1,"payment":"cash"}', '{"id":1,"payment":[{"amount":1}]}', '{"id":1,"payment":12}']
-    fine = ['{"id":1,"payment":{"amount":2,"more":3}}', '{"id":1,"payment":null}', '{"id":1}', '  {"id":1} ', '\t{"id":1}\t']
+    fine = [
+        '{"id":1,"payment":{"amount":2,"more":3}}',
+        '{"id":1,"payment":null}',
+        '{"id":1}',
+        '  {"id":1} ',
+        '\t{"id":1}\t',
+    ]
 
     decoded = decode_records([*broken, *misshaped, *fine], columns, required=("id",))
 
@@ -240,19 +270,29 @@ def test_a_record_that_is_not_one_object_is_refused_as_a_whole(decode_records: D
         **{text: [OTHER_SHAPE] for text in misshaped},
         **{text: [] for text in fine},
     }
-    assert [row for row, found, _ in decoded if not found] == [{"id": 1, "amount": 2}, *[{"id": 1, "amount": None}] * 4]
+    assert [row for row, found, _ in decoded if not found] == [
+        {"id": 1, "amount": 2},
+        *[{"id": 1, "amount": None}] * 4,
+    ]
 
 
 def test_a_record_that_bronze_could_not_tell_apart_keeps_its_problem(decode_records: Decode) -> None:
     decoded = decode_records(
-        ['["1","2","3"]'], {"id": "bigint"}, source_format="csv", problem="3 fields, the header has 1", required=("id",)
+        ['["1","2","3"]'],
+        {"id": "bigint"},
+        source_format="csv",
+        problem="3 fields, the header has 1",
+        required=("id",),
     )
 
     assert decoded == [({"id": None}, [("readable", None, "3 fields, the header has 1")], False)]
 
 
 def test_an_event_time_may_be_ahead_of_its_arrival_by_the_bound_and_no_more(decode_records: Decode) -> None:
-    records = [f'{{"at":{text}}}' for text in ('"2024-05-02T12:00:00Z"', '"2024-05-02T12:00:00.000001Z"', '"1999-01-01"', "null")]
+    records = [
+        f'{{"at":{text}}}'
+        for text in ('"2024-05-02T12:00:00Z"', '"2024-05-02T12:00:00.000001Z"', '"1999-01-01"', "null")
+    ]
 
     decoded = decode_records(records, {"at": "timestamp"}, required=("at",), event_time="at", future="1 day")
 
@@ -265,8 +305,15 @@ def test_an_event_time_may_be_ahead_of_its_arrival_by_the_bound_and_no_more(deco
 
 
 def test_a_record_that_says_two_things_or_half_a_character_is_refused(decode_records: Decode) -> None:
-    columns = {"id": "bigint", "amount": {"type": "bigint", "from": "payment.amount"}, "tags": "map<string,int>"}
-    twice, half = "an object of the record has a field twice", "the text holds half a character (a lone surrogate such as \\ud800)"
+    columns = {
+        "id": "bigint",
+        "amount": {"type": "bigint", "from": "payment.amount"},
+        "tags": "map<string,int>",
+    }
+    twice, half = (
+        "an object of the record has a field twice",
+        "the text holds half a character (a lone surrogate such as \\ud800)",
+    )
     several = "the record has several fields {!r} (names are compared without case)".format
     wrong = {
         '{"id":1,"id":2}': several("id"),
@@ -292,7 +339,10 @@ def test_a_record_that_says_two_things_or_half_a_character_is_refused(decode_rec
 
     decoded = decode_records([*wrong, *fine], columns)
 
-    said = {text: [reason[2] for reason in reasons] for text, (_, reasons, _) in zip([*wrong, *fine], decoded, strict=True)}
+    said = {
+        text: [reason[2] for reason in reasons]
+        for text, (_, reasons, _) in zip([*wrong, *fine], decoded, strict=True)
+    }
     assert said == {text: [reason] for text, reason in wrong.items()} | {text: [] for text in fine}
 
 
@@ -301,15 +351,23 @@ def test_an_element_with_a_field_twice_is_refused_alone(decode_records: Decode) 
 
     decoded = decode_records(['{"id":1,"items":[{"line":1,"Line":2},{"line":3}]}'], columns, explode="items")
 
-    assert [(row["line"], [rule for rule, _, _ in reasons]) for row, reasons, _ in decoded] == [(1, ["decodable"]), (3, [])]
+    assert [(row["line"], [rule for rule, _, _ in reasons]) for row, reasons, _ in decoded] == [
+        (1, ["decodable"]),
+        (3, []),
+    ]
 
 
 def test_an_event_time_may_be_behind_its_arrival_by_the_bound_and_no_more(decode_records: Decode) -> None:
     records = [f'{{"at":"{text}"}}' for text in ("2024-04-24T12:00:00Z", "2024-04-24T11:59:59.999999Z")]
 
-    decoded = decode_records(records, {"at": "timestamp"}, required=("at",), event_time="at", future="1 day", past="1 week")
+    decoded = decode_records(
+        records, {"at": "timestamp"}, required=("at",), event_time="at", future="1 day", past="1 week"
+    )
 
-    assert [reasons for _, reasons, _ in decoded] == [[], [("at most 1 week before arrival", "at", "2024-04-24 11:59:59.999999")]]
+    assert [reasons for _, reasons, _ in decoded] == [
+        [],
+        [("at most 1 week before arrival", "at", "2024-04-24 11:59:59.999999")],
+    ]
 
 
 def test_a_computed_date_or_time_outside_of_the_years_1_to_9999_does_not_fit(decode_records: Decode) -> None:
@@ -318,7 +376,10 @@ def test_a_computed_date_or_time_outside_of_the_years_1_to_9999_does_not_fit(dec
         "day": {"type": "date", "sql": "date_add(DATE '9999-12-31', CAST(n AS int))"},
         "at": {"type": "timestamp", "sql": "timestamp_seconds(n * 299999999999)"},
         "days": {"type": "array<date>", "sql": "array(NULL, date_add(DATE '0001-01-01', CAST(n AS int)))"},
-        "span": {"type": "struct<until:date>", "sql": "named_struct('until', date_add(DATE '9999-12-31', CAST(n AS int)))"},
+        "span": {
+            "type": "struct<until:date>",
+            "sql": "named_struct('until', date_add(DATE '9999-12-31', CAST(n AS int)))",
+        },
     }
 
     decoded = decode_records(['{"n":0}', '{"n":1}', '{"n":-1}'], columns)
@@ -330,7 +391,9 @@ def test_a_computed_date_or_time_outside_of_the_years_1_to_9999_does_not_fit(dec
     ]
 
 
-def test_a_failing_expression_quarantines_its_row_with_what_it_was_computed_from(decode_records: Decode) -> None:
+def test_a_failing_expression_quarantines_its_row_with_what_it_was_computed_from(
+    decode_records: Decode,
+) -> None:
     columns = {
         "a": "bigint",
         "b": "string",
@@ -345,7 +408,14 @@ def test_a_failing_expression_quarantines_its_row_with_what_it_was_computed_from
     }
 
     decoded = decode_records(
-        ['{"a":0,"b":"x"}', '{"a":2,"b":"7,8"}', '{"a":-9223372036854775808,"b":"7,8"}', '{"a":-1,"b":null}', '{"a":"?","b":null}'], columns
+        [
+            '{"a":0,"b":"x"}',
+            '{"a":2,"b":"7,8"}',
+            '{"a":-9223372036854775808,"b":"7,8"}',
+            '{"a":-1,"b":null}',
+            '{"a":"?","b":null}',
+        ],
+        columns,
     )
 
     assert [[(rule, column, value) for rule, column, value in reasons] for _, reasons, _ in decoded] == [
@@ -400,18 +470,24 @@ def test_the_type_of_a_computed_column_is_as_strict_as_that_of_a_field(decode_re
         ("array<string>", "split(t, '[.]')", ["12", "7"]),
         ("array<int>", "'[1,2]'", [1, 2]),
     ]
-    columns = {"n": "bigint", "t": "string", "clock": "string"} | {f"c{at}": {"type": c[0], "sql": c[1]} for at, c in enumerate(cases)}
+    columns = {"n": "bigint", "t": "string", "clock": "string"} | {
+        f"c{at}": {"type": c[0], "sql": c[1]} for at, c in enumerate(cases)
+    }
 
     [(row, reasons, _)] = decode_records(['{"n":3000000000,"t":"12.7","clock":"12:30"}'], columns)
 
     misfits = {column: rule for rule, column, _ in reasons}
-    found = {case[:2]: (None if f"c{at}" in misfits else row[f"c{at}"]) for at, case in enumerate(cases)}
+    found = {case[:2]: None if f"c{at}" in misfits else row[f"c{at}"] for at, case in enumerate(cases)}
     assert found == {case[:2]: case[2] for case in cases}
     assert misfits == {f"c{at}": f"type {case[0]}" for at, case in enumerate(cases) if case[2] is None}
 
 
-@pytest.mark.parametrize("sql", ["cast(t as timestamp)", "to_timestamp(t)", "hour(t)", "t > timestamp'2024-01-01'"])
-def test_sql_that_would_put_the_day_of_the_run_into_a_time_is_refused(decode_records: Decode, sql: str) -> None:
+@pytest.mark.parametrize(
+    "sql", ["cast(t as timestamp)", "to_timestamp(t)", "hour(t)", "t > timestamp'2024-01-01'"]
+)
+def test_sql_that_would_put_the_day_of_the_run_into_a_time_is_refused(
+    decode_records: Decode, sql: str
+) -> None:
     with pytest.raises(ReadsTheClock, match="declare the column as timestamp"):
         decode_records(['{"t":"12:30"}'], {"t": "string", "at": {"type": "string", "sql": sql}})
 
@@ -427,9 +503,16 @@ def test_a_variable_in_sql_is_text_and_not_what_the_environment_has(decode_recor
 
 def test_a_condition_that_fails_on_a_row_quarantines_it(decode_records: Decode) -> None:
     columns = {"id": "bigint", "a": "int", "op": "string"}
-    records = ['{"id":1,"a":0,"op":"1"}', '{"id":2,"a":1,"op":"x"}', '{"id":3,"a":1,"op":"0"}', '{"id":4,"a":-1,"op":"0"}']
+    records = [
+        '{"id":1,"a":0,"op":"1"}',
+        '{"id":2,"a":1,"op":"x"}',
+        '{"id":3,"a":1,"op":"0"}',
+        '{"id":4,"a":-1,"op":"0"}',
+    ]
 
-    decoded = decode_records(records, columns, where="10 / a > 0", delete_when="cast(op as int) = 1 and a > 0")
+    decoded = decode_records(
+        records, columns, where="10 / a > 0", delete_when="cast(op as int) = 1 and a > 0"
+    )
 
     assert [(reasons, is_filtered) for _, reasons, is_filtered in decoded] == [
         ([("where", "a", "a = 0")], False),
@@ -443,14 +526,26 @@ def test_a_rule_whose_condition_fails_on_a_row_is_not_met(decode_records: Decode
     kwargs = {"column": "b", "min_value": 1, "row_condition": "10 / a > 1", "condition_parser": "spark"}
     rule = Rule("b_is_positive", "expect_column_values_to_be_between", kwargs, "quarantine", "critical", "")
 
-    decoded = decode_records(['{"a":0,"b":5}', '{"a":1,"b":0}', '{"a":99,"b":0}'], {"a": "int", "b": "int"}, rules=[rule])
+    decoded = decode_records(
+        ['{"a":0,"b":5}', '{"a":1,"b":0}', '{"a":99,"b":0}'], {"a": "int", "b": "int"}, rules=[rule]
+    )
 
-    assert [reasons for _, reasons, _ in decoded] == [[("b_is_positive", "b", "5")], [("b_is_positive", "b", "0")], []]
+    assert [reasons for _, reasons, _ in decoded] == [
+        [("b_is_positive", "b", "5")],
+        [("b_is_positive", "b", "0")],
+        [],
+    ]
 
 
 def test_rows_outside_the_condition_are_filtered_unless_they_are_quarantined(decode_records: Decode) -> None:
     columns = {"id": "bigint", "kind": "string", "is_big": {"type": "boolean", "sql": "id > 5"}}
-    records = ['{"id":1,"kind":"sale"}', '{"id":2,"kind":"test"}', '{"id":3}', '{"id":"x","kind":"test"}', '{"id":9,"kind":"test"}']
+    records = [
+        '{"id":1,"kind":"sale"}',
+        '{"id":2,"kind":"test"}',
+        '{"id":3}',
+        '{"id":"x","kind":"test"}',
+        '{"id":9,"kind":"test"}',
+    ]
 
     decoded = decode_records(records, columns, where="kind = 'sale' OR is_big")
 
@@ -464,7 +559,11 @@ def test_rows_outside_the_condition_are_filtered_unless_they_are_quarantined(dec
 
 
 def test_an_array_gives_a_row_per_element_and_an_empty_one_is_filtered(decode_records: Decode) -> None:
-    columns = {"id": "bigint", "line": {"type": "int", "from": "items.line"}, "sku": {"type": "string", "from": "items.info.sku"}}
+    columns = {
+        "id": "bigint",
+        "line": {"type": "int", "from": "items.line"},
+        "sku": {"type": "string", "from": "items.info.sku"},
+    }
     records = [
         '{"id":1,"items":[{"line":1,"info":{"sku":"a"}},{"line":"2"},{"line":"x"}]}',
         '{"id":2,"items":[]}',
@@ -488,7 +587,11 @@ def test_an_array_gives_a_row_per_element_and_an_empty_one_is_filtered(decode_re
         ({"id": 4, "line": None, "sku": None}, [], True),
         ({"id": 5, "line": None, "sku": None}, [("required", "line", None)], False),
         ({"id": 5, "line": 1, "sku": None}, [], False),
-        *[(decoded[8][0], [OTHER_SHAPE], False), (decoded[9][0], [OTHER_SHAPE], False), (decoded[10][0], [CUT], False)],
+        *[
+            (decoded[8][0], [OTHER_SHAPE], False),
+            (decoded[9][0], [OTHER_SHAPE], False),
+            (decoded[10][0], [CUT], False),
+        ],
         ({"id": None, "line": None, "sku": None}, [], True),
     ]
 
@@ -496,7 +599,9 @@ def test_an_array_gives_a_row_per_element_and_an_empty_one_is_filtered(decode_re
 def test_the_elements_of_an_array_may_be_scalars(decode_records: Decode) -> None:
     columns = {"id": "bigint", "tag": {"type": "int", "from": "a.tags"}}
 
-    decoded = decode_records(['{"id":1,"a":{"tags":[7,"8",null,"x"]}}', '{"id":2,"a":{}}'], columns, explode="a.tags")
+    decoded = decode_records(
+        ['{"id":1,"a":{"tags":[7,"8",null,"x"]}}', '{"id":2,"a":{}}'], columns, explode="a.tags"
+    )
 
     assert decoded == [
         ({"id": 1, "tag": 7}, [], False),
@@ -524,14 +629,22 @@ def test_a_csv_field_is_taken_by_its_whole_name_and_an_empty_one_is_null(decode_
     assert decoded == [
         ({"id": 1, "unit_price": Decimal("12345678901234567890.5000000000"), "city": "Ulm"}, [], False),
         ({"id": 2, "unit_price": None, "city": None}, [], False),
-        ({"id": None, "unit_price": None, "city": " "}, [("required", "id", None), ("type decimal(30,10)", "unit_price", "x")], False),
+        (
+            {"id": None, "unit_price": None, "city": " "},
+            [("required", "id", None), ("type decimal(30,10)", "unit_price", "x")],
+            False,
+        ),
     ]
 
 
 def test_a_text_record_is_taken_apart_by_sql(decode_records: Decode) -> None:
     columns = {
         "line": {"type": "string", "from": "value"},
-        "level": {"type": "string", "sql": "nullif(regexp_extract(line, '^([A-Z]+) ', 1), '')", "required": True},
+        "level": {
+            "type": "string",
+            "sql": "nullif(regexp_extract(line, '^([A-Z]+) ', 1), '')",
+            "required": True,
+        },
         "code": {"type": "int", "sql": "nullif(regexp_extract(line, 'code=(\\\\d+)', 1), '')"},
     }
 
@@ -545,14 +658,23 @@ def test_a_text_record_is_taken_apart_by_sql(decode_records: Decode) -> None:
 
 @pytest.mark.parametrize("name", ["record", "Record"])
 def test_a_column_may_have_the_name_of_bronzes_text(decode_records: Decode, name: str) -> None:
-    decoded = decode_records([f'{{"{name}":"x"}}'], {name: "string", "double": {"type": "string", "sql": f"concat({name}, {name})"}})
+    decoded = decode_records(
+        [f'{{"{name}":"x"}}'],
+        {name: "string", "double": {"type": "string", "sql": f"concat({name}, {name})"}},
+    )
 
     assert decoded == [({name: "x", "double": "xx"}, [], False)]
 
 
 @pytest.mark.parametrize(
     "sql",
-    ["coalesce(at, t)", "CASE WHEN n > 1 THEN at ELSE t END", "words[0] > at", "at = 'now'", "CAST(words AS array<timestamp>)"],
+    [
+        "coalesce(at, t)",
+        "CASE WHEN n > 1 THEN at ELSE t END",
+        "words[0] > at",
+        "at = 'now'",
+        "CAST(words AS array<timestamp>)",
+    ],
 )
 def test_text_that_becomes_a_time_on_a_detour_is_refused(decode_records: Decode, sql: str) -> None:
     columns = {"t": "string", "n": "int", "at": "timestamp", "words": "array<string>"}
@@ -579,5 +701,9 @@ def test_fields_of_a_computed_struct_are_taken_by_their_names(decode_records: De
 
     [(values, reasons, _)] = decode_records(['{"a":1,"b":2}'], columns)
 
-    assert (values["swapped"].asDict(), values["placed"].asDict(), reasons) == ({"x": 2, "y": 1}, {"x": 1, "y": 2}, [])
+    assert (values["swapped"].asDict(), values["placed"].asDict(), reasons) == (
+        {"x": 2, "y": 1},
+        {"x": 1, "y": 2},
+        [],
+    )
     assert [item and item.asDict() for item in values["listed"]] == [{"x": 2, "y": 1}, None]

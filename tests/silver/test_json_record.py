@@ -15,7 +15,28 @@ from spark_jobs.silver.json_record import FIELD_TWICE, is_lost, repeated_field
 
 pytestmark = pytest.mark.spark
 
-NAMES = ("a", "A", "b", "a b", "id", "ID", "İd", "i̇d", "k", "\u212a", "σ", "ς", "Σ", "[", "{", "@", "Z", "z", "\n", "")
+NAMES = (
+    "a",
+    "A",
+    "b",
+    "a b",
+    "id",
+    "ID",
+    "İd",
+    "i̇d",
+    "k",
+    "\u212a",
+    "σ",
+    "ς",
+    "Σ",
+    "[",
+    "{",
+    "@",
+    "Z",
+    "z",
+    "\n",
+    "",
+)
 NUMBERS = (
     "7",
     "7.5",
@@ -34,10 +55,18 @@ KINDS = ("string", "bigint", "decimal(12,2)", "double")
 
 
 def test_names_are_the_same_without_case_as_when_each_is_compared(lenient: SparkSession) -> None:
-    objects = [list(names) for names in combinations_with_replacement(NAMES, 2)] + [[], ["a", "b", "k", "z"], ["a", "B", "b", "Z"]]
+    objects = [list(names) for names in combinations_with_replacement(NAMES, 2)] + [
+        [],
+        ["a", "b", "k", "z"],
+        ["a", "B", "b", "Z"],
+    ]
     rows = lenient.createDataFrame([(names,) for names in objects], "names array<string>")
     # As a parser does: a map of Spark's own would refuse a name that is there twice.
-    texts = F.concat(F.lit("{"), F.array_join(F.transform("names", lambda name: F.concat(_quoted(name), F.lit(":0"))), ","), F.lit("}"))
+    texts = F.concat(
+        F.lit("{"),
+        F.array_join(F.transform("names", lambda name: F.concat(_quoted(name), F.lit(":0"))), ","),
+        F.lit("}"),
+    )
     fields = rows.select("names", F.from_json(texts, "map<string,int>").alias("fields"))
 
     lower = F.transform("names", F.lower).alias("lower")
@@ -51,12 +80,19 @@ def test_the_numbers_that_lost_digits_are_those_of_each_column_alone(lenient: Sp
     records = [f'{{"c0":{one},"c1":{one},"c2":{other},"c3":{other}}}' for one in NUMBERS for other in NUMBERS]
     columns = TypeAdapter(Columns).validate_python({f"c{number}": kind for number, kind in enumerate(KINDS)})
     bronze = lenient.createDataFrame([(text, None) for text in records], "_record string, _problem string")
-    rows = extract_fields(bronze.withColumns({name: F.lit(None) for name in PLACE}), Decoding("json", columns))
+    rows = extract_fields(
+        bronze.withColumns({name: F.lit(None) for name in PLACE}), Decoding("json", columns)
+    )
     values = F.from_json("_record", "map<string,variant>")
-    alone = {name: is_lost(values[name], F.col("_record"), is_floating=column.type in FLOATING) for name, column in columns.items()}
+    alone = {
+        name: is_lost(values[name], F.col("_record"), is_floating=column.type in FLOATING)
+        for name, column in columns.items()
+    }
     named = F.array_compact(F.array(*(F.when(is_so, F.lit(name)) for name, is_so in alone.items())))
 
-    found = rows.select("_record", F.coalesce("_lost", F.array()).alias("together"), named.alias("alone")).collect()
+    found = rows.select(
+        "_record", F.coalesce("_lost", F.array()).alias("together"), named.alias("alone")
+    ).collect()
 
     assert [row for row in found if row["together"] != row["alone"]] == []
     assert any(row["alone"] for row in found)

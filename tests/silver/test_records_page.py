@@ -1,4 +1,6 @@
-"""docs/records.md: every line of its tables is a file that is read, or a record that is decoded, and what it says is what comes out."""
+"""docs/records.md: every line of its tables is a file that is read, or a record that is decoded, and what it
+says is what comes out.
+"""
 
 import bz2
 import gzip
@@ -43,7 +45,8 @@ def spelled_out(cell: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("kind", "file", "said"), [pytest.param(*cells, id=f"{cells[0].strip()} {cells[1]}"[:60]) for cells in rows("Files")]
+    ("kind", "file", "said"),
+    [pytest.param(*cells, id=f"{cells[0].strip()} {cells[1]}"[:60]) for cells in rows("Files")],
 )
 def test_a_file_is_read_as_the_page_says(tmp_path: Path, kind: str, file: str, said: str) -> None:
     found = read(landed(tmp_path, kind.strip(), file.strip()), kind.strip())
@@ -64,13 +67,18 @@ def landed(folder: Path, kind: str, file: str) -> Path:
     if packer := re.search(r" packed by (\w+)", how):
         ending, pack = PACKED[packer[1]]
         content = pack(content)
-    return written(folder, f"a.{kind}{'' if 'plain name' in how else ending}", content[:-4] if "cut" in how else content)
+    return written(
+        folder, f"a.{kind}{'' if 'plain name' in how else ending}", content[:-4] if "cut" in how else content
+    )
 
 
 def summary(found: list[tuple[int, str | None, str | None]]) -> str:
     if [line for line, _, _ in found] == [0]:
         return f"refused: {str(found[0][2]).removeprefix('UnreadableFile: ')}"
-    good, problems = sum(problem is None for _, _, problem in found), [problem for _, _, problem in found if problem is not None]
+    good, problems = (
+        sum(problem is None for _, _, problem in found),
+        [problem for _, _, problem in found if problem is not None],
+    )
     parts = [f"{good} record{'' if good == 1 else 's'}"] if good else []
     parts += [f"{len(problems)} set aside: {problems[0]}"] if problems else []
     return ", ".join(parts) or "no record"
@@ -87,10 +95,15 @@ def test_records_and_values_are_decoded_as_the_page_says(decode_records: Callabl
 
     decoded = decode_records(sent, columns)
 
-    found = {text.strip()[:80]: told(reasons, row["a"]) for (text, _), (row, reasons, _) in zip(records, decoded, strict=False)}
+    found = {
+        text.strip()[:80]: told(reasons, row["a"])
+        for (text, _), (row, reasons, _) in zip(records, decoded, strict=False)
+    }
     assert found == {text.strip()[:80]: said.strip() for text, said in records}
     taken = {}
-    for number, ((kind, text, _), (row, reasons, _)) in enumerate(zip(values, decoded[len(records) :], strict=True)):
+    for number, ((kind, text, _), (row, reasons, _)) in enumerate(
+        zip(values, decoded[len(records) :], strict=True)
+    ):
         taken[kind.strip(), text.strip()] = "refused" if reasons else f"`{shown(row[f'c{number}'])}`"
         assert [reason[0] for reason in reasons] in ([], [f"type {kind.strip()}"])
     assert taken == {(kind.strip(), text.strip()): said.strip() for kind, text, said in values}
@@ -105,10 +118,18 @@ def told(reasons: list[tuple[str, str | None, str | None]], value: str | None) -
 
 
 def shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else value.isoformat(" ") if isinstance(value, datetime) else str(value)
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else value.isoformat(" ")
+        if isinstance(value, datetime)
+        else str(value)
+    )
 
 
 def test_the_page_shows_every_fault_of_a_json_record() -> None:
     unseen = [said for _, _, said in FAULTS if f" | not one JSON object: {said} |" not in PAGE]
 
-    assert unseen == [f"it has a text of more than {LONGEST_TEXT:,} characters"], "the test of such a long one takes too much memory"
+    assert unseen == [f"it has a text of more than {LONGEST_TEXT:,} characters"], (
+        "the test of such a long one takes too much memory"
+    )

@@ -28,7 +28,9 @@ silver:
 """
 
 
-def test_the_range_of_a_key_is_not_asked_for_where_it_tells_of_a_sensitive_value(idle_workshop: Workshop) -> None:
+def test_the_range_of_a_key_is_not_asked_for_where_it_tells_of_a_sensitive_value(
+    idle_workshop: Workshop,
+) -> None:
     idle_workshop.write("conf/pipelines/shop.yml", SHOP)
     pipeline = idle_workshop.project.pipelines["shop"]
 

@@ -12,7 +12,10 @@ pytestmark = pytest.mark.spark
 
 
 def test_rows_that_say_something_else_have_another_hash(spark: SparkSession) -> None:
-    schema = "a int, b int, c string, d array<string>, e struct<x:int,y:int>, f map<string,int>, g struct<at:timestamp>"
+    schema = (
+        "a int, b int, c string, d array<string>, e struct<x:int,y:int>, f map<string,int>, g"
+        " struct<at:timestamp>"
+    )
     rows = [
         (1, None, None, None, None, None, None),
         (None, 1, None, None, None, None, None),
@@ -57,7 +60,8 @@ def test_versions_of_a_batch_are_ranked_and_rows_set_aside_keep_out(spark: Spark
         (2, 1, 10, None, "f1", 9),
     ]
     frame = spark.createDataFrame(
-        [(*row, at) for row in rows], "k int, seq int, _content long, _class string, _file_id string, _line long, _arrived_at timestamp"
+        [(*row, at) for row in rows],
+        "k int, seq int, _content long, _class string, _file_id string, _line long, _arrived_at timestamp",
     ).withColumns({"_is_delete": F.lit(False), "_chunk": F.lit(1), "_file": F.lit("f")})
 
     ranked = rank_versions(frame, ["k"], ["seq"]).select("_line", "_class").orderBy(F.col("_line")).collect()
@@ -75,8 +79,12 @@ def test_versions_of_a_batch_are_ranked_and_rows_set_aside_keep_out(spark: Spark
     ]
 
 
-def test_a_winner_that_ties_with_what_stands_or_was_deleted_is_marked_and_a_newer_copy_takes_the_place_over(spark: SparkSession) -> None:
-    """Key 1 meets another content, 2 a delete, 3 its own copy of an earlier arrival, 4 its own copy of a later one, 5 an older version."""
+def test_a_winner_that_ties_with_what_stands_or_was_deleted_is_marked_and_a_newer_copy_takes_the_place_over(
+    spark: SparkSession,
+) -> None:
+    """Key 1 meets another content, 2 a delete, 3 its own copy of an earlier arrival, 4 its own copy of a
+    later one, 5 an older version.
+    """
     columns = "k int, seq int, _content long, _is_delete boolean, _chunk long"
     new = [
         (1, 5, 20, False, 3),
@@ -86,14 +94,34 @@ def test_a_winner_that_ties_with_what_stands_or_was_deleted_is_marked_and_a_newe
         (5, 5, 20, False, 3),
         (6, 5, 20, False, 3),
     ]
-    old = [(1, 5, 90, False, 2), (2, 5, 90, True, 2), (3, 5, 20, False, 2), (4, 5, 20, False, 4), (5, 4, 90, False, 4)]
-    winners = spark.createDataFrame(new, columns).withColumns({"_class": F.lit("winner"), "_is_tied": F.col("k") == 6})
+    old = [
+        (1, 5, 90, False, 2),
+        (2, 5, 90, True, 2),
+        (3, 5, 20, False, 2),
+        (4, 5, 20, False, 4),
+        (5, 4, 90, False, 4),
+    ]
+    winners = spark.createDataFrame(new, columns).withColumns(
+        {"_class": F.lit("winner"), "_is_tied": F.col("k") == 6}
+    )
 
     def judged(*ties: str) -> list[tuple[object, ...]]:
         rows = judge_winners(winners, spark.createDataFrame(old, columns), ["k"], ["seq"], ties, 6)
-        return [tuple(row) for row in rows.select("_class", "_is_tied", "_is_newer_copy").orderBy("k").collect()]
+        return [
+            tuple(row) for row in rows.select("_class", "_is_tied", "_is_newer_copy").orderBy("k").collect()
+        ]
 
     others = [("updated", False, False), ("inserted", True, False)]
-    assert judged() == [("superseded", True, False), ("superseded", True, False), *[("duplicate", False, False)] * 2, *others]
-    by_arrival = [("updated", True, False), ("inserted", True, False), ("duplicate", False, True), ("duplicate", False, False)]
+    assert judged() == [
+        ("superseded", True, False),
+        ("superseded", True, False),
+        *[("duplicate", False, False)] * 2,
+        *others,
+    ]
+    by_arrival = [
+        ("updated", True, False),
+        ("inserted", True, False),
+        ("duplicate", False, True),
+        ("duplicate", False, False),
+    ]
     assert judged("_chunk") == [*by_arrival, *others]

@@ -41,13 +41,20 @@ silver:
 
 def order(number: int, version: int, name: str | None, hour: int = 8) -> str:
     at = f"2024-05-01T{hour:02}:10:00.123456Z"
-    return json.dumps({"id": number, "v": version, "name": name, "mail": f"{number}@home", "tags": ["a", "b"], "at": at}) + "\n"
+    return (
+        json.dumps(
+            {"id": number, "v": version, "name": name, "mail": f"{number}@home", "tags": ["a", "b"], "at": at}
+        )
+        + "\n"
+    )
 
 
 def declare(workshop: Workshop, tables: str, sinks: str, database: str | None = None) -> None:
     workshop.write("conf/pipelines/shop.yml", f"{tables}sinks:\n{sinks}")
     if database:
-        workshop.write("secrets/connections.yml", f'warehouse: {{url: "jdbc:postgresql://{database}", user: weir}}\n')
+        workshop.write(
+            "secrets/connections.yml", f'warehouse: {{url: "jdbc:postgresql://{database}", user: weir}}\n'
+        )
 
 
 def run(workshop: Workshop) -> RunResult:
@@ -66,7 +73,11 @@ def current(workshop: Workshop, path: str) -> Path:
 
 
 def parquet_rows(workshop: Workshop, path: str, *columns: str) -> list[tuple[Any, ...]]:
-    rows = dataset.dataset(sorted(current(workshop, path).glob("*.parquet"))).to_table(columns=list(columns)).to_pylist()
+    rows = (
+        dataset.dataset(sorted(current(workshop, path).glob("*.parquet")))
+        .to_table(columns=list(columns))
+        .to_pylist()
+    )
     return sorted(tuple(row.values()) for row in rows)
 
 
@@ -93,6 +104,21 @@ def ask(database: str, query: str) -> list[list[str]]:
     """Through psql, which is no part of what is tested."""
     address, _, name = database.partition("/")
     host, _, port = address.partition(":")
-    line = [str(find_binaries() / "psql"), "-h", host, "-p", port, "-U", "weir", "-d", name, "-At", "-F", "\t", "-c", query]
+    line = [
+        str(find_binaries() / "psql"),
+        "-h",
+        host,
+        "-p",
+        port,
+        "-U",
+        "weir",
+        "-d",
+        name,
+        "-At",
+        "-F",
+        "\t",
+        "-c",
+        query,
+    ]
     said = subprocess.run(line, capture_output=True, text=True, check=True, timeout=60)
     return [row.split("\t") for row in said.stdout.splitlines()]

@@ -38,7 +38,9 @@ CUTS = (
     "write.before:sink.a_log@compact",
     "consumed.before:sink.b_pg",
 )
-"""Before and after the publish of a set of files, in the middle of the transaction, between the delivery and its marker, and so on."""
+"""Before and after the publish of a set of files, in the middle of the transaction, between the delivery and
+its marker, and so on.
+"""
 
 
 def test_every_row_arrives_once_whatever_is_cut(workshop: Workshop, database: str) -> None:
@@ -54,11 +56,15 @@ def test_every_row_arrives_once_whatever_is_cut(workshop: Workshop, database: st
 
     everything = sorted((number,) for number in range(len(CUTS)) for _ in range(2))
     assert parquet_rows(workshop, "log", "id") == everything
-    assert ask(database, "SELECT id FROM public.cut_log ORDER BY id") == [[str(number)] for (number,) in everything]
+    assert ask(database, "SELECT id FROM public.cut_log ORDER BY id") == [
+        [str(number)] for (number,) in everything
+    ]
     calls = [json.loads(line) for line in (workshop.root / "sent.txt").read_text().splitlines()]
     by_batch = dict(calls)
     assert len(calls) > len(by_batch), "no batch was handed over twice"
-    assert all(by_batch[batch] == rows for batch, rows in calls), "a batch that is handed over again has other rows"
+    assert all(by_batch[batch] == rows for batch, rows in calls), (
+        "a batch that is handed over again has other rows"
+    )
     assert sorted(row for rows in by_batch.values() for row in rows) == [number for (number,) in everything]
     assert missing(workshop) == {}
     assert run(workshop).status is Status.NOTHING_TO_DO
@@ -66,7 +72,9 @@ def test_every_row_arrives_once_whatever_is_cut(workshop: Workshop, database: st
 
 
 def check_the_files(workshop: Workshop) -> None:
-    """Small files were put together, the manifest says what is there, and a reader that began with an older set can still end."""
+    """Small files were put together, the manifest says what is there, and a reader that began with an older
+    set can still end.
+    """
     manifest = json.loads((current(workshop, "log") / "_manifest.json").read_text())
     listed = [name for entry in manifest["entries"] for name in entry["files"]]
     assert sorted(listed) == sorted(file.name for file in current(workshop, "log").glob("*.parquet"))
@@ -109,14 +117,19 @@ def test_a_process_that_is_killed_in_the_middle_of_a_transaction_or_behind_a_pub
 def test_a_sink_that_fails_leaves_the_tables_published_and_says_no_value(workshop: Workshop) -> None:
     hook = "def send(row, batch):\n    if row['id'] == 2:\n        raise ValueError(f'cannot send {row}')\n"
     workshop.write("conf/hooks/push.py", hook)
-    shop.declare(workshop, shop.LOG, "  hook: {from: silver.log, to: python, function: hooks/push.py:send, per: row}\n")
+    shop.declare(
+        workshop, shop.LOG, "  hook: {from: silver.log, to: python, function: hooks/push.py:send, per: row}\n"
+    )
     workshop.land("orders/1.json", order(1, 1, "Ann") + order(2, 1, "Secret"))
 
     failed = workshop.run("shop")
 
     assert failed.status is Status.FAILED
     assert "sink.hook failed" in failed.message
-    assert "hooks/push.py:send raised ValueError at hooks/push.py line 3, for the row of orders/1.json line 2" in failed.message
+    assert (
+        "hooks/push.py:send raised ValueError at hooks/push.py line 3, for the row of orders/1.json line 2"
+        in failed.message
+    )
     assert workshop.rows("shop.silver.log", "id") == [(1,), (2,)]
     logs = "".join(file.read_text() for file in (workshop.root / "logs").rglob("*.log"))
     assert "Secret" not in failed.message + logs

@@ -80,16 +80,28 @@ def test_rows_that_were_appended_and_are_gone_ask_for_a_new_beginning(workshop: 
     workshop.land("orders/1.json", order(1, 1, "Ann") + order(2, 1, "Bob"))
     run(workshop)
     pipeline = workshop.root / "conf/pipelines/shop.yml"
-    pipeline.write_text(pipeline.read_text().replace("log: {from: orders, columns", "log: {from: orders, where: id > 1, columns"))
-    assert rebuild_tables(workshop.project, "shop", PROFILE, ["silver.log"], False, workshop._start).exit_code == 0
+    pipeline.write_text(
+        pipeline.read_text().replace(
+            "log: {from: orders, columns", "log: {from: orders, where: id > 1, columns"
+        )
+    )
+    assert (
+        rebuild_tables(workshop.project, "shop", PROFILE, ["silver.log"], False, workshop._start).exit_code
+        == 0
+    )
 
     refused = workshop.run("shop")
 
     assert refused.status is Status.FAILED
     assert "RowsTakenBack: sink.log: 1 row that was delivered is no longer in its table" in refused.message
     assert sorted(row["id"] for row in json_rows(workshop, "log")) == [1, 2]
-    assert "anew" in rebuild_tables(workshop.project, "shop", PROFILE, ["sink.log"], False, workshop._start).message
-    assert [due.why for due in workshop.plan("shop").tables] == ["silver.log has come; everything is to be delivered anew"]
+    assert (
+        "anew"
+        in rebuild_tables(workshop.project, "shop", PROFILE, ["sink.log"], False, workshop._start).message
+    )
+    assert [due.why for due in workshop.plan("shop").tables] == [
+        "silver.log has come; everything is to be delivered anew"
+    ]
     run(workshop)
     assert [row["id"] for row in json_rows(workshop, "log")] == [2]
     assert missing(workshop) == {}

@@ -10,9 +10,19 @@ from tests.sinks.shop import ask, order, run
 pytestmark = pytest.mark.spark
 
 
-def test_what_the_database_refuses_is_told_without_values_and_leaves_nothing_behind(workshop: Workshop, database: str) -> None:
-    shop.declare(workshop, shop.LOG, "  pg: {from: silver.log, to: jdbc, connection: warehouse, table: strict, mode: append}\n", database)
-    ask(database, "CREATE TABLE public.strict (id bigint, name varchar(3), at timestamptz, note text DEFAULT 'theirs')")
+def test_what_the_database_refuses_is_told_without_values_and_leaves_nothing_behind(
+    workshop: Workshop, database: str
+) -> None:
+    shop.declare(
+        workshop,
+        shop.LOG,
+        "  pg: {from: silver.log, to: jdbc, connection: warehouse, table: strict, mode: append}\n",
+        database,
+    )
+    ask(
+        database,
+        "CREATE TABLE public.strict (id bigint, name varchar(3), at timestamptz, note text DEFAULT 'theirs')",
+    )
     workshop.land("orders/1.json", order(1, 1, "Ann") + order(2, 1, "Secret"))
 
     too_long = workshop.run("shop")
@@ -26,11 +36,21 @@ def test_what_the_database_refuses_is_told_without_values_and_leaves_nothing_beh
     assert "TargetNotEmpty" in workshop.run("shop").message
     ask(database, "DELETE FROM public.strict")
     run(workshop)
-    assert ask(database, "SELECT id, name, note FROM public.strict ORDER BY id") == [["1", "Ann", "theirs"], ["2", "Secret", "theirs"]]
+    assert ask(database, "SELECT id, name, note FROM public.strict ORDER BY id") == [
+        ["1", "Ann", "theirs"],
+        ["2", "Secret", "theirs"],
+    ]
 
 
-def test_a_character_that_postgres_cannot_hold_is_named_by_its_column(workshop: Workshop, database: str) -> None:
-    shop.declare(workshop, shop.LOG, "  pg: {from: silver.log, to: jdbc, connection: warehouse, table: nul, mode: append}\n", database)
+def test_a_character_that_postgres_cannot_hold_is_named_by_its_column(
+    workshop: Workshop, database: str
+) -> None:
+    shop.declare(
+        workshop,
+        shop.LOG,
+        "  pg: {from: silver.log, to: jdbc, connection: warehouse, table: nul, mode: append}\n",
+        database,
+    )
     workshop.land("orders/1.json", order(1, 1, "a\0b"))
 
     refused = workshop.run("shop")

@@ -1,4 +1,6 @@
-"""A lake, or the other side of a sink, that was restored from an older copy: batches of another history are not taken for delivered."""
+"""A lake, or the other side of a sink, that was restored from an older copy: batches of another history are
+not taken for delivered.
+"""
 
 import shutil
 
@@ -26,11 +28,19 @@ def forget_tables(workshop: Workshop) -> None:
 
 def delivered(workshop: Workshop, database: str) -> list[list[int]]:
     """The ids at the other side of each sink."""
-    asked = [ask(database, f"SELECT id FROM public.{table} ORDER BY id") for table in ("restored", "restored_whole")]
-    return [[number for (number,) in parquet_rows(workshop, "log", "id")], *([int(row[0]) for row in rows] for rows in asked)]
+    asked = [
+        ask(database, f"SELECT id FROM public.{table} ORDER BY id")
+        for table in ("restored", "restored_whole")
+    ]
+    return [
+        [number for (number,) in parquet_rows(workshop, "log", "id")],
+        *([int(row[0]) for row in rows] for rows in asked),
+    ]
 
 
-def test_after_a_restore_a_sink_passes_over_nothing_and_delivers_everything_when_asked(workshop: Workshop, database: str) -> None:
+def test_after_a_restore_a_sink_passes_over_nothing_and_delivers_everything_when_asked(
+    workshop: Workshop, database: str
+) -> None:
     shop.declare(workshop, shop.LOG, SINKS, database)
     workshop.land("orders/1.json", order(1, 1, "Ann"))
     run(workshop)
@@ -56,7 +66,12 @@ def test_after_a_restore_a_sink_passes_over_nothing_and_delivers_everything_when
     assert states["sink.whole"][0] is State.DONE
     assert delivered(workshop, database) == [[1, 2], [1, 2], [1, 3]]
 
-    assert rebuild_tables(workshop.project, "shop", PROFILE, ["sink.log", "sink.pg"], False, workshop._start).exit_code == 0
+    assert (
+        rebuild_tables(
+            workshop.project, "shop", PROFILE, ["sink.log", "sink.pg"], False, workshop._start
+        ).exit_code
+        == 0
+    )
     run(workshop)
     assert delivered(workshop, database) == [[1, 3], [1, 3], [1, 3]]
     workshop.land("orders/4.json", order(4, 1, "Dan"))

@@ -1,4 +1,6 @@
-"""One story for all kinds of sinks: a first load, a delivery with updates, deletes and new rows, and a rebuild of the table."""
+"""One story for all kinds of sinks: a first load, a delivery with updates, deletes and new rows, and a
+rebuild of the table.
+"""
 
 import json
 from dataclasses import dataclass, field
@@ -71,7 +73,10 @@ def story(new_workshop: Any, database: str) -> Story:
         told.runs["first"] = run(workshop)
         told.said["first"], lines = lines, []
         told.runs["nothing"] = run(workshop)
-        workshop.land("orders/2.json", order(1, 2, "Ann B.") + order(2, 99, "") + order(3, 1, "Cid") + order(4, 1, None, 9))
+        workshop.land(
+            "orders/2.json",
+            order(1, 2, "Ann B.") + order(2, 99, "") + order(3, 1, "Cid") + order(4, 1, None, 9),
+        )
         told.runs["second"] = run(workshop)
         assert workshop.spark is not None
         told.kept = sorted(tuple(row) for row in workshop.spark.table("global_temp.shop__kept").collect())
@@ -102,14 +107,29 @@ def test_files_have_new_rows_once_or_every_change_or_the_whole_table(story: Stor
     log = [(1, "Ann"), (1, "Ann B."), (2, "Bob"), (2, ""), (3, "Cid"), (3, "Cid"), (4, None), (4, None)]
     assert sorted(parquet_rows(story.workshop, "log", "id", "name"), key=repr) == sorted(log, key=repr)
     changes = [(row["op"], row["id"], row["v"], row["name"]) for row in json_rows(story.workshop, "changes")]
-    assert sorted(changes[:3], key=repr) == [("insert", 1, 1, "Ann"), ("insert", 2, 1, "Bob"), ("insert", 4, 1, None)]
-    assert sorted(changes[3:6], key=repr) == [("delete", 2, 1, "Bob"), ("insert", 3, 1, "Cid"), ("update", 1, 2, "Ann B.")]
+    assert sorted(changes[:3], key=repr) == [
+        ("insert", 1, 1, "Ann"),
+        ("insert", 2, 1, "Bob"),
+        ("insert", 4, 1, None),
+    ]
+    assert sorted(changes[3:6], key=repr) == [
+        ("delete", 2, 1, "Bob"),
+        ("insert", 3, 1, "Cid"),
+        ("update", 1, 2, "Ann B."),
+    ]
     assert changes[6:] == [("update", 3, 2, "Cid")]
-    assert sorted(csv_rows(story.workshop, "out/names")) == [["", "1"], ["Ann B.", "1"], ["Cid", "1"], ["name", "n"]]
+    assert sorted(csv_rows(story.workshop, "out/names")) == [
+        ["", "1"],
+        ["Ann B.", "1"],
+        ["Cid", "1"],
+        ["name", "n"],
+    ]
 
 
 def test_the_report_of_a_run_shows_its_sinks(story: Story) -> None:
-    page = write_report(story.workshop.project, "shop", str(story.runs["second"].run_id)).read_text(encoding="utf-8")
+    page = write_report(story.workshop.project, "shop", str(story.runs["second"].run_id)).read_text(
+        encoding="utf-8"
+    )
 
     assert "3 changes delivered" in page
     assert "sink.orders_pg" in page
@@ -131,12 +151,21 @@ def test_postgres_has_the_rows_of_the_tables(story: Story, database: str) -> Non
     orders = ask(database, "SELECT id, name, tags, at AT TIME ZONE 'UTC' FROM public.orders ORDER BY id")
     assert orders[0] == ["1", "Ann B.", '["a","b"]', "2024-05-01 08:10:00.123456"]
     assert [row[:2] for row in orders] == [["1", "Ann B."], ["3", "Cid"], ["4", ""]]
-    hours = ask(database, "SELECT extract(hour FROM window_start AT TIME ZONE 'UTC'), name, n FROM public.hours ORDER BY 1, 2")
+    hours = ask(
+        database,
+        "SELECT extract(hour FROM window_start AT TIME ZONE 'UTC'), name, n FROM public.hours ORDER BY 1, 2",
+    )
     assert hours == [["8", "Ann B.", "1"], ["8", "Cid", "1"], ["9", "", "1"]]
-    assert ask(database, "SELECT name, n FROM public.names ORDER BY 1") == [["Ann B.", "1"], ["Cid", "1"], ["", "1"]]
+    assert ask(database, "SELECT name, n FROM public.names ORDER BY 1") == [
+        ["Ann B.", "1"],
+        ["Cid", "1"],
+        ["", "1"],
+    ]
     assert ask(database, "SELECT count(*) FROM public.log") == [["8"]]
     noted = ask(
-        database, "SELECT step, batch, inserted, updated, deleted FROM public.weir_delivered WHERE sink = 'orders_pg' ORDER BY delivered_at"
+        database,
+        "SELECT step, batch, inserted, updated, deleted FROM public.weir_delivered WHERE sink = 'orders_pg'"
+        " ORDER BY delivered_at",
     )
     assert noted == [["begin", "0", "3", "0", "0"], ["stream", "0", "1", "1", "1"]]
     assert ask(database, "SELECT tablename FROM pg_tables WHERE tablename LIKE 'weir_stage%'") == []
@@ -144,7 +173,9 @@ def test_postgres_has_the_rows_of_the_tables(story: Story, database: str) -> Non
 
 def test_a_function_gets_each_row_and_each_batch(story: Story) -> None:
     rows = [said for said in story.sent() if said[0] == "row"]
-    assert sorted(rows[:3], key=repr) == [["row", "begin", "insert", number, name] for number, name in ((1, "Ann"), (2, "Bob"), (4, None))]
+    assert sorted(rows[:3], key=repr) == [
+        ["row", "begin", "insert", number, name] for number, name in ((1, "Ann"), (2, "Bob"), (4, None))
+    ]
     assert sorted(rows[3:]) == [
         ["row", "stream", "delete", 2, "Bob"],
         ["row", "stream", "insert", 3, "Cid"],

@@ -1,10 +1,11 @@
-"""Every declared combination of source, trigger, mode and kind of table is run, or refused at check time by a message with the reason.
+"""Every declared combination of source, trigger, mode and kind of table is run, or refused at check time by a
+message with the reason.
 
-All sources end in bronze rows of one shape, and every trigger runs the same increments: neither knows what a gold table is. So each kind
-of table is run in each of its modes over one source; the sources that are streams are run by the other triggers, with a table of another
-mode each; and the check, which is a function of the files alone, is asked about all. A socket is run in tests/run/test_streams.py, the
-continuous trigger, which knows relays alone, in tests/examples/test_relays.py.
-To extend an axis: add to DECLARED or TRIGGERS.
+All sources end in bronze rows of one shape, and every trigger runs the same increments: neither knows what a
+gold table is. So each kind of table is run in each of its modes over one source; the sources that are streams
+are run by the other triggers, with a table of another mode each; and the check, which is a function of the
+files alone, is asked about all. A socket is run in tests/run/test_streams.py, the continuous trigger, which
+knows relays alone, in tests/examples/test_relays.py. To extend an axis: add to DECLARED or TRIGGERS.
 """
 
 import json
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     from tests.kafka.broker import Broker
 
 DECLARED = {
-    **{name: f"{{format: {name}, path: clicks}}" for name in ("json", "csv", "parquet", "text", "avro", "orc", "delta")},
+    **{
+        name: f"{{format: {name}, path: clicks}}"
+        for name in ("json", "csv", "parquet", "text", "avro", "orc", "delta")
+    },
     "xml": "{format: xml, path: clicks, row_tag: click}",
     "kafka": "{format: kafka, servers: 'localhost:9092', topic: clicks, value: text}",
     "rate": "{format: rate}",
@@ -43,8 +47,12 @@ DECLARED = {
 
 def known_formats() -> set[str]:
     """Every format that a source may have, as the schema for editors says."""
-    formats = [definition.get("properties", {}).get("format", {}) for definition in json_schema()["$defs"].values()]
-    return {name for found in formats for name in found.get("enum", [found["const"]] if "const" in found else [])}
+    formats = [
+        definition.get("properties", {}).get("format", {}) for definition in json_schema()["$defs"].values()
+    ]
+    return {
+        name for found in formats for name in found.get("enum", [found["const"]] if "const" in found else [])
+    }
 
 
 SOURCES = {name: declared for name, declared in DECLARED.items() if name in known_formats()}
@@ -52,16 +60,26 @@ TRIGGERS = ("available-now", "once", "as-fast-as-possible", "30 seconds", "conti
 MODES = ("append", "update", "complete")
 FROM = "from: silver.clicks, "
 HALF = "watermark: 10 minutes, "
-SIDES = "left: {from: silver.clicks, watermark: 10 minutes}, right: {from: silver.orders, watermark: 10 minutes}"
-JOIN = f"{SIDES}, on: user, within: {{before: 5 minutes, after: 5 minutes}}, take: {{a: left.id, b: right.id}}"
+SIDES = (
+    "left: {from: silver.clicks, watermark: 10 minutes}, right: {from: silver.orders, watermark: 10 minutes}"
+)
+JOIN = (
+    f"{SIDES}, on: user, within: {{before: 5 minutes, after: 5 minutes}}, take: {{a: left.id, b: right.id}}"
+)
 STATE = "key: user, columns: {user: string, rows: int}"
 KINDS = {
     "windows": f"{FROM}window: {{size: 10 minutes}}, measures: {{n: count(*)}}",
     "windows, watermark": f"{FROM}{HALF}window: {{size: 10 minutes}}, measures: {{n: count(*)}}",
-    "windows, late kept": f"{FROM}{HALF}late: keep, window: {{size: 10 minutes, slide: 5 minutes}}, measures: {{n: count(*)}}",
+    "windows, late kept": (
+        f"{FROM}{HALF}late: keep, window: {{size: 10 minutes, slide: 5 minutes}}, measures: {{n: count(*)}}"
+    ),
     "sessions": f"{FROM}window: {{gap: 10 minutes}}, group_by: user, measures: {{n: count(*)}}",
-    "sessions, watermark": f"{FROM}{HALF}window: {{gap: 10 minutes}}, group_by: user, measures: {{n: count(*)}}",
-    "sessions, late kept": f"{FROM}{HALF}late: keep, window: {{gap: 10 minutes}}, group_by: user, measures: {{n: count(*)}}",
+    "sessions, watermark": (
+        f"{FROM}{HALF}window: {{gap: 10 minutes}}, group_by: user, measures: {{n: count(*)}}"
+    ),
+    "sessions, late kept": (
+        f"{FROM}{HALF}late: keep, window: {{gap: 10 minutes}}, group_by: user, measures: {{n: count(*)}}"
+    ),
     "groups": f"{FROM}group_by: user, measures: {{n: count(*)}}",
     "groups, watermark": f"{FROM}{HALF}group_by: user, measures: {{n: count(*)}}",
     "sql": "sql: sql/users.sql",
@@ -84,7 +102,9 @@ RUN = {
     "left join": {"append"}, "full join": {"append"},
 }  # fmt: skip
 """What must work; all else must be refused."""
-VALUES = "id: {type: string, from: value}, user: {type: string, from: value}, at: {type: timestamp, from: value}"
+VALUES = (
+    "id: {type: string, from: value}, user: {type: string, from: value}, at: {type: timestamp, from: value}"
+)
 TEXT = f"columns: {{{VALUES}}}, event_time: at"
 """A source of text has the one field `value`; what comes of it does not matter to the check."""
 SILVER = f"""
@@ -125,7 +145,9 @@ def cells() -> Iterator[tuple[str, str, str, str]]:
 def write_project(root: Path, source: str, silver: str, tables: dict[str, str]) -> None:
     gold = "\n".join(f"  {name}: {{{definition}}}" for name, definition in tables.items())
     for path, text in {
-        "conf/pipelines/matrix.yml": f"pipeline: matrix\nsources: {{clicks: {source}}}\n{silver}\ngold:\n{gold}\n",
+        "conf/pipelines/matrix.yml": (
+            f"pipeline: matrix\nsources: {{clicks: {source}}}\n{silver}\ngold:\n{gold}\n"
+        ),
         "conf/sql/users.sql": "SELECT user, count(*) AS n FROM silver.clicks GROUP BY user",
         "conf/hooks/count.py": HOOKS,
     }.items():
@@ -145,7 +167,9 @@ def test_every_cell_is_allowed_or_refused_with_the_reason(idle_workshop: Worksho
             ends_by_itself = trigger in ("available-now", "once")
             is_refused = trigger == "continuous 1 second" or (source == "socket" and ends_by_itself)
             assert (refusal is not None) == is_refused, f"{source}, {trigger}, {kind}: {refusal}"
-            assert refusal is None or (refusal.hint and (": " in refusal.message or "so that" in refusal.message))
+            assert refusal is None or (
+                refusal.hint and (": " in refusal.message or "so that" in refusal.message)
+            )
         for problem in of_table:
             assert problem.line > 1, f"{problem} does not say where"
             assert problem.hint, f"{problem} names no alternative"
@@ -204,13 +228,20 @@ EXPECTED: dict[str, list[tuple[Any, ...]]] = {
 @pytest.mark.spark
 def test_every_allowed_cell_gives_its_rows(workshop: Workshop) -> None:
     """Three increments, so that windows close, state is kept over runs and a row comes late."""
-    kinds = [(f"{kind} {mode}".replace(",", ""), f"{KINDS[kind]}, emit: {mode}") for kind in RUN for mode in MODES if mode in RUN[kind]]
+    kinds = [
+        (f"{kind} {mode}".replace(",", ""), f"{KINDS[kind]}, emit: {mode}")
+        for kind in RUN
+        for mode in MODES
+        if mode in RUN[kind]
+    ]
     tables = {name.replace(" ", "_"): definition for name, definition in kinds}
     silver = "silver:\n" + "".join(
         f"  {name}: {{from: {name}, columns: {{id: string, user: string, at: timestamp}}, event_time: at}}\n"
         for name in ("clicks", "orders")
     )
-    write_project(workshop.root, "{format: json, path: clicks}, orders: {format: json, path: orders}", silver, tables)
+    write_project(
+        workshop.root, "{format: json, path: clicks}, orders: {format: json, path: orders}", silver, tables
+    )
     workshop.land("orders/1.json", lines([("y", "u", 3)]))
     for number, (file, rows) in enumerate(FILES):
         if number == 1:
@@ -243,7 +274,9 @@ gold:
 
 
 @pytest.mark.spark
-def test_streams_give_each_row_once_by_every_other_trigger(workshop: Workshop, kafka: "Broker", monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streams_give_each_row_once_by_every_other_trigger(
+    workshop: Workshop, kafka: "Broker", monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One increment each, in one lake, so that every trigger goes on from where another one was."""
     kafka.create_topic("matrix")
     workshop.write("conf/pipelines/matrix.yml", OF_STREAMS.format(servers=kafka.servers))
@@ -256,25 +289,36 @@ def test_streams_give_each_row_once_by_every_other_trigger(workshop: Workshop, k
         result = stream_one_increment(workshop, trigger, monkeypatch)
 
         assert result.exit_code == 0, f"{trigger}: {result.message}"
-        found = {name: [i for (i,) in workshop.rows(f"matrix.silver.{name}", "id")] for name in ("messages", "rows", "ticks")}
+        found = {
+            name: [i for (i,) in workshop.rows(f"matrix.silver.{name}", "id")]
+            for name in ("messages", "rows", "ticks")
+        }
         assert sorted(found["messages"]) == sorted(found["rows"]) == list(range(3 * number + 3)), trigger
         assert sorted(found["ticks"]) == list(range(len(found["ticks"]))), trigger
         assert workshop.rows("matrix.gold.messages", "n") == [(3 * number + 3,)], trigger
-        assert sorted(i for (i,) in workshop.rows("matrix.gold.rows", "id")) == list(range(3 * number + 3)), trigger
-        assert sorted(workshop.rows("matrix.gold.ticks", "id", "n")) == [(i, 1) for i in sorted(found["ticks"])], trigger
+        assert sorted(i for (i,) in workshop.rows("matrix.gold.rows", "id")) == list(range(3 * number + 3)), (
+            trigger
+        )
+        assert sorted(workshop.rows("matrix.gold.ticks", "id", "n")) == [
+            (i, 1) for i in sorted(found["ticks"])
+        ], trigger
 
 
 def stream_one_increment(workshop: Workshop, trigger: str, monkeypatch: pytest.MonkeyPatch) -> RunResult:
     assert workshop.spark is not None
     done: list[RunResult] = []
     monkeypatch.setattr(stopping, "asked_by", lambda: "a test" if done else None)
-    orders, pulse = Orders(parse_trigger(trigger), 1, done.append), Pulse(Health("matrix", trigger, datetime.now(UTC)))
+    orders, pulse = (
+        Orders(parse_trigger(trigger), 1, done.append),
+        Pulse(Health("matrix", trigger, datetime.now(UTC))),
+    )
     return stream_pipeline(workshop.project, "matrix", PROFILE, orders, pulse, SharedSession(workshop.spark))
 
 
 def lines(rows: list[tuple[str, str, int]]) -> str:
     return "".join(
-        f'{{"id":"{i}","user":"{user}","at":"2026-03-01T{10 + minute // 60}:{minute % 60:02}:00Z"}}\n' for i, user, minute in rows
+        f'{{"id":"{i}","user":"{user}","at":"2026-03-01T{10 + minute // 60}:{minute % 60:02}:00Z"}}\n'
+        for i, user, minute in rows
     )
 
 

@@ -1,4 +1,6 @@
-"""The test kit, tried on the shipped sessions: what docs/stateful.md shows for tests of one's own classes. No Spark is started."""
+"""The test kit, tried on the shipped sessions: what docs/stateful.md shows for tests of one's own classes. No
+Spark is started.
+"""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,7 +31,9 @@ def trial() -> Trial:
 
 def test_a_session_is_emitted_once_the_watermark_says_that_it_is_over(trial: Trial) -> None:
     assert trial.feed(click(1, 0), click(1, 20)) == []
-    assert trial.advance(TEN + timedelta(minutes=64)) == [], "its user may still click, and come 15 minutes late"
+    assert trial.advance(TEN + timedelta(minutes=64)) == [], (
+        "its user may still click, and come 15 minutes late"
+    )
     assert trial.advance(TEN + timedelta(minutes=65)) == [session(1, 0, 20, 2)]
 
 

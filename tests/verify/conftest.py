@@ -16,7 +16,9 @@ Verify = Callable[..., Verification]
 @pytest.fixture(scope="session")
 def verify(spark: SparkSession) -> Verify:
     def call(workshop: Workshop, pipeline: str, *select: str, rows: int = 5) -> Verification:
-        return verify_pipeline(workshop.project, pipeline, PROFILE, select, rows, start=lambda: nullcontext(spark))
+        return verify_pipeline(
+            workshop.project, pipeline, PROFILE, select, rows, start=lambda: nullcontext(spark)
+        )
 
     return call
 

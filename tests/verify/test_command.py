@@ -13,7 +13,12 @@ from tests.conftest import ROOT
 
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
-    return {"WEIR_HOME": str(ROOT), "WEIR_LAKE": str(tmp_path / "lake"), "WEIR_LANDING": str(tmp_path / "landing"), "COLUMNS": "160"}
+    return {
+        "WEIR_HOME": str(ROOT),
+        "WEIR_LAKE": str(tmp_path / "lake"),
+        "WEIR_LANDING": str(tmp_path / "landing"),
+        "COLUMNS": "160",
+    }
 
 
 def test_help_shows_an_example_and_the_exit_codes(environ: dict[str, str]) -> None:

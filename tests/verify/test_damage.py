@@ -1,4 +1,6 @@
-"""One lake after three runs, with corrections, late members and every kind of table: it is clean, and each damage is named by its key."""
+"""One lake after three runs, with corrections, late members and every kind of table: it is clean, and each
+damage is named by its key.
+"""
 
 import json
 import shutil
@@ -82,7 +84,10 @@ gold:
   busiest: {python: "hooks/shop.py:busiest", inputs: [gold.cities, silver.log]}
   never: {sql: sql/never.sql}
 """
-HOOK = 'def busiest(cities, log):\n    return cities.crossJoin(log.selectExpr("count(*) AS log_count")).where("city is not null")\n'
+HOOK = (
+    'def busiest(cities, log):\n    return cities.crossJoin(log.selectExpr("count(*) AS'
+    ' log_count")).where("city is not null")\n'
+)
 CITIES = """SELECT o.last_city AS city, count(*) AS order_count, max(m._valid_from) AS since
 FROM silver.orders AS o LEFT JOIN dimension.members AS m ON m.id = o.member AND m._valid_to IS NULL GROUP BY 1"""
 
@@ -101,11 +106,28 @@ def shop(new_workshop: Callable[[], Workshop]) -> Workshop:
     workshop.write("conf/sql/cities.sql", CITIES)
     workshop.write("conf/sql/never.sql", "SELECT count(*) AS n FROM silver.unheard_of")
     line, broken = '{"sku":"a","n":2},{"sku":"a","n":2}', '{"sku":"b"},{"sku":"b","n":"many"}'
-    third = order(1, 1, 2, "12:10") + "x\n" + order(4, 9, 1, "10:50", "1e3", line) + order(2, 2, 1, "10:40", "0", line)
+    third = (
+        order(1, 1, 2, "12:10")
+        + "x\n"
+        + order(4, 9, 1, "10:50", "1e3", line)
+        + order(2, 2, 1, "10:40", "0", line)
+    )
     deliveries = [
-        {"orders/1.json": order(1, 1, 1, "10:10", items=line) + order(2, 2, 1, "10:40", "0", broken) + order(3, None, 1, "11:00", "-1")},
-        {"members/1.csv": "id,city,at\n1,Ulm,2024-01-01\n2,Bonn,2024-01-01\n1,Ulm,2024-02-01\n", "orders/2.json": order(1, 1, 0, "09:00")},
-        {"members/2.csv": "id,city,at\n1,Bern,2024-01-15\n2,Bonn,2024-09-01\n,Nowhere,x\n", "orders/3.json": third},
+        {
+            "orders/1.json": (
+                order(1, 1, 1, "10:10", items=line)
+                + order(2, 2, 1, "10:40", "0", broken)
+                + order(3, None, 1, "11:00", "-1")
+            )
+        },
+        {
+            "members/1.csv": "id,city,at\n1,Ulm,2024-01-01\n2,Bonn,2024-01-01\n1,Ulm,2024-02-01\n",
+            "orders/2.json": order(1, 1, 0, "09:00"),
+        },
+        {
+            "members/2.csv": "id,city,at\n1,Bern,2024-01-15\n2,Bonn,2024-09-01\n,Nowhere,x\n",
+            "orders/3.json": third,
+        },
     ]
     for delivery in deliveries:
         for path, text in delivery.items():
@@ -145,7 +167,9 @@ def test_several_runs_leave_what_bronze_gives_and_each_damage_is_named_by_its_ke
     before = shop.versions()
     found = verify(shop, "shop")
 
-    assert {name: (check.problems, check.first, check.error) for name, check in differing(found).items()} == {}
+    assert {
+        name: (check.problems, check.first, check.error) for name, check in differing(found).items()
+    } == {}
     assert (found.status, found.exit_code) == ("ok", 0)
     assert {name: check.rows for name, check in checks(found).items()} == {
         "dimension.members": 4,
@@ -173,7 +197,11 @@ def test_several_runs_leave_what_bronze_gives_and_each_damage_is_named_by_its_ke
     damage(shop, "silver/orders", wrong_orders)
     damage(shop, "silver/log", lambda rows: [*rows, rows[0]])
     damage(shop, "silver/lines", lambda rows: [rows[0] | {"pieces": 3}, *rows[1:]])
-    damage(shop, "dimension/members", lambda rows: altered(rows, lambda row: row["_valid_to"] == at(15), _valid_to=at(16)))
+    damage(
+        shop,
+        "dimension/members",
+        lambda rows: altered(rows, lambda row: row["_valid_to"] == at(15), _valid_to=at(16)),
+    )
     damage(shop, "gold/per_hour", lambda rows: altered(rows, is_first_of_ulm, revenue=Decimal(0)))
     damage(shop, "gold/cities", lambda rows: [*rows, rows[0] | {"order_count": 5}])
     damage(shop, "quarantine/silver.lines", lambda rows: rows[1:])
@@ -181,7 +209,10 @@ def test_several_runs_leave_what_bronze_gives_and_each_damage_is_named_by_its_ke
     damaged = verify(shop, "shop", rows=2)
 
     assert (damaged.status, damaged.exit_code) == ("different", 1)
-    assert {name: (check.only_here, check.only_recomputed, check.different) for name, check in differing(damaged).items()} == {
+    assert {
+        name: (check.only_here, check.only_recomputed, check.different)
+        for name, check in differing(damaged).items()
+    } == {
         "dimension.members": (0, 0, 1),
         "silver.orders": (1, 1, 1),
         "quarantine.silver.lines": (0, 1, 0),
@@ -203,13 +234,21 @@ def test_several_runs_leave_what_bronze_gives_and_each_damage_is_named_by_its_ke
         {"_valid_to": ("2024-01-16 00:00:00", "2024-01-15 00:00:00")},
     )
     [window] = said["gold.per_hour"].first
-    assert window.key == {"window_start": "2024-05-01 11:00:00", "window_end": "2024-05-01 13:00:00", "city": "'Ulm'"}
+    assert window.key == {
+        "window_start": "2024-05-01 11:00:00",
+        "window_end": "2024-05-01 13:00:00",
+        "city": "'Ulm'",
+    }
     assert window.columns == {"revenue": ("0.00", "10.00")}
     assert said["silver.log"].hint is None
     assert "has not taken in all of silver.orders" in str(said["gold.per_hour"].hint)
 
-    monkeypatch.setattr(command, "verify_pipeline", partial(verify_pipeline, start=lambda: nullcontext(spark)))
-    shown = CliRunner().invoke(app, ["verify", "shop", "--select", "silver.orders", "--rows", "1"], env={"WEIR_HOME": str(shop.root)})
+    monkeypatch.setattr(
+        command, "verify_pipeline", partial(verify_pipeline, start=lambda: nullcontext(spark))
+    )
+    shown = CliRunner().invoke(
+        app, ["verify", "shop", "--select", "silver.orders", "--rows", "1"], env={"WEIR_HOME": str(shop.root)}
+    )
 
     assert shown.exit_code == 1
     assert "silver.orders: 3 rows, 1 only in the table, 1 only recomputed, 1 different" in shown.stdout
@@ -224,7 +263,9 @@ def test_the_command_verifies_in_a_session_of_its_own(shop: Workshop) -> None:
     command = [sys.executable, "-m", "spark_jobs.cli", "verify", "shop", "--select", "gold.totals", "--json"]
 
     environ = weir_environ(WEIR_HOME=str(shop.root), PYTHONPATH=str(ROOT))
-    done = subprocess.run(command, capture_output=True, text=True, env=environ, cwd=shop.root, timeout=300, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=environ, cwd=shop.root, timeout=300, check=False
+    )
 
     assert done.returncode == 0, done.stderr
     [table] = json.loads(done.stdout)["tables"]

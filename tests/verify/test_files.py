@@ -60,17 +60,26 @@ class Shop:
         register_arrivals(feed, datetime(2026, 3, 1, tzinfo=UTC))
         new = [row for row in read_arrivals(feed.arrivals) if row["chunk"] not in before]
         for row in new:
-            batches = [_bronze_rows(row, batch) for batch in read_records(make_arrived(row, feed.landing), feed.files)]
+            batches = [
+                _bronze_rows(row, batch)
+                for batch in read_records(make_arrived(row, feed.landing), feed.files)
+            ]
             if batches:
                 write_deltalake(self.lake.table(TABLE), pa.Table.from_batches(batches), mode="append")
-        Ledger(self.lake, unguarded).write_table("run", TABLE, 0.0, {"arrivals": max(row["chunk"] for row in new)}, None, 1, Counts())
+        Ledger(self.lake, unguarded).write_table(
+            "run", TABLE, 0.0, {"arrivals": max(row["chunk"] for row in new)}, None, 1, Counts()
+        )
         return paths
 
     def rewrite(self, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
         """Something else writes to bronze."""
         table = DeltaTable(self.lake.table(TABLE))
         rows = table.to_pyarrow_table()
-        write_deltalake(table, pa.Table.from_pylist(change(rows.sort_by("_line").to_pylist()), schema=rows.schema), mode="overwrite")
+        write_deltalake(
+            table,
+            pa.Table.from_pylist(change(rows.sort_by("_line").to_pylist()), schema=rows.schema),
+            mode="overwrite",
+        )
 
     def verify(self) -> tuple[Verification, TableCheck]:
         found = verify_files(self.workshop.project, "shop")
@@ -85,7 +94,9 @@ def shop(idle_workshop: Workshop) -> Shop:
 
 
 def test_bronze_is_compared_with_the_files_that_are_there_and_the_others_are_named(shop: Shop) -> None:
-    _, gone, changed, grown, _ = shop.take(kept='{"id":1}\n{"id":2}\n', gone="{}\n", changed="{}\n", grown="{}\n", broken="\xff\n")
+    _, gone, changed, grown, _ = shop.take(
+        kept='{"id":1}\n{"id":2}\n', gone="{}\n", changed="{}\n", grown="{}\n", broken="\xff\n"
+    )
     gone.unlink()
     changed.write_text("[]\n")
     grown.write_text("{}\n{}\n")
@@ -111,11 +122,16 @@ def test_a_file_that_is_as_it_was_and_is_not_read_to_its_end_does_not_pass_for_a
 
     assert found.status == Outcome.DIFFERENT
     assert check.problems == (
-        "'orders/a.json' is as it was, and cannot be read to its end: UnreadableFile: 1 record was read, but it holds 2 by its lines",
+        (
+            "'orders/a.json' is as it was, and cannot be read to its end: UnreadableFile: 1 record was read,"
+            " but it holds 2 by its lines"
+        ),
     )
 
 
-def test_records_that_bronze_lacks_has_too_many_or_has_otherwise_are_named_by_file_and_line(shop: Shop) -> None:
+def test_records_that_bronze_lacks_has_too_many_or_has_otherwise_are_named_by_file_and_line(
+    shop: Shop,
+) -> None:
     shop.take(a='{"id":1}\n{"id":2}\n{"id":3}\n')
     shop.take(b='{"id":4}\n')
 
@@ -145,7 +161,9 @@ def test_a_file_of_which_bronze_has_nothing_is_missed(shop: Shop) -> None:
     assert shop.verify()[1].only_recomputed == 1
 
 
-def test_rows_of_no_chunk_or_of_one_that_never_was_do_not_pass_and_those_of_an_unfinished_batch_are_left_out(shop: Shop) -> None:
+def test_rows_of_no_chunk_or_of_one_that_never_was_do_not_pass_and_those_of_an_unfinished_batch_are_left_out(
+    shop: Shop,
+) -> None:
     shop.take(a="{}\n")
     shop.workshop.land("orders/b.json", "{}\n")
     register_arrivals(shop.feed, datetime(2026, 3, 2, tzinfo=UTC))
@@ -192,7 +210,11 @@ def test_the_command_says_it_in_lines_and_as_json(shop: Shop) -> None:
     assert "not compared: 'orders/b.json': it is gone" in plain.stdout
     assert "secret" not in plain.output
     [table] = json.loads(as_json.stdout)["tables"]
-    assert (table["files"], table["different"], table["not_compared"]) == (1, 1, [{"path": "orders/b.json", "reason": GONE}])
+    assert (table["files"], table["different"], table["not_compared"]) == (
+        1,
+        1,
+        [{"path": "orders/b.json", "reason": GONE}],
+    )
 
 
 def test_a_lake_without_bronze_has_nothing_to_compare_and_stays_as_it_is(shop: Shop) -> None:

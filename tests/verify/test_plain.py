@@ -6,11 +6,21 @@ from typing import Any
 import pytest
 
 from spark_jobs.config.pipeline import Column
-from spark_jobs.verify.plain import MISFIT, UNSURE, BrokenRecordError, PlainTable, UnsureRecordError, decode_plain
+from spark_jobs.verify.plain import (
+    MISFIT,
+    UNSURE,
+    BrokenRecordError,
+    PlainTable,
+    UnsureRecordError,
+    decode_plain,
+)
 
 
 def table(record_format: str = "json", explode: str | None = None, **columns: Any) -> PlainTable:
-    declared = {name: Column.model_validate(column if isinstance(column, dict) else {"type": column}) for name, column in columns.items()}
+    declared = {
+        name: Column.model_validate(column if isinstance(column, dict) else {"type": column})
+        for name, column in columns.items()
+    }
     return PlainTable(record_format, declared, explode)
 
 
@@ -62,7 +72,9 @@ def value(kind: str, token: str) -> Any:
         ("timestamp", '"2024-01-01T10:00:00 Europe/Berlin"', UNSURE),
     ],
 )
-def test_a_value_fits_its_type_exactly_or_is_none_or_is_not_judged(kind: str, token: str, expected: Any) -> None:
+def test_a_value_fits_its_type_exactly_or_is_none_or_is_not_judged(
+    kind: str, token: str, expected: Any
+) -> None:
     found = value(kind, token)
     assert (found, type(found)) == (expected, type(expected))
 
@@ -76,8 +88,15 @@ def test_paths_lead_into_objects_and_stop_at_what_is_not_there() -> None:
 
 
 def test_each_element_of_an_exploded_array_is_a_row_with_what_is_beside_it() -> None:
-    lines = table(explode="order.lines", id={"type": "int", "from": "order.id"}, sku={"type": "string", "from": "order.lines.sku"})
-    assert decode_plain('{"order": {"id": 7, "lines": [{"sku": "a"}, {}]}}', lines) == {1: {"id": 7, "sku": "a"}, 2: {"id": 7, "sku": None}}
+    lines = table(
+        explode="order.lines",
+        id={"type": "int", "from": "order.id"},
+        sku={"type": "string", "from": "order.lines.sku"},
+    )
+    assert decode_plain('{"order": {"id": 7, "lines": [{"sku": "a"}, {}]}}', lines) == {
+        1: {"id": 7, "sku": "a"},
+        2: {"id": 7, "sku": None},
+    }
     assert decode_plain('{"order": {"id": 7}}', lines) == {}
     with pytest.raises(UnsureRecordError):
         decode_plain('{"order": {"lines": [1]}}', lines)
@@ -89,7 +108,9 @@ def test_what_is_no_object_or_says_a_field_twice_is_no_record(record: str) -> No
         decode_plain(record, table(a="int"))
 
 
-@pytest.mark.parametrize("record", ["{'a': 1}", '{"a": NaN}', '{"a": 1', '{"a": 1, "A": 2}', '{"A": 1}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "record", ["{'a': 1}", '{"a": NaN}', '{"a": 1', '{"a": 1, "A": 2}', '{"A": 1}', "[" * 100_000]
+)
 def test_what_another_parser_may_take_is_not_judged(record: str) -> None:
     with pytest.raises(UnsureRecordError):
         decode_plain(record, table(a="int"))
@@ -97,7 +118,9 @@ def test_what_another_parser_may_take_is_not_judged(record: str) -> None:
 
 def test_in_a_sheet_names_are_whole_and_an_empty_field_is_null() -> None:
     sheet = table("csv", price={"type": "decimal(9,2)", "from": "net.price"}, name="string")
-    assert decode_plain('{"net.price": "2.50", "name": ""}', sheet) == {0: {"price": Decimal("2.50"), "name": None}}
+    assert decode_plain('{"net.price": "2.50", "name": ""}', sheet) == {
+        0: {"price": Decimal("2.50"), "name": None}
+    }
 
 
 def test_a_line_of_text_is_its_value() -> None:
@@ -107,5 +130,17 @@ def test_a_line_of_text_is_its_value() -> None:
 
 
 def test_columns_that_are_never_judged_say_why() -> None:
-    kinds = table(a={"type": "int", "sql": "b + 1"}, b="int", c={"type": "string", "rest": True}, d="double", e="array<int>")
-    assert {name: kinds.why_not(name) for name in kinds.columns} == {"a": "sql", "b": None, "c": "rest", "d": "double", "e": "array<int>"}
+    kinds = table(
+        a={"type": "int", "sql": "b + 1"},
+        b="int",
+        c={"type": "string", "rest": True},
+        d="double",
+        e="array<int>",
+    )
+    assert {name: kinds.why_not(name) for name in kinds.columns} == {
+        "a": "sql",
+        "b": None,
+        "c": "rest",
+        "d": "double",
+        "e": "array<int>",
+    }

@@ -19,7 +19,9 @@ UNION ALL SELECT NULL, NULL, NULL, 0.0D, NULL, array(), NULL, NULL
 def test_both_hash_the_content_of_a_row_alike(spark: SparkSession) -> None:
     rows = spark.sql(ROWS)
 
-    both = rows.select(content(rows, rows.columns).alias("mine"), content_hash(rows, rows.columns).alias("engine")).collect()
+    both = rows.select(
+        content(rows, rows.columns).alias("mine"), content_hash(rows, rows.columns).alias("engine")
+    ).collect()
 
     assert [row["mine"] for row in both] == [row["engine"] for row in both]
     assert len({row["mine"] for row in both}) == 3

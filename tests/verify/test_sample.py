@@ -1,4 +1,6 @@
-"""Records decoded a second time: the engine and plain Python come to the same values, and a decoding that bends one is found."""
+"""Records decoded a second time: the engine and plain Python come to the same values, and a decoding that
+bends one is found.
+"""
 
 import json
 from typing import Any
@@ -63,14 +65,28 @@ VALUES: dict[str, list[Any]] = {
     "address": [{"city": "Ulm"}, {"city": None}, {}, None, "Ulm", ["Ulm"]],
     "lines": [[{"sku": "a", "n": 1}, {"sku": None, "n": "x"}, {}], [], None, [{"sku": "b", "n": 2}] * 30],
 }  # fmt: skip
-OTHERS = ['{"whole": 1', "[]", "7", '{"a": NaN, "whole": 3}', "{'whole': 4}", '{"Whole": 5}', '{"whole": 6}{"whole": 7}']
+OTHERS = [
+    '{"whole": 1',
+    "[]",
+    "7",
+    '{"a": NaN, "whole": 3}',
+    "{'whole': 4}",
+    '{"Whole": 5}',
+    '{"whole": 6}{"whole": 7}',
+]
 
 
 def test_plain_python_comes_to_the_values_of_the_engine(workshop: Workshop, verify: Verify) -> None:
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
     records = [json.dumps({name: value}) for name, values in VALUES.items() for value in values]
     workshop.land("events/1.json", "\n".join([*records, *OTHERS]))
-    rows = ["id,price,at,a.city", "1,2.50,2024-01-01,Ulm", "2,x,2024-01-01T10:00:00Z,", '3,,2024-01-01T10:00:00Z,"a ""b"""', "wide"]
+    rows = [
+        "id,price,at,a.city",
+        "1,2.50,2024-01-01,Ulm",
+        "2,x,2024-01-01T10:00:00Z,",
+        '3,,2024-01-01T10:00:00Z,"a ""b"""',
+        "wide",
+    ]
     workshop.land("sheets/1.csv", "\n".join(rows))
     workshop.land("notes/1.text", "one\n\xa0two \n")
     assert workshop.run("shop").exit_code == 0
@@ -80,7 +96,12 @@ def test_plain_python_comes_to_the_values_of_the_engine(workshop: Workshop, veri
     assert {check.table: check.problems for check in found.tables if not check.is_equal} == {}
     sampled = {name: check.sampled for name, check in checks(found).items() if check.sampled is not None}
     count = len(records) + len(OTHERS)
-    assert sampled == {"dimension.sheets": 4, "silver.events": count, "silver.lines": count, "silver.notes": 2}
+    assert sampled == {
+        "dimension.sheets": 4,
+        "silver.events": count,
+        "silver.lines": count,
+        "silver.notes": 2,
+    }
     left_out = checks(found)["silver.events"].left_out
     assert left_out[:2] == ("share (double)", "twice (sql)")
     assert "1 value of day" in left_out or any(said.endswith("values of day") for said in left_out)
@@ -103,7 +124,12 @@ def test_a_value_that_decoding_bends_is_found_although_engine_and_recomputation_
     found = verify(workshop, "shop", "silver.a")
 
     check = checks(found)["silver.a"]
-    assert (found.status, check.only_here, check.only_recomputed, check.different) == (Outcome.DIFFERENT, 0, 0, 0)
+    assert (found.status, check.only_here, check.only_recomputed, check.different) == (
+        Outcome.DIFFERENT,
+        0,
+        0,
+        0,
+    )
     assert check.problems[0] == "of 2 sampled records 2 values are decoded otherwise in plain Python"
     assert sorted(check.problems[1:]) == [
         "'a/1.json' line 1: id: decoded 234, in plain Python 1234",

@@ -31,7 +31,10 @@ CAST = "SELECT id, CAST(email AS int) AS number FROM silver.people"
 @pytest.fixture
 def shop(workshop: Workshop) -> Workshop:
     workshop.write("conf/pipelines/shop.yml", PIPELINE)
-    workshop.land("people/a.json", '{"id":1,"email":"ada@s3cret","city":"Oslo"}\n{"id":2,"email":"bob@s3cret","city":"Rome"}\n')
+    workshop.land(
+        "people/a.json",
+        '{"id":1,"email":"ada@s3cret","city":"Oslo"}\n{"id":2,"email":"bob@s3cret","city":"Rome"}\n',
+    )
     return workshop
 
 
@@ -46,8 +49,14 @@ def test_a_verification_masks_sensitive_values_and_shows_the_others(shop: Worksh
 
     assert "s3cret" not in str(found)
     [person] = differing(found)["silver.people"].first
-    assert (person.key, person.columns) == ({"id": "1"}, {"email": ("•••", "•••"), "city": ("'Bonn'", "'Oslo'")})
-    assert [row.key for row in differing(found)["gold.per_email"].first] == [{"email": "NULL"}, {"email": "•••"}]
+    assert (person.key, person.columns) == (
+        {"id": "1"},
+        {"email": ("•••", "•••"), "city": ("'Bonn'", "'Oslo'")},
+    )
+    assert [row.key for row in differing(found)["gold.per_email"].first] == [
+        {"email": "NULL"},
+        {"email": "•••"},
+    ]
 
 
 def test_an_error_about_a_value_is_told_and_logged_without_it(shop: Workshop, spark: SparkSession) -> None:
@@ -59,7 +68,10 @@ def test_an_error_about_a_value_is_told_and_logged_without_it(shop: Workshop, sp
     result = shop.run("shop")
 
     assert result.exit_code == 1
-    assert '[CAST_INVALID_INPUT] ••• of the type "STRING" cannot be cast to "INT" SQLSTATE: 22018' in result.message
+    assert (
+        '[CAST_INVALID_INPUT] ••• of the type "STRING" cannot be cast to "INT" SQLSTATE: 22018'
+        in result.message
+    )
     [run_log] = (shop.root / "logs" / "shop").glob("*.log")
     for told in (str(result), run_log.read_text(encoding="utf-8"), spark_log.read_text(encoding="utf-8")):
         assert "CAST_INVALID_INPUT" in told

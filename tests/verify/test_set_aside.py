@@ -1,4 +1,6 @@
-"""A lake with rows that wait for members, are deleted, or come too late: three runs leave what bronze gives, and a row lost is named."""
+"""A lake with rows that wait for members, are deleted, or come too late: three runs leave what bronze gives,
+and a row lost is named.
+"""
 
 import shutil
 from collections.abc import Callable
@@ -68,7 +70,9 @@ def close_feed(workshop: Workshop, source: str) -> None:
     arrivals = DeltaTable(path)
     schema = arrivals.to_pyarrow_table().schema
     mark = {"chunk": arrivals.version() + 1, "verdict": "closed", "arrived_at": datetime.now(UTC)}
-    write_deltalake(path, pa.Table.from_pylist([dict.fromkeys(schema.names) | mark], schema=schema), mode="append")
+    write_deltalake(
+        path, pa.Table.from_pylist([dict.fromkeys(schema.names) | mark], schema=schema), mode="append"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -78,25 +82,37 @@ def shop(new_workshop: Callable[[], Workshop]) -> Workshop:
     deliveries = [
         {
             "members/1.json": member(1),
-            "orders/1.json": order(1, 1)
-            + order(2, 1, member=7)
-            + gone(4, 2)
-            + gone(5, 1)
-            + order(6, 1, member=None)
-            + "x\n"
-            + gone(7, 1)[1:],
+            "orders/1.json": (
+                order(1, 1)
+                + order(2, 1, member=7)
+                + gone(4, 2)
+                + gone(5, 1)
+                + order(6, 1, member=None)
+                + "x\n"
+                + gone(7, 1)[1:]
+            ),
             "visits/1.json": visit(1, "10:10") + visit(2, "12:10", member=9) + '{"id":3,"at":"2199-01-01"}\n',
             "visits/2.json": visit(4, "13:30"),
-            "visits/3.json": visit(5, "10:30"),  # late: the file before it, of the same chunk, has moved the watermark
+            # late: the file before it, of the same chunk, has moved the watermark
+            "visits/3.json": visit(5, "10:30"),
         },
         {
-            "orders/2.json": order(4, 1) + order(5, 2) + order(3, 1) + order(3, 2, member=8) + order(8, 1) + order(8, 2) + gone(8, 2),
+            "orders/2.json": (
+                order(4, 1)
+                + order(5, 2)
+                + order(3, 1)
+                + order(3, 2, member=8)
+                + order(8, 1)
+                + order(8, 2)
+                + gone(8, 2)
+            ),
             "visits/4.json": visit(6, "10:20") + visit(7, "12:40"),
         },
         {
             "members/2.json": member(9),
             "orders/3.json": order(9, 1, member=8) + order(10, 1, day="2023-05-01") + order(1, 2),
-            "visits/5.json": visit(8, "13:40") + visit(9, "14:10") + visit(10, "14:05", member=10),  # the first is late: closed by the mark
+            # the first is late: closed by the mark
+            "visits/5.json": visit(8, "13:40") + visit(9, "14:10") + visit(10, "14:05", member=10),
         },
     ]
     for number, delivery in enumerate(deliveries):
@@ -109,18 +125,28 @@ def shop(new_workshop: Callable[[], Workshop]) -> Workshop:
     return workshop
 
 
-def rewrite(workshop: Workshop, name: str, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
+def rewrite(
+    workshop: Workshop, name: str, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+) -> None:
     path = workshop.root / "lake" / "shop" / name
     rows = DeltaTable(path).to_pyarrow_table()
     shutil.rmtree(path)
-    write_deltalake(path, pa.Table.from_pylist(change(sorted(rows.to_pylist(), key=repr)), schema=rows.schema))
+    write_deltalake(
+        path, pa.Table.from_pylist(change(sorted(rows.to_pylist(), key=repr)), schema=rows.schema)
+    )
 
 
-def test_rows_set_aside_are_where_bronze_puts_them_and_a_lost_one_is_named(shop: Workshop, verify: Verify) -> None:
+def test_rows_set_aside_are_where_bronze_puts_them_and_a_lost_one_is_named(
+    shop: Workshop, verify: Verify
+) -> None:
     found = verify(shop, "shop")
 
-    assert {name: (check.problems, check.first, check.error) for name, check in differing(found).items()} == {}
-    assert {name: check.rows for name, check in checks(found).items() if not name.startswith("dimension")} == {
+    assert {
+        name: (check.problems, check.first, check.error) for name, check in differing(found).items()
+    } == {}
+    assert {
+        name: check.rows for name, check in checks(found).items() if not name.startswith("dimension")
+    } == {
         "quarantine.dimension.members": 0,
         "quarantine.dimension.tiers": 0,
         "silver.orders": 5,
@@ -137,12 +163,19 @@ def test_rows_set_aside_are_where_bronze_puts_them_and_a_lost_one_is_named(shop:
 
     rewrite(shop, "parked/silver.orders", lambda rows: rows[1:])
     rewrite(shop, "late/gold.shown", lambda rows: rows[1:])
-    rewrite(shop, "deleted/silver.orders", lambda rows: [row | {"version": 3} if row["id"] == 4 else row for row in rows])
+    rewrite(
+        shop,
+        "deleted/silver.orders",
+        lambda rows: [row | {"version": 3} if row["id"] == 4 else row for row in rows],
+    )
     rewrite(shop, "gold/shown", lambda rows: [*rows, rows[0] | {"window_start": None}])
 
     damaged = verify(shop, "shop", "silver.orders", "gold.shown")
 
-    assert {name: (check.only_here, check.only_recomputed, check.different) for name, check in differing(damaged).items()} == {
+    assert {
+        name: (check.only_here, check.only_recomputed, check.different)
+        for name, check in differing(damaged).items()
+    } == {
         "parked.silver.orders": (0, 1, 0),
         "deleted.silver.orders": (0, 0, 1),
         "gold.shown": (1, 0, 0),

@@ -1,4 +1,6 @@
-"""Checks of gold tables: one origin, compatible keys, windows, groups, measures, Python functions, and late rows."""
+"""Checks of gold tables: one origin, compatible keys, windows, groups, measures, Python functions, and late
+rows.
+"""
 
 import ast
 from collections.abc import Collection, Mapping
@@ -31,58 +33,93 @@ ABOUT_WINDOWS = {
 
 
 def check_emit(gold: Gold, origin: str, path: Path, report: Report) -> None:
-    """Whether emit, watermark and late fit the table and one another; one problem for each of them at most."""
+    """Whether emit, watermark and late fit the table and one another; one problem for
+    each of them at most.
+    """
     if origin != "from":
         if gold.emit in ("append", "update"):
-            message = f"'emit: {gold.emit}' is incompatible with {origin!r}: such a table is computed as a whole"
-            report.add((*path, "emit"), gold.emit, message, "write emit: complete, or make the table with from and a window")
+            message = (
+                f"'emit: {gold.emit}' is incompatible with {origin!r}: such a table is computed as a whole"
+            )
+            report.add(
+                (*path, "emit"),
+                gold.emit,
+                message,
+                "write emit: complete, or make the table with from and a window",
+            )
     elif gold.window is None:
         _check_without_window(gold, path, report)
     elif gold.emit == "complete":
         for key, value in _closing(gold).items():
-            message = f"{key!r} is incompatible with emit: complete: every window is shown and computed again, closed or not"
+            message = (
+                f"{key!r} is incompatible with emit: complete: every window is shown and computed again,"
+                " closed or not"
+            )
             report.add((*path, key), value, message, f"remove {key}, or write emit: update or emit: append")
     elif gold.watermark is None:
         _check_without_watermark(gold, path, report)
     elif gold.late == "keep" and gold.kind == "sessions":
-        message = "'late: keep' is incompatible with sessions: they are made anew from all rows of their group, late ones among them"
+        message = (
+            "'late: keep' is incompatible with sessions: they are made anew from all rows of their group,"
+            " late ones among them"
+        )
         hint = "remove late, which takes late rows in; or use state with a watermark, which sets them aside"
         report.add((*path, "late"), gold.late, message, hint)
 
 
 def check_watermark(gold: Gold, silver: Silver, known: Mapping[str, str], path: Path, report: Report) -> None:
-    """The watermark follows the event time of the silver table, so the windows must lie on it, too. `known` are the table's columns."""
+    """The watermark follows the event time of the silver table, so the windows must lie on it, too. `known`
+    are the table's columns.
+    """
     column = gold.window.column if gold.window else None
     if gold.watermark is None or column is None or column not in known:
         return
     place, remove = (*path, "watermark"), "or remove watermark"
     if silver.event_time is None:
-        message = f"'watermark' is incompatible with {gold.from_}, which has no event time: it follows the greatest one"
+        message = (
+            f"'watermark' is incompatible with {gold.from_}, which has no event time: it follows the"
+            " greatest one"
+        )
         report.add(place, gold.watermark, message, f"add event_time: {column} to the silver table, {remove}")
     elif silver.event_time.column != column:
         event = silver.event_time.column
-        message = f"'watermark' is incompatible with windows over {column!r}: it follows the event time of {gold.from_}, {event!r}"
+        message = (
+            f"'watermark' is incompatible with windows over {column!r}: it follows the event time of"
+            f" {gold.from_}, {event!r}"
+        )
         report.add(place, gold.watermark, message, f"remove column: {column} from the window, {remove}")
 
 
 def check_others_watermark(gold: Gold, *, is_kept: bool, path: Path, report: Report) -> None:
-    """A silver table keeps what its feed had seen only where a gold table of its own pipeline closes windows over it."""
+    """A silver table keeps what its feed had seen only where a gold table of its own pipeline closes windows
+    over it.
+    """
     if gold.watermark is not None and not is_kept:
-        message = f"'watermark' is incompatible with {gold.from_}, which does not keep what its feed had seen when a row came"
+        message = (
+            f"'watermark' is incompatible with {gold.from_}, which does not keep what its feed had seen when"
+            " a row came"
+        )
         hint = "give a gold table of that pipeline a watermark on it, or remove watermark"
         report.add((*path, "watermark"), gold.watermark, message, hint)
 
 
 def _closing(gold: Gold) -> dict[str, str]:
     """The keys about closed windows that are given."""
-    return {key: value for key, value in (("watermark", gold.watermark), ("late", gold.late)) if value is not None}
+    return {
+        key: value for key, value in (("watermark", gold.watermark), ("late", gold.late)) if value is not None
+    }
 
 
 def _check_without_window(gold: Gold, path: Path, report: Report) -> None:
     if gold.emit in ("append", "update"):
         what = f"emit: {gold.emit}"
         hint = "add a window, or write emit: complete"
-        report.add((*path, "emit"), gold.emit, f"{what!r} is incompatible with a table without a window: {ABOUT_WINDOWS[what]}", hint)
+        report.add(
+            (*path, "emit"),
+            gold.emit,
+            f"{what!r} is incompatible with a table without a window: {ABOUT_WINDOWS[what]}",
+            hint,
+        )
     for key, value in _closing(gold).items():
         message = f"{key!r} is incompatible with a table without a window: {ABOUT_WINDOWS[key]}"
         report.add((*path, key), value, message, f"add a window, or remove {key}")
@@ -90,11 +127,24 @@ def _check_without_window(gold: Gold, path: Path, report: Report) -> None:
 
 def _check_without_watermark(gold: Gold, path: Path, report: Report) -> None:
     if gold.emit == "append":
-        message = "'emit: append' is incompatible with a table without a watermark: nothing says when a window is closed, and so shown"
-        report.add((*path, "emit"), gold.emit, message, "add watermark: <how late rows may come>, or write emit: update")
+        message = (
+            "'emit: append' is incompatible with a table without a watermark: nothing says when a window is"
+            " closed, and so shown"
+        )
+        report.add(
+            (*path, "emit"),
+            gold.emit,
+            message,
+            "add watermark: <how late rows may come>, or write emit: update",
+        )
     if gold.late is not None:
-        message = "'late' is incompatible with a table without a watermark: no window is ever closed, so that no row is late"
-        report.add((*path, "late"), gold.late, message, "add watermark: <how late rows may come>, or remove late")
+        message = (
+            "'late' is incompatible with a table without a watermark: no window is ever closed, so that no"
+            " row is late"
+        )
+        report.add(
+            (*path, "late"), gold.late, message, "add watermark: <how late rows may come>, or remove late"
+        )
 
 
 # Checks of gold tables: one origin, compatible keys, windows, groups, measures and Python functions.
@@ -102,24 +152,39 @@ def _check_without_watermark(gold: Gold, path: Path, report: Report) -> None:
 ORIGINS = ("from", "sql", "python", "join")
 AGGREGATES, STATE = ("from",), ("state",)
 ONLY_FOR = {
-    **dict.fromkeys(("window", "group_by", "measures"), AGGREGATES), "where": ("from", "state", "dedup"), "watermark": ("from", "state"),
-    "inputs": ("python",), **dict.fromkeys(("key", "columns", "timers"), STATE),
+    **dict.fromkeys(("window", "group_by", "measures"), AGGREGATES), "where": ("from", "state", "dedup"),
+    "watermark": ("from", "state"), "inputs": ("python",),
+    **dict.fromkeys(("key", "columns", "timers"), STATE),
 }  # fmt: skip
 """Which keys belong to which kind of table; `from` stands for one that aggregates."""
 
 
-def check_gold(pipeline: Pipeline, name: str, gold: Gold, others: Collection[str], conf: FilePath, report: Report) -> None:
-    """All but the SQL file, which checks/sql.py reads. `others` are the tables of other pipelines, by their whole names."""
+def check_gold(
+    pipeline: Pipeline, name: str, gold: Gold, others: Collection[str], conf: FilePath, report: Report
+) -> None:
+    """All but the SQL file, which checks/sql.py reads. `others` are the tables of other pipelines, by their
+    whole names.
+    """
     path: Path = ("gold", name)
     given = [origin for origin in ORIGINS if _value(gold, origin) is not None]
     if len(given) != 1:
         found = f"{' and '.join(map(repr, given))} are given" if given else "none is given"
-        report.add(path, given, f"a gold table has exactly one of 'from', 'sql', 'python' and 'join', but {found}", "keep or add one")
+        report.add(
+            path,
+            given,
+            f"a gold table has exactly one of 'from', 'sql', 'python' and 'join', but {found}",
+            "keep or add one",
+        )
         return
     ways = [key for key in ("measures", "state", "dedup") if _value(gold, key)]
     if gold.from_ and len(ways) > 1:
-        message = f"a table made by 'from' has one of 'measures', 'state' and 'dedup', but {' and '.join(map(repr, ways))} are given"
-        report.add((*path, ways[-1]), _value(gold, ways[-1]), message, "keep one; another table may have the other")
+        message = (
+            "a table made by 'from' has one of 'measures', 'state' and 'dedup', but"
+            f" {' and '.join(map(repr, ways))} are given"
+        )
+        report.add(
+            (*path, ways[-1]), _value(gold, ways[-1]), message, "keep one; another table may have the other"
+        )
         return
     _check_combination(gold, given[0], path, report)
     if gold.is_native:
@@ -150,15 +215,31 @@ def _check_combination(gold: Gold, origin: str, path: Path, report: Report) -> N
         message = "'measures' is missing: a table made by 'from' aggregates rows"
         report.add(path, gold.from_, message, "add measures, as in {order_count: count(*)}")
     if origin == "python" and not gold.inputs:
-        report.add((*path, "python"), gold.python, "'inputs' is missing: a function takes tables", "add inputs, as in [silver.orders]")
+        report.add(
+            (*path, "python"),
+            gold.python,
+            "'inputs' is missing: a function takes tables",
+            "add inputs, as in [silver.orders]",
+        )
 
 
-def _check_aggregate(pipeline: Pipeline, gold: Gold, others: Collection[str], conf: FilePath, path: Path, report: Report) -> None:
+def _check_aggregate(
+    pipeline: Pipeline, gold: Gold, others: Collection[str], conf: FilePath, path: Path, report: Report
+) -> None:
     table = gold.from_ or ""
-    there = [*(f"silver.{name}" for name in pipeline.silver), *(name for name in others if ".silver." in name)]
-    if is_unloaded(table, pipeline, conf) or not report.require((*path, "from"), table, there, "silver table"):
+    there = [
+        *(f"silver.{name}" for name in pipeline.silver),
+        *(name for name in others if ".silver." in name),
+    ]
+    if is_unloaded(table, pipeline, conf) or not report.require(
+        (*path, "from"), table, there, "silver table"
+    ):
         return
-    home, silver, name = pipeline.home_of(table), pipeline.silver_named(table), name_at_home(table).removeprefix("silver.")
+    home, silver, name = (
+        pipeline.home_of(table),
+        pipeline.silver_named(table),
+        name_at_home(table).removeprefix("silver."),
+    )
     assert home is not None
     assert silver is not None
     known = silver_columns(home, name)
@@ -175,7 +256,10 @@ def _check_aggregate(pipeline: Pipeline, gold: Gold, others: Collection[str], co
             report.add(place, name, message, "group by a column of a simple type")
     _check_result_names(gold, path, report)
     for name, measure in gold.measures.items():
-        for message, hint in [*judge_measure(measure, stable, gold.group_by, silver_key(silver)), *judge_sums(measure, stable)]:
+        for message, hint in [
+            *judge_measure(measure, stable, gold.group_by, silver_key(silver)),
+            *judge_sums(measure, stable),
+        ]:
             report.add((*path, "measures", name), measure, message, hint)
     for message, hint in judge_row_expression(gold.where, stable) if gold.where else ():
         report.add((*path, "where"), gold.where, message, hint)
@@ -187,34 +271,63 @@ def _plain(columns: dict[str, str]) -> list[str]:
 
 
 def _check_result_names(gold: Gold, path: Path, report: Report) -> None:
-    places: list[tuple[str, Path]] = [(name, (*path, "group_by", index)) for index, name in enumerate(gold.group_by)]
+    places: list[tuple[str, Path]] = [
+        (name, (*path, "group_by", index)) for index, name in enumerate(gold.group_by)
+    ]
     places += [(name, (*path, "measures", name)) for name in gold.measures]
     seen = dict.fromkeys(WINDOW, "a column of the window") if gold.window else {}
     for name, place in places:
         if name.lower() in seen:
-            report.add(place, name, f"the name {name!r} is already {seen[name.lower()]}", "choose another name")
+            report.add(
+                place, name, f"the name {name!r} is already {seen[name.lower()]}", "choose another name"
+            )
         seen.setdefault(name.lower(), "a measure" if "measures" in place else "in group_by")
 
 
 def _check_window(gold: Gold, silver: Silver, known: dict[str, str], path: Path, report: Report) -> None:
     window = gold.window
     assert window is not None
-    if window.slide is not None and window.size and parse_duration(window.slide) > parse_duration(window.size):
-        message = f"the slide of {window.slide} is longer than the size of {window.size}: rows between windows would be in none"
+    if (
+        window.slide is not None
+        and window.size
+        and parse_duration(window.slide) > parse_duration(window.size)
+    ):
+        message = (
+            f"the slide of {window.slide} is longer than the size of {window.size}: rows between windows"
+            " would be in none"
+        )
         report.add((*path, "window", "slide"), window.slide, message, "make it at most the size")
     if window.column is None:
         if silver.event_time is None:
             hint = "add column: <timestamp column>, or event_time to the silver table"
-            report.add((*path, "window"), gold.from_, f"the window has no column, and {gold.from_} has no event time", hint)
+            report.add(
+                (*path, "window"),
+                gold.from_,
+                f"the window has no column, and {gold.from_} has no event time",
+                hint,
+            )
         return
     place = (*path, "window", "column")
-    if report.require(place, window.column, _plain(known), "column") and known[window.column] not in ("timestamp", ANY):
+    if report.require(place, window.column, _plain(known), "column") and known[window.column] not in (
+        "timestamp",
+        ANY,
+    ):
         message = f"the column {window.column!r} is {known[window.column]}, not timestamp"
         report.add(place, window.column, message, "use a timestamp column")
 
 
-def _check_inputs(pipeline: Pipeline, name: str, gold: Gold, others: Collection[str], conf: FilePath, path: Path, report: Report) -> None:
-    readable = [table for table in table_names(pipeline) if not TableName(table).is_bronze and table != f"gold.{name}"]
+def _check_inputs(
+    pipeline: Pipeline,
+    name: str,
+    gold: Gold,
+    others: Collection[str],
+    conf: FilePath,
+    path: Path,
+    report: Report,
+) -> None:
+    readable = [
+        table for table in table_names(pipeline) if not TableName(table).is_bronze and table != f"gold.{name}"
+    ]
     for index, table in enumerate(gold.inputs):
         if not is_unloaded(table, pipeline, conf):
             report.require((*path, "inputs", index), table, [*readable, *others], "table to read called")
@@ -231,10 +344,14 @@ def _check_function(gold: Gold, python: str, conf: FilePath, path: Path, report:
         _check_parameters(gold, functions[function], conf / file, path, report)
 
 
-def _check_parameters(gold: Gold, function: ast.FunctionDef, file: FilePath, path: Path, report: Report) -> None:
+def _check_parameters(
+    gold: Gold, function: ast.FunctionDef, file: FilePath, path: Path, report: Report
+) -> None:
     parameters = [*function.args.posonlyargs, *function.args.args]
     needed = len(parameters) - len(function.args.defaults)
-    fits = needed <= len(gold.inputs) <= (len(parameters) if function.args.vararg is None else len(gold.inputs))
+    fits = (
+        needed <= len(gold.inputs) <= (len(parameters) if function.args.vararg is None else len(gold.inputs))
+    )
     by_name = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
     required_by_name = [parameter.arg for parameter, default in by_name if default is None]
     if gold.inputs and (not fits or required_by_name):

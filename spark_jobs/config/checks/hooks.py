@@ -24,5 +24,7 @@ def read_module(reference: str, conf: FilePath, path: Path, report: Report) -> a
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else "it is not UTF-8 text, or nested too deeply"
         line = getattr(error, "lineno", None) or 1
-        report.add_in_file(conf / file, line, "", reference, f"the file is not Python: {reason}", "correct it")
+        report.add_in_file(
+            conf / file, line, "", reference, f"the file is not Python: {reason}", "correct it"
+        )
     return None

@@ -1,4 +1,6 @@
-"""All checks that need more than one key of a file: the whole project, every problem at once, without Spark."""
+"""All checks that need more than one key of a file: the whole project, every problem at
+once, without Spark.
+"""
 
 import os
 from collections.abc import Mapping
@@ -23,7 +25,8 @@ from spark_jobs.config.row_order import Keys
 from spark_jobs.config.rule_files import PipelineRules
 from spark_jobs.config.sinks import FileSink
 
-# Checks of conf/lakehouse.yml: the roots of the lake and of the landing zone, where they are, and the profile.
+# Checks of conf/lakehouse.yml: the roots of the lake and of the landing zone, where they are, and the
+# profile.
 
 STORES = ("s3a", "gs", "abfss")
 """Object stores that are reached without a JVM as well, and can write on a condition, as the lease must."""
@@ -34,11 +37,21 @@ def check_roots(project: Project, environ: Mapping[str, str] = os.environ) -> li
     report = Report(project.root / LAKEHOUSE, project.root)
     if not (project.conf / "profiles" / f"{project.lakehouse.profile}.yml").is_file():
         hint = did_you_mean(project.lakehouse.profile, project.profiles)
-        report.add(("profile",), project.lakehouse.profile, f"there is no profile {project.lakehouse.profile!r} in conf/profiles", hint)
+        report.add(
+            ("profile",),
+            project.lakehouse.profile,
+            f"there is no profile {project.lakehouse.profile!r} in conf/profiles",
+            hint,
+        )
     landing, lake = f"{project.landing}/", f"{project.lake}/"
     if landing.startswith(lake) or lake.startswith(landing):
         message = f"the lake ({project.lake}) and the landing zone ({project.landing}) contain one another"
-        report.add(("lake",), project.lake, message, "give each a folder of its own (also in WEIR_LAKE and WEIR_LANDING)")
+        report.add(
+            ("lake",),
+            project.lake,
+            message,
+            "give each a folder of its own (also in WEIR_LAKE and WEIR_LANDING)",
+        )
     for key, root in (("lake", project.lake), ("landing", project.landing)):
         _check_store(key, root, environ, report)
     return report.problems
@@ -49,21 +62,46 @@ def _check_store(key: str, root: str, environ: Mapping[str, str], report: Report
     if not separator:
         return
     if scheme not in STORES:
-        hint = INSTEAD.get(scheme, "write a path of this machine, or s3a://bucket/folder; gs:// and abfss:// need their connector's jars")
+        hint = INSTEAD.get(
+            scheme,
+            "write a path of this machine, or s3a://bucket/folder; gs:// and abfss:// need their connector's"
+            " jars",
+        )
         report.add((key,), root, f"Weir cannot keep its leases and ledger on {scheme}://", hint)
     elif "@" in rest and scheme != "abfss":
-        message, hint = "an address is no place for a key or a password", "give keys as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        message, hint = (
+            "an address is no place for a key or a password",
+            "give keys as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        )
         report.add((key,), f"{scheme}://...@{rest.rpartition('@')[2]}", message, hint)
     elif not rest.partition("/")[0] or set("?#") & set(rest):
-        report.add((key,), root, "this names no bucket, or more than a bucket and a folder", "write it as s3a://bucket/folder")
-    elif scheme == "s3a" and environ.get("AWS_ENDPOINT_URL", "").startswith("http://") and environ.get("AWS_ALLOW_HTTP") != "true":
+        report.add(
+            (key,),
+            root,
+            "this names no bucket, or more than a bucket and a folder",
+            "write it as s3a://bucket/folder",
+        )
+    elif (
+        scheme == "s3a"
+        and environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+        and environ.get("AWS_ALLOW_HTTP") != "true"
+    ):
         message = "the store of AWS_ENDPOINT_URL is asked without encryption, and nobody has allowed that"
-        report.add((key,), root, message, "give its https:// address, or set AWS_ALLOW_HTTP=true where the network is your own")
+        report.add(
+            (key,),
+            root,
+            message,
+            "give its https:// address, or set AWS_ALLOW_HTTP=true where the network is your own",
+        )
 
 
-# Whether a profile fits the lake: a driver inside a cluster finds no folder of this machine, and no lock of its operating system.
+# Whether a profile fits the lake: a driver inside a cluster finds no folder of this machine, and no lock of
+# its operating system.
 
-SHARED = "or, where the folder is at the same path on every host and its file system keeps locks between hosts: shared_folders: true"
+SHARED = (
+    "or, where the folder is at the same path on every host and its file system keeps locks between hosts:"
+    " shared_folders: true"
+)
 
 
 def check_profile(project: Project, name: str) -> list[Problem]:
@@ -79,7 +117,10 @@ def check_profile(project: Project, name: str) -> list[Problem]:
     for pipeline in project.pipelines.values():
         for sink, declared in pipeline.sinks.items():
             if isinstance(declared, FileSink):
-                message = f"the sink {sink!r} of {pipeline.name} writes files, and a driver in the cluster cannot reach {project.exports}"
+                message = (
+                    f"the sink {sink!r} of {pipeline.name} writes files, and a driver in the cluster cannot"
+                    f" reach {project.exports}"
+                )
                 report.add(("deploy",), profile.deploy, message, f"write deploy: client, {SHARED}")
     return report.problems
 
@@ -89,7 +130,10 @@ def check_project(project: Project) -> list[Problem]:
     problems = check_roots(project) + check_profile(project, project.lakehouse.profile)
     for pipeline in project.pipelines.values():
         problems += check_pipeline(pipeline, project.conf, project.rules[pipeline.name], project.pipelines)
-    between = [*check_between(project.pipelines, project.conf), *check_places(project.pipelines, project.conf)]
+    between = [
+        *check_between(project.pipelines, project.conf),
+        *check_places(project.pipelines, project.conf),
+    ]
     problems += [problem for report in between for problem in report.problems]
     return sorted(set_aside_repeats(problems), key=lambda problem: (problem.file, problem.line))
 
@@ -105,8 +149,11 @@ def check_survey(project: Project | None, problems: list[Problem]) -> list[Probl
     return sorted(set_aside_repeats(found), key=lambda problem: (problem.file, problem.line))
 
 
-def check_pipeline(pipeline: Pipeline, conf: Path, rules: PipelineRules, pipelines: Mapping[str, Pipeline] | None = None) -> list[Problem]:
-    """Every problem of one loaded pipeline and of what is expected of its tables, as far as can be told without Great Expectations.
+def check_pipeline(
+    pipeline: Pipeline, conf: Path, rules: PipelineRules, pipelines: Mapping[str, Pipeline] | None = None
+) -> list[Problem]:
+    """Every problem of one loaded pipeline and of what is expected of its tables, as far as can be told
+    without Great Expectations.
 
     `pipelines` are those whose tables may be read; without them the ones that were loaded for it.
     """
@@ -131,32 +178,49 @@ def check_pipeline(pipeline: Pipeline, conf: Path, rules: PipelineRules, pipelin
 def _check_sql_tables(
     pipeline: Pipeline, others: Mapping[str, Columns | None], keys: Keys, conf: Path, report: Report
 ) -> dict[str, Columns | None]:
-    """The SQL of gold tables, inputs first, so that the columns of one are known to the next: the columns of every table, where known,
-    also of those of other pipelines that one of them reads.
+    """The SQL of gold tables, inputs first, so that the columns of one are known to the next: the columns of
+    every table, where known, also of those of other pipelines that one of them reads.
     """
     tables: dict[str, Columns | None] = {f"bronze.{name}": None for name in pipeline.sources}
-    tables |= {f"dimension.{name}": dimension_columns(dimension) for name, dimension in pipeline.dimensions.items()}
+    tables |= {
+        f"dimension.{name}": dimension_columns(dimension) for name, dimension in pipeline.dimensions.items()
+    }
     tables |= {f"silver.{name}": silver_columns(pipeline, name) for name in pipeline.silver}
     tables |= {
-        f"gold.{name}": aggregate_columns(pipeline, gold) if gold.from_ or gold.join else None for name, gold in pipeline.gold.items()
+        f"gold.{name}": aggregate_columns(pipeline, gold) if gold.from_ or gold.join else None
+        for name, gold in pipeline.gold.items()
     }
     for name in _gold_in_order(pipeline, conf, report):
         if pipeline.gold[name].sql is not None:
             read = _readable_inputs(pipeline.gold[name], conf)
-            readable = {**tables, **others, **{table: None for table in read if is_unloaded(table, pipeline, conf)}}
+            readable = {
+                **tables,
+                **others,
+                **{table: None for table in read if is_unloaded(table, pipeline, conf)},
+            }
             tables[f"gold.{name}"] = check_sql_table(name, pipeline.gold[name], readable, keys, conf, report)
-    read_of_others = {table for gold in pipeline.gold.values() for table in _readable_inputs(gold, conf)} & others.keys()
+    read_of_others = {
+        table for gold in pipeline.gold.values() for table in _readable_inputs(gold, conf)
+    } & others.keys()
     return tables | {table: others[table] for table in sorted(read_of_others)}
 
 
 def _gold_in_order(pipeline: Pipeline, conf: Path, report: Report) -> list[str]:
     reads = {f"gold.{name}": _readable_inputs(gold, conf) for name, gold in pipeline.gold.items()}
-    graph = {table: [other for other in others if other in reads and other != table] for table, others in reads.items()}
+    graph = {
+        table: [other for other in others if other in reads and other != table]
+        for table, others in reads.items()
+    }
     try:
         return [table.removeprefix("gold.") for table in TopologicalSorter(graph).static_order()]
     except CycleError as error:
         first, ring = error.args[1][0], " -> ".join(error.args[1])
-        report.add(tuple(first.split(".")), ring, f"the tables form a ring: {ring}", "let one of them read another table")
+        report.add(
+            tuple(first.split(".")),
+            ring,
+            f"the tables form a ring: {ring}",
+            "let one of them read another table",
+        )
         return list(pipeline.gold)
 
 

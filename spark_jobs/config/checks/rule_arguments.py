@@ -1,4 +1,6 @@
-"""Checks of the values in expectations against the types of the columns that they are compared with: bounds, sets and patterns."""
+"""Checks of the values in expectations against the types of the columns that they are compared with: bounds,
+sets and patterns.
+"""
 
 import re
 import sys
@@ -15,11 +17,18 @@ from spark_jobs.config.names import shorten
 from spark_jobs.config.regexes import judge_regex
 from spark_jobs.config.types import is_complex
 
-# What a value in an expectation can be compared with: columns of numbers, text, times or truth, and whole counts.
+# What a value in an expectation can be compared with: columns of numbers, text, times or truth, and whole
+# counts.
 
 Kind = Literal["number", "count", "text", "time", "truth", "nested", "any"]
 TIME = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?")
-BY_TYPE: dict[str, Kind] = {"string": "text", "date": "time", "timestamp": "time", "boolean": "truth", ANY: "any"}
+BY_TYPE: dict[str, Kind] = {
+    "string": "text",
+    "date": "time",
+    "timestamp": "time",
+    "boolean": "truth",
+    ANY: "any",
+}
 EXPECTED: dict[Kind, tuple[str, str]] = {
     "number": ("is not a number", "write a number without quotes"),
     "count": ("is not a whole number of 0 or more", "write digits without quotes"),
@@ -36,9 +45,15 @@ def kind_of(spark_type: str) -> Kind:
 def explain_misfit(value: Any, kind: Kind) -> tuple[str, str] | None:
     """Why a value cannot be compared with such a column: message and hint."""
     if value is None:
-        return "NULL equals nothing", "leave it out: NULLs pass; to refuse them use expect_column_values_to_not_be_null"
+        return (
+            "NULL equals nothing",
+            "leave it out: NULLs pass; to refuse them use expect_column_values_to_not_be_null",
+        )
     if kind == "nested" or isinstance(value, list | dict):
-        return f"{shorten(value)} is compared with a whole value", "compare columns and values of simple types"
+        return (
+            f"{shorten(value)} is compared with a whole value",
+            "compare columns and values of simple types",
+        )
     if kind == "any" or _is(value, kind):
         return None
     message, hint = EXPECTED[kind]
@@ -78,7 +93,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-ORDERED = ("expect_column_values_to_be_between", "expect_column_max_to_be_between", "expect_column_min_to_be_between")
+ORDERED = (
+    "expect_column_values_to_be_between",
+    "expect_column_max_to_be_between",
+    "expect_column_min_to_be_between",
+)
 WITHIN_RECORD = "expect_select_column_values_to_be_unique_within_record"
 IGNORED_ROWS = ("all_values_are_missing", "any_value_is_missing", "never")
 ALIKE = (
@@ -132,9 +151,19 @@ def check_arguments(rule: Rule, columns: Columns, path: Path, report: Report) ->
             report.add((*below, *key), pattern, f"{shorten(pattern)} cannot be used: {wrong[0]}", wrong[1])
     for name, given in rule.kwargs.items():
         if isinstance(given, Mapping) and name not in MAPPINGS:
-            report.add((*below, name), given, "a mapping stands for a value that nobody gives", "write the value itself")
+            report.add(
+                (*below, name),
+                given,
+                "a mapping stands for a value that nobody gives",
+                "write the value itself",
+            )
         elif name in LISTS and given == []:
-            report.add((*below, name), given, "the list is empty, so that nothing can hold or fail", "name at least one")
+            report.add(
+                (*below, name),
+                given,
+                "the list is empty, so that nothing can hold or fail",
+                "name at least one",
+            )
     if rule.type == WITHIN_RECORD:
         _check_within_record(rule, below, report)
 
@@ -142,9 +171,16 @@ def check_arguments(rule: Rule, columns: Columns, path: Path, report: Report) ->
 def _check_within_record(rule: Rule, below: Path, report: Report) -> None:
     """What Great Expectations takes without a word and then fails on, or does not heed."""
     if len(_list(rule, "column_list")) == 1:
-        report.add((*below, "column_list"), rule.kwargs["column_list"], "one column cannot repeat a value of another", "name at least two")
+        report.add(
+            (*below, "column_list"),
+            rule.kwargs["column_list"],
+            "one column cannot repeat a value of another",
+            "name at least two",
+        )
     if "ignore_row_if" in rule.kwargs:
-        report.require((*below, "ignore_row_if"), str(rule.kwargs["ignore_row_if"]), list(IGNORED_ROWS), "choice called")
+        report.require(
+            (*below, "ignore_row_if"), str(rule.kwargs["ignore_row_if"]), list(IGNORED_ROWS), "choice called"
+        )
 
 
 def _judge_kinds(rule: Rule, kinds: Mapping[str, Kind], columns: Columns) -> Iterator[tuple[str, str]]:
@@ -155,14 +191,19 @@ def _judge_kinds(rule: Rule, kinds: Mapping[str, Kind], columns: Columns) -> Ite
     needed = ASKED_OF.get(rule.type)
     for name, kind in kinds.items():
         if needed is not None and kind not in (needed, "any"):
-            yield f"{rule.type} is about {needed}s, but the column {name!r} is {columns[name]}", f"name a {needed} column"
+            yield (
+                f"{rule.type} is about {needed}s, but the column {name!r} is {columns[name]}",
+                f"name a {needed} column",
+            )
         elif rule.type in ORDERED and kind not in ("number", "time", "any"):
             hint = "use expect_column_values_to_be_in_set or expect_column_values_to_match_regex"
             yield f"the column {name!r} is {columns[name]}, which has no bounds", hint
 
 
 def _compared(rule: Rule, kinds: Mapping[str, Kind]) -> Iterator[tuple[Path, Any, Kind]]:
-    """Each value that is compared with a column, a count or a share: its place, the value, and the kind that it must be."""
+    """Each value that is compared with a column, a count or a share: its place, the value, and the kind that
+    it must be.
+    """
     of_column: Kind = next(iter(kinds.values()), "any")
     if rule.type in ORDERED:
         of_bounds: Kind = of_column if of_column in ("number", "time") else "any"
@@ -170,33 +211,49 @@ def _compared(rule: Rule, kinds: Mapping[str, Kind]) -> Iterator[tuple[Path, Any
         of_bounds = "count" if any(mark in rule.type for mark in COUNTS) else "number"
     for key in ("min_value", "max_value", "value", "sum_total"):
         if rule.kwargs.get(key) is not None and not isinstance(rule.kwargs[key], Mapping):
-            is_text = of_bounds == "any" and isinstance(rule.kwargs[key], str)  # 'now' would be a time of the day on which it is read
+            # 'now' would be a time of the day on which it is read
+            is_text = of_bounds == "any" and isinstance(rule.kwargs[key], str)
             yield (key,), rule.kwargs[key], "time" if is_text else of_bounds
     for index, value in enumerate(_list(rule, "value_set")):
         yield ("value_set", index), value, of_column
     pair = [kinds.get(str(rule.kwargs.get(key)), "any") for key in ("column_A", "column_B")]
     for index, values in enumerate(_list(rule, "value_pairs_set")):
         if isinstance(values, list) and len(values) == 2:
-            yield from ((("value_pairs_set", index), value, kind) for value, kind in zip(values, pair, strict=True) if value is not None)
+            yield from (
+                (("value_pairs_set", index), value, kind)
+                for value, kind in zip(values, pair, strict=True)
+                if value is not None
+            )
 
 
 def _check_bounds(rule: Rule, below: Path, report: Report) -> None:
     """A rule without bounds asks nothing, and one whose bounds exclude one another can never hold."""
     low, high = rule.kwargs.get("min_value"), rule.kwargs.get("max_value")
     if rule.type.endswith("_to_be_between") and "quantile" not in rule.type and low is None and high is None:
-        report.add(below, dict(rule.kwargs), "neither min_value nor max_value is given", "add at least one of them")
+        report.add(
+            below, dict(rule.kwargs), "neither min_value nor max_value is given", "add at least one of them"
+        )
     first, last = as_comparable(low), as_comparable(high)
     if first is None or last is None or isinstance(first, float) != isinstance(last, float):
         return
     is_strict = bool(rule.kwargs.get("strict_min") or rule.kwargs.get("strict_max"))
     if first > last or (first == last and is_strict):  # type: ignore[operator]  # both are numbers, or both are times
-        report.add((*below, "min_value"), low, f"nothing lies between min_value ({low}) and max_value ({high})", "exchange or widen them")
+        report.add(
+            (*below, "min_value"),
+            low,
+            f"nothing lies between min_value ({low}) and max_value ({high})",
+            "exchange or widen them",
+        )
 
 
 def _patterns(rule: Rule) -> Iterator[tuple[Path, str]]:
     if isinstance(rule.kwargs.get("regex"), str):
         yield ("regex",), rule.kwargs["regex"]
-    yield from ((("regex_list", index), pattern) for index, pattern in enumerate(_list(rule, "regex_list")) if isinstance(pattern, str))
+    yield from (
+        (("regex_list", index), pattern)
+        for index, pattern in enumerate(_list(rule, "regex_list"))
+        if isinstance(pattern, str)
+    )
 
 
 def _list(rule: Rule, key: str) -> list[Any]:

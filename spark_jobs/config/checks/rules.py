@@ -1,6 +1,8 @@
-"""Checks of expectations that need only the pipeline: what may be combined, which columns are there, and what other tables are read.
+"""Checks of expectations that need only the pipeline: what may be combined, which columns are there, and what
+other tables are read.
 
-Whether Great Expectations has a type and takes its arguments is checked where it is installed (quality/check.py).
+Whether Great Expectations has a type and takes its arguments is checked where it is installed
+(quality/check.py).
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,7 +34,9 @@ from spark_jobs.config.validation import validate
 
 @dataclass(frozen=True)
 class JudgedTable:
-    """`columns` are None where they cannot be told, as of a table made by Python. `others` are the tables that may be read."""
+    """`columns` are None where they cannot be told, as of a table made by Python. `others` are the tables
+    that may be read.
+    """
 
     name: str
     columns: Columns | None
@@ -42,14 +46,24 @@ class JudgedTable:
 
     @property
     def stable(self) -> Columns | None:
-        """The columns without those that tell of processing: a verdict on them would not be one on the data."""
-        return {name: kind for name, kind in self.columns.items() if name not in OF_PROCESSING} if self.columns is not None else None
+        """The columns without those that tell of processing: a verdict on them would not
+        be one on the data.
+        """
+        return (
+            {name: kind for name, kind in self.columns.items() if name not in OF_PROCESSING}
+            if self.columns is not None
+            else None
+        )
 
 
-def judged_table(pipeline: Pipeline, table: str, tables: Mapping[str, Columns | None], keys: Keys, conf: FilePath) -> JudgedTable:
+def judged_table(
+    pipeline: Pipeline, table: str, tables: Mapping[str, Columns | None], keys: Keys, conf: FilePath
+) -> JudgedTable:
     """`tables` are all tables of the pipeline, with their columns where they are known."""
     made = _made_from(pipeline, table, conf)
-    others = {name: known for name, known in tables.items() if not TableName(name).is_bronze and name not in made}
+    others = {
+        name: known for name, known in tables.items() if not TableName(name).is_bronze and name not in made
+    }
     layer, name = TableName(table).parts
     declared = {"dimension": pipeline.dimensions.get(name), "silver": pipeline.silver.get(name)}.get(layer)
     return JudgedTable(table, tables[table], own_columns(declared) if declared else {}, others, keys)
@@ -77,13 +91,20 @@ BATCH = "_batch_"
 
 
 def check_row_condition(rule: Rule, known: Columns | None, path: Path, report: Report) -> None:
-    """Great Expectations takes a condition as Spark's SQL when condition_parser says so; other forms are not checked, so not taken."""
+    """Great Expectations takes a condition as Spark's SQL when condition_parser says so; other forms are not
+    checked, so not taken.
+    """
     condition, parser = rule.kwargs.get("row_condition"), rule.kwargs.get("condition_parser")
     place = (*path, "kwargs", "row_condition")
     if condition is None:
         return
     if not isinstance(condition, str):
-        report.add(place, condition, "the row_condition is not text", "write it as SQL, as in row_condition: status = 'paid'")
+        report.add(
+            place,
+            condition,
+            "the row_condition is not text",
+            "write it as SQL, as in row_condition: status = 'paid'",
+        )
         return
     if parser != "spark":
         message = "a row_condition is SQL of Spark, and 'condition_parser' must say so"
@@ -114,12 +135,27 @@ def _judge_query(query: str, table: JudgedTable, report: Report) -> list[tuple[s
     try:
         fields = [field for _, field, _, _ in Formatter().parse(query) if field is not None]
     except ValueError as error:
-        return [(f"the query has a brace without its other half: {error}", "write {batch} for the rows, and other braces twice: {{ }}")]
+        return [
+            (
+                f"the query has a brace without its other half: {error}",
+                "write {batch} for the rows, and other braces twice: {{ }}",
+            )
+        ]
     strange = [field for field in fields if field != "batch"]
     if strange:
-        return [(f"the query has {{{strange[0]}}}, which stands for nothing", "write {batch} for the rows, and other braces twice: {{ }}")]
+        return [
+            (
+                f"the query has {{{strange[0]}}}, which stands for nothing",
+                "write {batch} for the rows, and other braces twice: {{ }}",
+            )
+        ]
     if not fields:
-        return [("the query does not read {batch}, the rows that are judged", "write SELECT * FROM {batch} WHERE …")]
+        return [
+            (
+                "the query does not read {batch}, the rows that are judged",
+                "write SELECT * FROM {batch} WHERE …",
+            )
+        ]
     text = query.format(batch=BATCH)
     try:
         tree = parse_query(text)
@@ -136,13 +172,18 @@ def _judge_query(query: str, table: JudgedTable, report: Report) -> list[tuple[s
 def _explain_table(name: str, table: JudgedTable) -> tuple[str, str]:
     allowed = did_you_mean(name, table.others)
     if name == table.name:
-        return f"the query reads {name} itself, as it was before", "write {batch}, with scope: table for the table as it will be"
+        return (
+            f"the query reads {name} itself, as it was before",
+            "write {batch}, with scope: table for the table as it will be",
+        )
     if TableName(name).is_bronze:
         return f"the table {name!r} cannot be read: bronze holds raw records", allowed
     return f"there is no table {name!r} that {table.name} can be compared with", allowed
 
 
-def _unknown_columns(query: str, table: JudgedTable, read: Iterable[str], report: Report) -> list[tuple[str, str]]:
+def _unknown_columns(
+    query: str, table: JudgedTable, read: Iterable[str], report: Report
+) -> list[tuple[str, str]]:
     """What is surely missing in the tables that the query reads, where the columns of all are known."""
     known = {name: table.others[name] for name in read if name != BATCH} | {table.name: table.stable}
     told = {name: columns for name, columns in known.items() if columns is not None}
@@ -164,26 +205,39 @@ def check_own_type(table: JudgedTable, rule: Rule, path: Path, report: Report) -
         report.problems.extend(error.problems)
         return
     if rule.type == "expect_table_row_count_to_match_history" and rule.scope == "table":
-        report.add((*path, "scope"), rule.scope, "'scope: table' is incompatible with a comparison of batches", "remove scope")
+        report.add(
+            (*path, "scope"),
+            rule.scope,
+            "'scope: table' is incompatible with a comparison of batches",
+            "remove scope",
+        )
     if isinstance(arguments, OtherTableMembers | OtherTableSum):
         _check_other_table(table, arguments, below, report)
     if isinstance(arguments, OtherTableSum) and rule.scope == "batch" and not TableName(table.name).is_gold:
-        message = "a batch is only a part of the table, and its sum cannot be expected to equal that of another table"
+        message = (
+            "a batch is only a part of the table, and its sum cannot be expected to equal that of another"
+            " table"
+        )
         report.add(path, rule.scope, message, "add scope: table")
 
 
-def _check_other_table(table: JudgedTable, arguments: OtherTableMembers | OtherTableSum, below: Path, report: Report) -> None:
+def _check_other_table(
+    table: JudgedTable, arguments: OtherTableMembers | OtherTableSum, below: Path, report: Report
+) -> None:
     other, place = arguments.other_table, (*below, "other_table")
     if other == table.name:
         report.add(place, other, "a table cannot be compared with itself", did_you_mean(other, table.others))
-    elif report.require(place, other, list(table.others), f"table that {table.name} can be compared with called"):
+    elif report.require(
+        place, other, list(table.others), f"table that {table.name} can be compared with called"
+    ):
         known = table.others[other]
         for name in arguments.other_columns if known is not None else ():
             key = "other_column" if arguments.other_column else "other_column_list"
             report.require((*below, key), name, list(known or ()), f"column in {other} called")
 
 
-# The rules by which rows are set aside without any expectation (silver/decode.py): a reason must tell which one it was.
+# The rules by which rows are set aside without any expectation (silver/decode.py): a reason must tell which
+# one it was.
 RESERVED = (READABLE, "decodable", "required")
 Place = tuple[str | int, ...]
 
@@ -191,7 +245,9 @@ Place = tuple[str | int, ...]
 def check_expectations(
     pipeline: Pipeline, rules: PipelineRules, tables: Mapping[str, Columns | None], keys: Keys, conf: FilePath
 ) -> list[Problem]:
-    """Every problem of a pipeline's expectation files. `tables` are all its tables, with their columns where they are known."""
+    """Every problem of a pipeline's expectation files. `tables` are all its tables, with their columns where
+    they are known.
+    """
     problems: list[Problem] = []
     for table, found in rules.items():
         report = Report(rules_file(conf.parent, pipeline.name, table), conf.parent)
@@ -203,9 +259,17 @@ def check_expectations(
 
 
 def _check_order(pipeline: Pipeline, rules: PipelineRules, conf: FilePath) -> list[Problem]:
-    """Every table that rules read comes before the table that they judge. What a single rule may not read was said already."""
-    readable = {table: judged_table(pipeline, table, dict.fromkeys(table_names(pipeline)), {}, conf).others for table in rules}
-    edges = {table: tuple(other for other in others if other in readable[table]) for table, others in rule_edges(rules).items()}
+    """Every table that rules read comes before the table that they judge. What a single rule may not read was
+    said already.
+    """
+    readable = {
+        table: judged_table(pipeline, table, dict.fromkeys(table_names(pipeline)), {}, conf).others
+        for table in rules
+    }
+    edges = {
+        table: tuple(other for other in others if other in readable[table])
+        for table, others in rule_edges(rules).items()
+    }
     problems: list[Problem] = []
     if ring := find_ring(pipeline, edges, conf):
         first = next((table for table in ring if {*edges.get(table, ())} & ({*ring} - {table})), None)
@@ -213,13 +277,24 @@ def _check_order(pipeline: Pipeline, rules: PipelineRules, conf: FilePath) -> li
             problems += _about_reading(pipeline, first, ring, rules[first], conf, say_ring(ring), RING_HINT)
         return problems
     for table, other in made_too_late(pipeline, edges):
-        message = f"{table} is judged before {other} is made: with `tasks: {pipeline.tasks}` a later task of the DAG makes it"
-        problems += _about_reading(pipeline, table, [other], rules[table], conf, message, "set `tasks: pipeline`, or remove the rule")
+        message = (
+            f"{table} is judged before {other} is made: with `tasks: {pipeline.tasks}` a later task of the"
+            " DAG makes it"
+        )
+        problems += _about_reading(
+            pipeline, table, [other], rules[table], conf, message, "set `tasks: pipeline`, or remove the rule"
+        )
     return problems
 
 
 def _about_reading(
-    pipeline: Pipeline, table: str, others: Collection[str], rules: Sequence[Rule], conf: FilePath, message: str, hint: str
+    pipeline: Pipeline,
+    table: str,
+    others: Collection[str],
+    rules: Sequence[Rule],
+    conf: FilePath,
+    message: str,
+    hint: str,
 ) -> list[Problem]:
     """A problem of the first rule of a table that reads one of these."""
     report = Report(rules_file(conf.parent, pipeline.name, table), conf.parent)
@@ -256,13 +331,22 @@ def _check_action(table: JudgedTable, rule: Rule, path: Place, report: Report) -
         report.add(place, rule.on_fail, message, "use warn or block here, or quarantine in the silver table")
     elif rule.type not in COMPILED:
         message = f"'quarantine' is incompatible with {rule.type}, which does not judge single rows"
-        report.add(place, rule.on_fail, message, f"use warn or block, or a type that does; {did_you_mean(rule.type, COMPILED)}")
+        report.add(
+            place,
+            rule.on_fail,
+            message,
+            f"use warn or block, or a type that does; {did_you_mean(rule.type, COMPILED)}",
+        )
     if rule.scope == "table":
         message = "'quarantine' is incompatible with scope: table: only rows that arrive can be set aside"
         report.add((*path, "scope"), rule.scope, message, "remove scope, or use warn or block")
     if "mostly" in rule.kwargs:
-        message = "'quarantine' is incompatible with 'mostly': each failing row is set aside, whatever their share"
-        report.add((*path, "kwargs", "mostly"), rule.kwargs["mostly"], message, "remove mostly, or use warn or block")
+        message = (
+            "'quarantine' is incompatible with 'mostly': each failing row is set aside, whatever their share"
+        )
+        report.add(
+            (*path, "kwargs", "mostly"), rule.kwargs["mostly"], message, "remove mostly, or use warn or block"
+        )
 
 
 def _nameable(table: JudgedTable, rule: Rule) -> Columns | None:
@@ -275,7 +359,12 @@ def _nameable(table: JudgedTable, rule: Rule) -> Columns | None:
 def _no_such_column(table: JudgedTable, name: str, known: Columns) -> tuple[str, str]:
     if table.columns is not None and name in table.columns:
         if name in OF_PROCESSING:
-            return f"the column {name!r} tells when rows were processed, not what they say", did_you_mean(name, known)
-        message = f"the column {name!r} is not one of the table's own, and what it holds may change later: no row can be set aside for it"
+            return f"the column {name!r} tells when rows were processed, not what they say", did_you_mean(
+                name, known
+            )
+        message = (
+            f"the column {name!r} is not one of the table's own, and what it holds may change later: no row"
+            " can be set aside for it"
+        )
         return message, f"use warn or block; own columns: {', '.join(known)}"
     return f"there is no column {name!r} in {table.name}", did_you_mean(name, known)

@@ -1,4 +1,6 @@
-"""Checks of sinks: the table is there, the mode can work for it and for this kind of sink, and two sinks do not write to one place."""
+"""Checks of sinks: the table is there, the mode can work for it and for this kind of sink, and two sinks do
+not write to one place.
+"""
 
 import ast
 from collections.abc import Mapping
@@ -12,15 +14,33 @@ from spark_jobs.config.graph import table_names
 from spark_jobs.config.loading import pipeline_file
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sink_tables import delivered_columns, hidden_columns, known_columns, sink_key, table_key, why_rows_change
-from spark_jobs.config.sinks import AnySink, FileSink, JdbcSink, KafkaSink, PythonSink, SystemColumns, declared_key
+from spark_jobs.config.sink_tables import (
+    delivered_columns,
+    hidden_columns,
+    known_columns,
+    sink_key,
+    table_key,
+    why_rows_change,
+)
+from spark_jobs.config.sinks import (
+    AnySink,
+    FileSink,
+    JdbcSink,
+    KafkaSink,
+    PythonSink,
+    SystemColumns,
+    declared_key,
+)
 from spark_jobs.config.table_name import TableName
 from spark_jobs.config.types import is_complex
 
 CANNOT = {
     ("files", "update"): (
         "a file cannot be changed in its middle",
-        "write mode: complete for the whole table each time, append with operation: <column> for the changes, or use to: jdbc",
+        (
+            "write mode: complete for the whole table each time, append with operation: <column> for the"
+            " changes, or use to: jdbc"
+        ),
     ),
     ("kafka", "complete"): (
         "a topic cannot be replaced as a whole",
@@ -47,7 +67,10 @@ def check_sinks(pipeline: Pipeline, conf: FilePath, report: Report) -> None:
         if isinstance(sink, KafkaSink):
             _check_options(sink, path, report)
         if isinstance(sink, FileSink) and sink.formulas != "keep" and sink.format != "csv":
-            message = f"'formulas' is incompatible with format: {sink.format}: no spreadsheet takes its text for a formula"
+            message = (
+                f"'formulas' is incompatible with format: {sink.format}: no spreadsheet takes its text for a"
+                " formula"
+            )
             report.add((*path, "formulas"), sink.formulas, message, "remove formulas, or use format: csv")
 
 
@@ -59,9 +82,15 @@ def check_places(pipelines: Mapping[str, Pipeline], conf: FilePath) -> list[Repo
         report = Report(pipeline_file(conf.parent, pipeline.name), conf.parent)
         for name, sink in pipeline.sinks.items():
             place = _place(sink)
-            other = next((known for known in taken if place and (place.startswith(known) or known.startswith(place))), None)
+            other = next(
+                (known for known in taken if place and (place.startswith(known) or known.startswith(place))),
+                None,
+            )
             if other is not None:
-                message = f"{pipeline.name}.sinks.{name} and {taken[other]} write to the same place, {place.rstrip('/ ')}"
+                message = (
+                    f"{pipeline.name}.sinks.{name} and {taken[other]} write to the same place,"
+                    f" {place.rstrip('/ ')}"
+                )
                 report.add(("sinks", name), place.rstrip("/ "), message, "give each a place of its own")
             elif place:
                 taken[place] = f"{pipeline.name}.sinks.{name}"
@@ -77,7 +106,9 @@ def _place(sink: AnySink) -> str:
         case KafkaSink():
             return f"topic {sink.topic} of {sink.servers} "
         case JdbcSink():
-            return f"table {sink.table if '.' in sink.table else f'public.{sink.table}'} of {sink.connection} "
+            return (
+                f"table {sink.table if '.' in sink.table else f'public.{sink.table}'} of {sink.connection} "
+            )
         case _:
             return ""
 
@@ -86,12 +117,17 @@ def _check_table(pipeline: Pipeline, sink: AnySink, path: Path, report: Report) 
     place = (*path, "from")
     readable = [table for table in table_names(pipeline) if not TableName(table).is_bronze]
     if TableName(sink.from_).is_bronze:
-        message, hint = "a sink reads what was published, and bronze holds raw records", did_you_mean(sink.from_, readable)
+        message, hint = (
+            "a sink reads what was published, and bronze holds raw records",
+            did_you_mean(sink.from_, readable),
+        )
         report.add(place, sink.from_, message, hint)
         return False
     if other_pipeline(sink.from_):
         message = f"{sink.from_} belongs to another pipeline, whose runs alone know when it has moved"
-        report.add(place, sink.from_, message, f"declare the sink in conf/pipelines/{other_pipeline(sink.from_)}.yml")
+        report.add(
+            place, sink.from_, message, f"declare the sink in conf/pipelines/{other_pipeline(sink.from_)}.yml"
+        )
         return False
     return report.require(place, sink.from_, readable, "table")
 
@@ -108,14 +144,33 @@ def _check_mode(pipeline: Pipeline, sink: AnySink, path: Path, report: Report) -
         message = f"'operation' is incompatible with mode: {mode}: only append writes every change as a row"
         report.add((*path, "operation"), sink.operation, message, "write mode: append, or remove operation")
     elif mode == "append" and sink.operation is None and changes:
-        instead = [other for other in ("update", "complete") if (sink.to, other) not in CANNOT and (other != "update" or key)]
-        hint = f"add operation: <column>, which tells inserts, updates and deletes apart, or write mode: {' or '.join(instead)}"
-        report.add(place, mode, f"'mode: append' is incompatible with {sink.from_}, whose rows change: {changes}", hint)
+        instead = [
+            other
+            for other in ("update", "complete")
+            if (sink.to, other) not in CANNOT and (other != "update" or key)
+        ]
+        hint = (
+            "add operation: <column>, which tells inserts, updates and deletes apart, or write mode:"
+            f" {' or '.join(instead)}"
+        )
+        report.add(
+            place,
+            mode,
+            f"'mode: append' is incompatible with {sink.from_}, whose rows change: {changes}",
+            hint,
+        )
     elif mode == "update" and key is None:
         way = "append" if not changes else "append with operation: <column>"
-        message = f"'mode: update' is incompatible with {sink.from_}, whose rows have no key: nothing says which row replaces which"
+        message = (
+            f"'mode: update' is incompatible with {sink.from_}, whose rows have no key: nothing says which"
+            " row replaces which"
+        )
         is_computed = TableName(sink.from_).is_gold
-        hint = f"add key: <columns that identify a row>, or write mode: {way}" if is_computed else f"write mode: {way}"
+        hint = (
+            f"add key: <columns that identify a row>, or write mode: {way}"
+            if is_computed
+            else f"write mode: {way}"
+        )
         report.add(place, mode, message, hint)
     elif mode == "update":
         _check_key(pipeline, sink, path, report)
@@ -124,8 +179,15 @@ def _check_mode(pipeline: Pipeline, sink: AnySink, path: Path, report: Report) -
 def _check_key(pipeline: Pipeline, sink: AnySink, path: Path, report: Report) -> None:
     """The key of an update is the table's own, where that is known."""
     known, given = table_key(pipeline, sink.from_), declared_key(sink)
-    if known is not None and given is not None and [name.lower() for name in given] != [name.lower() for name in known]:
-        message = f"the key {', '.join(given)} is not that of {sink.from_}, {', '.join(known) or 'which has one row'}"
+    if (
+        known is not None
+        and given is not None
+        and [name.lower() for name in given] != [name.lower() for name in known]
+    ):
+        message = (
+            f"the key {', '.join(given)} is not that of {sink.from_},"
+            f" {', '.join(known) or 'which has one row'}"
+        )
         report.add((*path, "key"), given, message, "remove key, or write mode: append")
     if known == [] and isinstance(sink, KafkaSink):
         message = f"{sink.from_} has one row without a key, and a message needs one"
@@ -144,25 +206,48 @@ def _check_columns(pipeline: Pipeline, sink: AnySink, conf: FilePath, path: Path
     listed = {name.lower() for name in delivered}
     if sink.columns is not None and sink.mode == "update":
         for name in (name for name in key or () if name.lower() not in listed and name not in SystemColumns):
-            message = f"the key column {name!r} is not among the columns: nothing would say which row replaces which"
+            message = (
+                f"the key column {name!r} is not among the columns: nothing would say which row replaces"
+                " which"
+            )
             report.add((*path, "columns"), sink.columns, message, f"add {name}")
     if sink.operation is not None and sink.operation.lower() in listed:
-        report.add((*path, "operation"), sink.operation, f"{sink.from_} has a column {sink.operation!r} already", "choose another name")
+        report.add(
+            (*path, "operation"),
+            sink.operation,
+            f"{sink.from_} has a column {sink.operation!r} already",
+            "choose another name",
+        )
     if isinstance(sink, FileSink) and sink.format == "csv":
         for name in (name for name in delivered if is_complex((known or {}).get(name, "string"))):
             message = f"the column {name!r} is {(known or {})[name]}, and a cell of csv holds no such value"
-            report.add((*path, "format"), sink.format, message, "use format: json or parquet, or name other columns")
+            report.add(
+                (*path, "format"), sink.format, message, "use format: json or parquet, or name other columns"
+            )
     if hidden := hidden_columns(pipeline, sink, conf):
         message = f"it would hand on values that are declared sensitive: {', '.join(hidden)}"
-        report.add(path, hidden, message, "name the columns to deliver in columns, with these if that is meant")
+        report.add(
+            path, hidden, message, "name the columns to deliver in columns, with these if that is meant"
+        )
 
 
 def _check_options(sink: KafkaSink, path: Path, report: Report) -> None:
     for option in sink.options:
         if any(word in option.lower() for word in SECRET):
             message = f"the option {option!r} is a secret, and pipeline files are none"
-            report.add((*path, "options"), option, message, "put it into the settings_file of a connection, and name that one")
-        elif option in ("bootstrap.servers", "acks", "enable.idempotence", "key.serializer", "value.serializer"):
+            report.add(
+                (*path, "options"),
+                option,
+                message,
+                "put it into the settings_file of a connection, and name that one",
+            )
+        elif option in (
+            "bootstrap.servers",
+            "acks",
+            "enable.idempotence",
+            "key.serializer",
+            "value.serializer",
+        ):
             report.add((*path, "options"), option, f"the option {option!r} is Weir's to set", "remove it")
 
 
@@ -179,11 +264,20 @@ def _check_function(sink: PythonSink, conf: FilePath, path: Path, report: Report
     arguments = functions[name].args
     given = [*arguments.posonlyargs, *arguments.args]
     needed = len(given) - len(arguments.defaults)
-    if not (needed <= 2 <= (len(given) if arguments.vararg is None else 2)) or any(default is None for default in arguments.kw_defaults):
+    if not (needed <= 2 <= (len(given) if arguments.vararg is None else 2)) or any(
+        default is None for default in arguments.kw_defaults
+    ):
         what = "a DataFrame and the batch" if sink.per == "batch" else "a row and the batch"
-        message = f"{name}({', '.join(argument.arg for argument in given)}) cannot be called with two arguments, {what}"
+        message = (
+            f"{name}({', '.join(argument.arg for argument in given)}) cannot be called with two arguments,"
+            f" {what}"
+        )
         report.add(place, sink.function, message, f"change conf/{file}, line {functions[name].lineno}")
 
 
 def _kind(sink: AnySink) -> str:
-    return f"to: {sink.to}, per: {sink.per}" if isinstance(sink, PythonSink) and sink.per == "row" else f"to: {sink.to}"
+    return (
+        f"to: {sink.to}, per: {sink.per}"
+        if isinstance(sink, PythonSink) and sink.per == "row"
+        else f"to: {sink.to}"
+    )

@@ -18,12 +18,24 @@ KEYS_OF_FORMATS = {"delimiter": "csv", "fields": "text", "row_tag": "xml", "list
 
 
 def check_sources(pipeline: Pipeline, report: Report) -> None:
-    """A file belongs to one source: no folder within another, unless both name their files by different patterns."""
-    folders = {name: source for name, source in pipeline.sources.items() if isinstance(source, FileSource | DeltaSource)}
+    """A file belongs to one source: no folder within another, unless both name their files by different
+    patterns.
+    """
+    folders = {
+        name: source
+        for name, source in pipeline.sources.items()
+        if isinstance(source, FileSource | DeltaSource)
+    }
     for (name, source), (other_name, other) in combinations(folders.items(), 2):
         if _overlap(source, other):
-            message = f"the folder {other.path!r} and the folder {source.path!r} of source {name!r} contain the same files"
-            hint = "give each source a folder of its own, or different patterns in one folder, as in orders-* and customers-*"
+            message = (
+                f"the folder {other.path!r} and the folder {source.path!r} of source {name!r} contain the"
+                " same files"
+            )
+            hint = (
+                "give each source a folder of its own, or different patterns in one folder, as in orders-*"
+                " and customers-*"
+            )
             report.add(("sources", other_name, "path"), other.path, message, hint)
     for name, known in pipeline.sources.items():
         if isinstance(known, FileSource):
@@ -32,7 +44,10 @@ def check_sources(pipeline: Pipeline, report: Report) -> None:
             _check_kafka_keys(name, known, report)
         elif isinstance(known, SocketSource) and pipeline.schedule is not None:
             message = "a socket keeps nothing, so that a scheduled run would lose what is sent between runs"
-            hint = f"remove the schedule and run `weir stream {pipeline.name}`, or have the lines written to a topic or a file"
+            hint = (
+                f"remove the schedule and run `weir stream {pipeline.name}`, or have the lines written to a"
+                " topic or a file"
+            )
             report.add(("schedule",), str(pipeline.schedule), message, hint)
 
 
@@ -41,11 +56,21 @@ def _check_file_keys(name: str, source: FileSource, report: Report) -> None:
     if "*" in source.path:
         folder, _, pattern = source.path.rpartition("/")
         hint = f"write path: {folder or '<folder>'} and pattern: '{pattern}'"
-        report.add(("sources", name, "path"), source.path, "'path' names a folder, and * is no part of its name", hint)
+        report.add(
+            ("sources", name, "path"),
+            source.path,
+            "'path' names a folder, and * is no part of its name",
+            hint,
+        )
     for key, belongs_to in KEYS_OF_FORMATS.items():
         if source.format != belongs_to and key in source.model_fields_set:
             message = f"'{key}' is incompatible with format: {source.format}"
-            report.add(("sources", name, key), getattr(source, key), message, f"remove it, or use format: {belongs_to}")
+            report.add(
+                ("sources", name, key),
+                getattr(source, key),
+                message,
+                f"remove it, or use format: {belongs_to}",
+            )
     if source.format == "xml" and source.row_tag is None:
         hint = "add the name of the element that is one record, as in row_tag: order"
         report.add(("sources", name), None, "the key 'row_tag' is missing", hint)
@@ -64,7 +89,9 @@ def _check_kafka_keys(name: str, source: KafkaSource, report: Report) -> None:
         report.add(("sources", name), None, "the key 'schema' is missing", hint)
     if is_avro and source.schema_ and not (report.root / "conf" / source.schema_).is_file():
         hint = "put the Avro schema there, as JSON"
-        report.add(("sources", name, "schema"), source.schema_, f"there is no file conf/{source.schema_}", hint)
+        report.add(
+            ("sources", name, "schema"), source.schema_, f"there is no file conf/{source.schema_}", hint
+        )
 
 
 def _overlap(one: FileSource | DeltaSource, other: FileSource | DeltaSource) -> bool:
@@ -85,7 +112,10 @@ KEYS = {"format", "servers", "topic", "connection", "rows_per_second"}
 def check_relays(pipeline: Pipeline, report: Report) -> None:
     for key in ALONE if pipeline.relays else ():
         if key in pipeline.model_fields_set:
-            message = f"'{key}' is incompatible with 'relays': a relay is no table, and no run, gate or ledger knows it"
+            message = (
+                f"'{key}' is incompatible with 'relays': a relay is no table, and no run, gate or ledger"
+                " knows it"
+            )
             report.add((key,), None, message, "give the relays a pipeline file of their own")
     for name, relay in pipeline.relays.items():
         _check_relay(relay, ("relays", name), report)
@@ -94,12 +124,20 @@ def check_relays(pipeline: Pipeline, report: Report) -> None:
 def _check_relay(relay: Relay, path: Path, report: Report) -> None:
     source = relay.from_
     if source.format not in FIELDS:
-        message = f"format: {source.format} is incompatible with relays: Spark's continuous processing reads topics, and rows by the clock"
-        hint = "write format: kafka or rate, or make tables of the source and run `weir stream` with --trigger as-fast-as-possible"
+        message = (
+            f"format: {source.format} is incompatible with relays: Spark's continuous processing reads"
+            " topics, and rows by the clock"
+        )
+        hint = (
+            "write format: kafka or rate, or make tables of the source and run `weir stream` with --trigger"
+            " as-fast-as-possible"
+        )
         report.add((*path, "from", "format"), source.format, message, hint)
         return
     for key in sorted(source.model_fields_set - KEYS):
-        message = f"'{key.rstrip('_')}' is incompatible with relays: they have no batches, and take a value as text"
+        message = (
+            f"'{key.rstrip('_')}' is incompatible with relays: they have no batches, and take a value as text"
+        )
         report.add((*path, "from", key.rstrip("_")), None, message, "remove it")
     expressions: dict[Path, str] = {(*path, "columns", name): text for name, text in relay.columns.items()}
     if relay.where is not None:
@@ -110,6 +148,11 @@ def _check_relay(relay: Relay, path: Path, report: Report) -> None:
     if relay.to.key is not None and relay.to.key not in relay.columns:
         message = f"there is no column {relay.to.key!r}"
         report.add((*path, "to", "key"), relay.to.key, message, did_you_mean(relay.to.key, relay.columns))
-    if isinstance(source, KafkaSource) and (source.topic, source.servers) == (relay.to.topic, relay.to.servers):
-        message = f"the relay reads and writes topic {source.topic!r}: each message would be sent again for ever"
+    if isinstance(source, KafkaSource) and (source.topic, source.servers) == (
+        relay.to.topic,
+        relay.to.servers,
+    ):
+        message = (
+            f"the relay reads and writes topic {source.topic!r}: each message would be sent again for ever"
+        )
         report.add((*path, "to", "topic"), source.topic, message, "send to another topic")

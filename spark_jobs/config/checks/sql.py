@@ -1,4 +1,6 @@
-"""Checks of the SQL files of gold tables, without Spark: one SELECT, known tables and columns, a function of the data alone."""
+"""Checks of the SQL files of gold tables, without Spark: one SELECT, known tables and columns, a function of
+the data alone.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -19,10 +21,20 @@ from spark_jobs.config.functions import ADDING, DOUBLES
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import shorten
 from spark_jobs.config.row_order import Keys, has_total_order
-from spark_jobs.config.sql import DIALECT, Complaint, SqlError, function_names, line_in, located_tables, parse_expression, parse_query
+from spark_jobs.config.sql import (
+    DIALECT,
+    Complaint,
+    SqlError,
+    function_names,
+    line_in,
+    located_tables,
+    parse_expression,
+    parse_query,
+)
 from spark_jobs.config.table_name import TableName
 
-# Finds sums of floating-point numbers: their last digits depend on the order in which rows are added, so no table may hold them.
+# Finds sums of floating-point numbers: their last digits depend on the order in which rows are added, so no
+# table may hold them.
 
 NO_KEYS: Keys = {}
 TypeOf = Callable[[exp.Column], str]
@@ -32,21 +44,32 @@ NOT_FLOATING = (exp.Predicate, exp.Connector, exp.Not, exp.Floor, exp.Ceil)
 
 
 def judge_sums(text: str, types: Mapping[str, str]) -> list[Complaint]:
-    """What is wrong with the sums in a measure over columns of these types: (message, hint) each; none where it does not parse."""
+    """What is wrong with the sums in a measure over columns of these types: (message, hint) each; none where
+    it does not parse.
+    """
     try:
         tree = parse_expression(text)
     except SqlError:
         return []
     by_name = {name.lower(): spark_type for name, spark_type in types.items()}
-    return [explain(node) for node in floating_sums(tree, lambda column: by_name.get(column.parts[0].name.lower(), ANY))]
+    return [
+        explain(node)
+        for node in floating_sums(tree, lambda column: by_name.get(column.parts[0].name.lower(), ANY))
+    ]
 
 
 def floating_sums(tree: exp.Expr, type_of: TypeOf, keys: Keys = NO_KEYS) -> Iterator[exp.Expr]:
-    """The sums and averages of floating-point numbers. One OVER an order without ties adds its rows in that order, and passes."""
+    """The sums and averages of floating-point numbers. One OVER an order without ties adds its rows in that
+    order, and passes.
+    """
     for node in tree.find_all(exp.Func):
         window = node.find_ancestor(exp.Window, exp.Select)
         is_ordered = isinstance(window, exp.Window) and has_total_order(window, keys)
-        if function_names(node) & ADDING and not is_ordered and any(is_floating(child, type_of) for child in node.iter_expressions()):
+        if (
+            function_names(node) & ADDING
+            and not is_ordered
+            and any(is_floating(child, type_of) for child in node.iter_expressions())
+        ):
             yield node
 
 
@@ -56,12 +79,17 @@ def explain(node: exp.Expr) -> Complaint:
     added = next(exact.iter_expressions())
     for part in added.expressions if isinstance(added, exp.Distinct) else [added]:
         part.replace(exp.cast(part.copy(), "decimal(18,4)", dialect=DIALECT))
-    message = f"{shorten(node.sql(DIALECT))} adds floating-point numbers, so that its last digits depend on the order of rows"
+    message = (
+        f"{shorten(node.sql(DIALECT))} adds floating-point numbers, so that its last digits depend on the"
+        " order of rows"
+    )
     return message, f"declare the column as decimal, or cast what is added, as in {exact.sql(DIALECT)}"
 
 
 def is_floating(node: exp.Expr, type_of: TypeOf) -> bool:
-    """Whether a value is a float or double, as far as the types of the columns tell; what is unknown passes."""
+    """Whether a value is a float or double, as far as the types of the columns tell; what
+    is unknown passes.
+    """
     if isinstance(node, exp.Cast):
         return bool(node.is_type("float", "double"))
     if isinstance(node, NOT_FLOATING) or "decimal" in function_names(node):
@@ -70,7 +98,9 @@ def is_floating(node: exp.Expr, type_of: TypeOf) -> bool:
         return _is_floating_column(node, type_of(node))
     if isinstance(node, exp.Literal):
         return not node.is_string and "e" in node.name.lower()
-    if function_names(node) & DOUBLES or (isinstance(node, exp.Div | exp.SafeDivide) and _is_whole(node, type_of)):
+    if function_names(node) & DOUBLES or (
+        isinstance(node, exp.Div | exp.SafeDivide) and _is_whole(node, type_of)
+    ):
         return True
     return any(is_floating(child, type_of) for child in _values(node))
 
@@ -87,22 +117,32 @@ def _is_floating_column(column: exp.Column, spark_type: str) -> bool:
     node: exp.Expr = column
     while isinstance(node.parent, exp.Dot) and node.parent.this is node:
         node = node.parent
-    field = rf"\b{re.escape(node.name)}:" if "struct<" in spark_type and node.name.lower() != column.parts[0].name.lower() else r"\b"
+    field = (
+        rf"\b{re.escape(node.name)}:"
+        if "struct<" in spark_type and node.name.lower() != column.parts[0].name.lower()
+        else r"\b"
+    )
     return re.search(rf"{field}(float|double)\b", spark_type, re.IGNORECASE) is not None
 
 
 def _is_whole(node: exp.Expr, type_of: TypeOf) -> bool:
     """Whether all that is divided are whole numbers: Spark divides these as doubles."""
     columns = all(type_of(column) in WHOLE for column in node.find_all(exp.Column))
-    return columns and all(literal.is_int for literal in node.find_all(exp.Literal)) and not node.find(exp.Cast)
+    return (
+        columns and all(literal.is_int for literal in node.find_all(exp.Literal)) and not node.find(exp.Cast)
+    )
 
 
 Columns = Mapping[str, str]
 TIME_WINDOWS = {"window", "session_window"}
 
 
-def check_sql_table(name: str, gold: Gold, tables: Mapping[str, Columns | None], keys: Keys, conf: Path, report: Report) -> Columns | None:
-    """The columns of the table, where they can be told. `tables` are those it may read, with their columns where known."""
+def check_sql_table(
+    name: str, gold: Gold, tables: Mapping[str, Columns | None], keys: Keys, conf: Path, report: Report
+) -> Columns | None:
+    """The columns of the table, where they can be told. `tables` are those it may read, with their columns
+    where known.
+    """
     file = conf / (gold.sql or "")
     place = ("gold", name, "sql")
     if not file.exists():
@@ -121,10 +161,19 @@ def check_sql_table(name: str, gold: Gold, tables: Mapping[str, Columns | None],
         report.add_in_file(file, 1, where, gold.sql, "the file is not UTF-8 text", "save it as UTF-8")
         return None
     except SqlError as error:
-        report.add_in_file(file, error.line, where, gold.sql, f"the SQL of gold.{name} cannot be used: {error.message}", error.hint)
+        report.add_in_file(
+            file,
+            error.line,
+            where,
+            gold.sql,
+            f"the SQL of gold.{name} cannot be used: {error.message}",
+            error.hint,
+        )
         return None
     known = _check_tables(name, tree, tables, file, where, report)
-    for message, hint in judge_query(text, tree, {table: tables.get(table) for table, _ in located_tables(tree)}, keys):
+    for message, hint in judge_query(
+        text, tree, {table: tables.get(table) for table, _ in located_tables(tree)}, keys
+    ):
         report.add_in_file(file, line_in(tree), where, gold.sql, message, hint)
     _check_output(tree, file, where, report)
     return resolve_columns(tree, known, keys, file, where, report) if known is not None else None
@@ -137,14 +186,20 @@ def _check_tables(
     found = located_tables(tree)
     allowed = [table for table in tables if not TableName(table).is_bronze and table != f"gold.{name}"]
     if not found:
-        report.add_in_file(file, 1, where, None, "the SELECT reads no table", f"read one of {', '.join(allowed)}")
+        report.add_in_file(
+            file, 1, where, None, "the SELECT reads no table", f"read one of {', '.join(allowed)}"
+        )
     known: dict[str, Columns] = {}
     for table, node in found:
         columns = tables.get(table)
         if table not in allowed:
             message = f"there is no table {table!r}"
             if table in tables:
-                reason = "a table cannot be made from itself" if table == f"gold.{name}" else "bronze holds raw records"
+                reason = (
+                    "a table cannot be made from itself"
+                    if table == f"gold.{name}"
+                    else "bronze holds raw records"
+                )
                 message = f"the table {table!r} cannot be read: {reason}"
             report.add_in_file(file, line_in(node), where, table, message, did_you_mean(table, allowed))
         elif columns is not None:
@@ -161,16 +216,41 @@ def _check_output(tree: exp.Query, file: Path, where: str, report: Report) -> No
         if column.is_star or isinstance(column, exp.Aliases | exp.Explode | exp.Inline | exp.QueryTransform):
             continue
         if not name:
-            report.add_in_file(file, line_in(column), where, column.sql(DIALECT), f"the column {text} has no name", "add AS <name>")
+            report.add_in_file(
+                file,
+                line_in(column),
+                where,
+                column.sql(DIALECT),
+                f"the column {text} has no name",
+                "add AS <name>",
+            )
         elif name.lower() in seen:
-            report.add_in_file(file, line_in(column), where, name, f"the column {name!r} stands twice in the result", "rename one with AS")
+            report.add_in_file(
+                file,
+                line_in(column),
+                where,
+                name,
+                f"the column {name!r} stands twice in the result",
+                "rename one with AS",
+            )
         elif re.search(r"[ ,;{}()\n\t=]", name):
-            report.add_in_file(file, line_in(column), where, name, f"the name {name!r} cannot be stored", "use letters, digits and _")
+            report.add_in_file(
+                file,
+                line_in(column),
+                where,
+                name,
+                f"the name {name!r} cannot be stored",
+                "use letters, digits and _",
+            )
         seen.add(name.lower())
 
 
-def resolve_columns(tree: exp.Query, known: Mapping[str, Columns], keys: Keys, file: Path, where: str, report: Report) -> Columns | None:
-    """Resolves every column against the tables. Only what is surely missing is a problem; what sqlglot cannot follow passes."""
+def resolve_columns(
+    tree: exp.Query, known: Mapping[str, Columns], keys: Keys, file: Path, where: str, report: Report
+) -> Columns | None:
+    """Resolves every column against the tables. Only what is surely missing is a problem; what sqlglot cannot
+    follow passes.
+    """
     if tree.find(exp.Values) or not known:
         return None
     schema: dict[str, dict[str, Columns]] = {}
@@ -178,7 +258,13 @@ def resolve_columns(tree: exp.Query, known: Mapping[str, Columns], keys: Keys, f
         layer, _, name = table.rpartition(".")
         schema.setdefault(layer, {})[name] = dict(columns)
     try:
-        resolved = qualify(_in_two_words(tree), schema=dict[str, object](schema), dialect=DIALECT, quote_identifiers=False, identify=False)
+        resolved = qualify(
+            _in_two_words(tree),
+            schema=dict[str, object](schema),
+            dialect=DIALECT,
+            quote_identifiers=False,
+            identify=False,
+        )
     except SqlglotError as error:
         _explain(str(error), tree, known, file, where, report)
         return None
@@ -187,7 +273,9 @@ def resolve_columns(tree: exp.Query, known: Mapping[str, Columns], keys: Keys, f
 
 
 def _in_two_words(tree: exp.Query) -> exp.Query:
-    """A copy in which retail.silver.orders is the table `orders` of the layer `retail.silver`: a schema has one depth for all tables."""
+    """A copy in which retail.silver.orders is the table `orders` of the layer `retail.silver`: a schema has
+    one depth for all tables.
+    """
     tree = tree.copy()
     for node in tree.find_all(exp.Table, exp.Column):
         if catalog := node.args.get("catalog"):
@@ -197,14 +285,18 @@ def _in_two_words(tree: exp.Query) -> exp.Query:
 
 
 def _with_named_windows(tree: exp.Query) -> exp.Query:
-    """The same with the columns that Spark makes of window(…) and session_window(…): such a call is a column of its own name."""
+    """The same with the columns that Spark makes of window(…) and session_window(…): such a call is a column
+    of its own name.
+    """
     for select in list(tree.find_all(exp.Select)):
         for part in select.selects:
             if isinstance(part, exp.Anonymous) and part.name.lower() in TIME_WINDOWS:
                 part.replace(exp.alias_(part.copy(), part.name.lower()))
         grouped = select.args["group"].find_all(exp.Anonymous) if select.args.get("group") else []
         made = {part.name.lower() for part in grouped} & TIME_WINDOWS
-        for column in [column for column in select.find_all(exp.Column) if column.parts[0].name.lower() in made]:
+        for column in [
+            column for column in select.find_all(exp.Column) if column.parts[0].name.lower() in made
+        ]:
             if column.find_ancestor(exp.Select) is select:
                 value = exp.cast(exp.null(), "timestamp") if len(column.parts) > 1 else exp.null()
                 keeps_name = column.parent is select and column.arg_key == "expressions"
@@ -212,7 +304,9 @@ def _with_named_windows(tree: exp.Query) -> exp.Query:
     return tree
 
 
-def _check_sums(resolved: exp.Expr, known: Mapping[str, Columns], keys: Keys, file: Path, where: str, report: Report) -> None:
+def _check_sums(
+    resolved: exp.Expr, known: Mapping[str, Columns], keys: Keys, file: Path, where: str, report: Report
+) -> None:
     for scope in traverse_scope(resolved):
         for node in floating_sums(scope.expression, partial(_type_in, scope, known), keys):
             if node.find_ancestor(exp.Select) is scope.expression:
@@ -228,11 +322,17 @@ def _type_in(scope: Scope, known: Mapping[str, Columns], column: exp.Column) -> 
         return next((found for name, found in types.items() if name.lower() == column.name.lower()), ANY)
     if not isinstance(source, Scope) or not isinstance(source.expression, exp.Select):
         return ANY
-    made = [select.unalias() for select in source.expression.selects if select.output_name.lower() == column.name.lower()]
+    made = [
+        select.unalias()
+        for select in source.expression.selects
+        if select.output_name.lower() == column.name.lower()
+    ]
     return "double" if any(is_floating(part, partial(_type_in, source, known)) for part in made) else ANY
 
 
-def _explain(reason: str, tree: exp.Query, known: Mapping[str, Columns], file: Path, where: str, report: Report) -> None:
+def _explain(
+    reason: str, tree: exp.Query, known: Mapping[str, Columns], file: Path, where: str, report: Report
+) -> None:
     match = re.search(r"Unknown column: (\w+)|Column '([^']+)' could not be resolved", reason)
     if match is None:
         return
@@ -243,6 +343,15 @@ def _explain(reason: str, tree: exp.Query, known: Mapping[str, Columns], file: P
     owners = [table for table, found in known.items() if name.lower() in (column.lower() for column in found)]
     if len(owners) > 1 and not match[1]:
         hint = f"say which one is meant, as in {owners[0]}.{name}"
-        report.add_in_file(file, line, where, name, f"the column {name!r} is in {' and in '.join(owners)}", hint)
+        report.add_in_file(
+            file, line, where, name, f"the column {name!r} is in {' and in '.join(owners)}", hint
+        )
     elif not owners or match[1]:
-        report.add_in_file(file, line, where, name, f"there is no column {name!r} in {', '.join(known)}", did_you_mean(name, columns))
+        report.add_in_file(
+            file,
+            line,
+            where,
+            name,
+            f"there is no column {name!r} in {', '.join(known)}",
+            did_you_mean(name, columns),
+        )

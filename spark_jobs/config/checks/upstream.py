@@ -1,4 +1,6 @@
-"""Checks between pipelines: the tables of others that a pipeline reads or is started by are there, and no ring of pipelines is formed."""
+"""Checks between pipelines: the tables of others that a pipeline reads or is started by are there, and no
+ring of pipelines is formed.
+"""
 
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
@@ -14,7 +16,9 @@ from spark_jobs.config.pipeline import Pipeline, TableSchedule
 
 
 def tables_of_others(pipeline: Pipeline, others: Iterable[Pipeline]) -> dict[str, Columns | None]:
-    """What a pipeline may read of others, by whole names, with the columns where they are known. A name like late.silver.x is taken."""
+    """What a pipeline may read of others, by whole names, with the columns where they are known. A name like
+    late.silver.x is taken.
+    """
     found: dict[str, Columns | None] = {}
     for other in (other for other in others if other.name != pipeline.name and other.name not in SIDES):
         for layer, name, _ in other.tables():
@@ -24,9 +28,16 @@ def tables_of_others(pipeline: Pipeline, others: Iterable[Pipeline]) -> dict[str
 
 
 def is_unloaded(table: str, pipeline: Pipeline, conf: Path) -> bool:
-    """Whether a table belongs to another pipeline whose file has problems of its own: nothing can be told of it."""
+    """Whether a table belongs to another pipeline whose file has problems of its own: nothing can be told of
+    it.
+    """
     other = other_pipeline(table)
-    return other is not None and other != pipeline.name and other not in pipeline.upstream and other in pipeline_names(conf)
+    return (
+        other is not None
+        and other != pipeline.name
+        and other not in pipeline.upstream
+        and other in pipeline_names(conf)
+    )
 
 
 def check_between(pipelines: Mapping[str, Pipeline], conf: Path) -> list[Report]:
@@ -40,11 +51,18 @@ def check_between(pipelines: Mapping[str, Pipeline], conf: Path) -> list[Report]
     except CycleError as error:
         first, ring = error.args[1][1], " -> ".join(error.args[1])
         message = f"the pipelines form a ring, each reading or started by the one before: {ring}"
-        reports[first].add(("pipeline",), ring, message, "let one of them read another table, or put the tables into one pipeline")
+        reports[first].add(
+            ("pipeline",),
+            ring,
+            message,
+            "let one of them read another table, or put the tables into one pipeline",
+        )
     return list(reports.values())
 
 
-def _check_schedule(pipeline: Pipeline, pipelines: Mapping[str, Pipeline], conf: Path, report: Report) -> None:
+def _check_schedule(
+    pipeline: Pipeline, pipelines: Mapping[str, Pipeline], conf: Path, report: Report
+) -> None:
     if not isinstance(pipeline.schedule, TableSchedule):
         return
     there = list(tables_of_others(pipeline, pipelines.values()))
@@ -53,7 +71,10 @@ def _check_schedule(pipeline: Pipeline, pipelines: Mapping[str, Pipeline], conf:
         place = ("schedule", "on", index)
         if other_pipeline(table) == pipeline.name:
             report.add(
-                place, table, "a pipeline cannot be started by a table of its own", "name a table of another pipeline, or a cron time"
+                place,
+                table,
+                "a pipeline cannot be started by a table of its own",
+                "name a table of another pipeline, or a cron time",
             )
         elif other_pipeline(table) not in broken:
             report.require(place, table, there, "table of another pipeline called")
@@ -62,7 +83,9 @@ def _check_schedule(pipeline: Pipeline, pipelines: Mapping[str, Pipeline], conf:
 def _waits_for(pipeline: Pipeline, conf: Path) -> set[str]:
     """The pipelines that it reads, and those that start it."""
     on = pipeline.schedule.on if isinstance(pipeline.schedule, TableSchedule) else []
-    return {*pipelines_read(pipeline, conf), *(other for table in on if (other := other_pipeline(table)))} - {pipeline.name}
+    return {*pipelines_read(pipeline, conf), *(other for table in on if (other := other_pipeline(table)))} - {
+        pipeline.name
+    }
 
 
 def _columns(pipeline: Pipeline, layer: str, name: str) -> Columns | None:

@@ -1,4 +1,6 @@
-"""Gives every answer to the question about a held batch, as Airflow hands them to the task, and prints what comes of each."""
+"""Gives every answer to the question about a held batch, as Airflow hands them to the task, and prints what
+comes of each.
+"""
 
 import json
 import os
@@ -20,7 +22,11 @@ HELD = {
     "message": "silver.readings: batch blocked, 3 rows not published",
     "seen": "0a1b2c",
 }
-FINDING = {"rule": "usual_volume", "found": "3 of 9 rows, 33.3%", "reason": "A day has *many* readings <b>each</b>."}
+FINDING = {
+    "rule": "usual_volume",
+    "found": "3 of 9 rows, 33.3%",
+    "reason": "A day has *many* readings <b>each</b>.",
+}
 STOPPED = {**HELD, "findings": [FINDING], "stopped": {"by": "ada", "reason": "the grid looks into it"}}
 LATER = {**HELD, "seen": "ffffff"}
 UNSEEN = {name: value for name, value in HELD.items() if name != "seen"}
@@ -44,11 +50,20 @@ def main() -> None:
 
 def answer(choice: str, form: dict[str, str], asked: Any = (HELD,)) -> dict[str, Any]:
     at, user = datetime(2026, 1, 1, tzinfo=UTC), {"id": "1", "name": "ada"}
-    return ask({"chosen_options": [choice], "params_input": form, "responded_at": at, "responded_by_user": user}, asked)
+    return ask(
+        {"chosen_options": [choice], "params_input": form, "responded_at": at, "responded_by_user": user},
+        asked,
+    )
 
 
 def ask(event: dict[str, Any], asked: Any = (HELD,)) -> dict[str, Any]:
-    task = Decide(task_id="decide", pipeline="shop", run_tasks=["run"], params={"reason": REASON}, response_timeout=timedelta(days=1))
+    task = Decide(
+        task_id="decide",
+        pipeline="shop",
+        run_tasks=["run"],
+        params={"reason": REASON},
+        response_timeout=timedelta(days=1),
+    )
     try:
         return {"result": task.execute_complete(context({"held": [LATER]}, asked), event)}
     except AirflowException as error:
@@ -57,7 +72,13 @@ def ask(event: dict[str, Any], asked: Any = (HELD,)) -> dict[str, Any]:
 
 def begin(held: list[dict[str, Any]], kind: str) -> str:
     """What becomes of the question in a run of this kind."""
-    task = Decide(task_id="decide", pipeline="shop", run_tasks=["run"], params={"reason": REASON}, response_timeout=timedelta(days=1))
+    task = Decide(
+        task_id="decide",
+        pipeline="shop",
+        run_tasks=["run"],
+        params={"reason": REASON},
+        response_timeout=timedelta(days=1),
+    )
     known = {**context({"held": held}), "dag_run": SimpleNamespace(run_type=kind)}
     with patch.object(HITLOperator, "execute", lambda self, context: f"asked: {self.subject}"):
         try:
@@ -67,7 +88,13 @@ def begin(held: list[dict[str, Any]], kind: str) -> str:
 
 
 def carry_out(decision: Any) -> Any:
-    task = Finish(task_id="finish", pipeline="shop", root=os.environ["WEIR_HOME"], tables=["silver.readings"], decide_task="decide")
+    task = Finish(
+        task_id="finish",
+        pipeline="shop",
+        root=os.environ["WEIR_HOME"],
+        tables=["silver.readings"],
+        decide_task="decide",
+    )
     try:
         return [result["arguments"] for result in task.execute(context(decision))["results"]]
     except WeirFailedForGood as error:
@@ -80,7 +107,14 @@ def context(value: Any, asked: Any = None) -> Context:
     def pull(task_ids: str, key: str = "return_value") -> Any:
         return asked if key == ASKED else value
 
-    told = SimpleNamespace(xcom_pull=pull, xcom_push=lambda key, value: None, dag_id="shop", run_id="r", task_id="t", try_number=1)
+    told = SimpleNamespace(
+        xcom_pull=pull,
+        xcom_push=lambda key, value: None,
+        dag_id="shop",
+        run_id="r",
+        task_id="t",
+        try_number=1,
+    )
     return cast("Context", {"ti": told, "params": {}})
 
 

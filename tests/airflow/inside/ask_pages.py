@@ -1,6 +1,8 @@
-"""Asks the API server, with the plugin mounted as it is in service, for pages as several users, and prints all answers.
+"""Asks the API server, with the plugin mounted as it is in service, for pages as several users, and prints
+all answers.
 
-Arguments: the DAGs that Airflow has, what may stand in a route's placeholders, and further paths, each as JSON.
+Arguments: the DAGs that Airflow has, what may stand in a route's placeholders, and further paths, each as
+JSON.
 """
 
 import json
@@ -39,23 +41,39 @@ def main() -> None:
     dags, fills, paths = (json.loads(argument) for argument in sys.argv[1:])
     store_dags(dags)
     plugins_manager.ensure_plugins_loaded()
-    loaded_early = sorted(name for name in sys.modules if name.partition(".")[0] in ("weir_pages", "access", "render", "files", "runs"))
+    loaded_early = sorted(
+        name
+        for name in sys.modules
+        if name.partition(".")[0] in ("weir_pages", "access", "render", "files", "runs")
+    )
     app = create_app()
     tokens = {BROKEN: "eyJhbGciOiJIUzI1NiJ9.e30.forged"}
-    tokens |= {name: get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=name, role=role)) for name, role in USERS.items()}
+    tokens |= {
+        name: get_auth_manager().generate_jwt(SimpleAuthManagerUser(username=name, role=role))
+        for name, role in USERS.items()
+    }
     with TestClient(app, follow_redirects=False) as client:
         routes = plugin_routes()
         told = {
             "routes": routes,
-            "walk": [ask(client, tokens, user, path) for path in fill(routes, fills) for user in ("anonymous", BROKEN, *USERS)],
+            "walk": [
+                ask(client, tokens, user, path)
+                for path in fill(routes, fills)
+                for user in ("anonymous", BROKEN, *USERS)
+            ],
             "asked": {path: ask(client, tokens, "admin", f"{PREFIX}/{path}") for path in paths},
             "crawl": crawl(client, tokens, PREFIX),
             "crawl_without_prefix": crawl(TestClient(without_prefix()), tokens, "/weir"),
             "states": say_states(),
-            "views": [view for plugin in plugins_manager.get_plugin_info() for view in plugin["external_views"]],
+            "views": [
+                view for plugin in plugins_manager.get_plugin_info() for view in plugin["external_views"]
+            ],
             "import_errors": plugins_manager.get_import_errors(),
             "loaded_early": loaded_early,
-            "loaded": sorted({"pyspark", "delta", "deltalake", "great_expectations", "sqlglot", "pyarrow"} & sys.modules.keys()),
+            "loaded": sorted(
+                {"pyspark", "delta", "deltalake", "great_expectations", "sqlglot", "pyarrow"}
+                & sys.modules.keys()
+            ),
         }
     print(json.dumps(told))
 
@@ -67,7 +85,11 @@ def store_dags(names: list[str]) -> None:
             session.add(DagModel(dag_id=name, bundle_name="dags-folder", fileloc="pipelines.py"))  # type: ignore[no-untyped-call]
         for run, state in RUNS.items():
             began = None if state == "queued" else datetime(2026, 3, 1, 8, 5, tzinfo=UTC)
-            session.add(DagRun(dag_id="shop", run_id=run, run_type="manual", state=DagRunState(state), start_date=began))
+            session.add(
+                DagRun(
+                    dag_id="shop", run_id=run, run_type="manual", state=DagRunState(state), start_date=began
+                )
+            )
 
 
 def say_states() -> dict[str, str]:
@@ -75,7 +97,9 @@ def say_states() -> dict[str, str]:
     from weir_pages.states import say_run, say_task
 
     at = datetime(2026, 3, 1, 8, 5, tzinfo=UTC)
-    told = {state: say_task(state, at) for state in ("running", "failed", "skipped", "awaiting_input", "removed")}
+    told = {
+        state: say_task(state, at) for state in ("running", "failed", "skipped", "awaiting_input", "removed")
+    }
     return told | {
         "run running": say_run("running", at, {"run": "running", "prepare": "success"}),
         "run waiting": say_run("running", at, {"decide": "awaiting_input", "run": "success"}),
@@ -92,7 +116,9 @@ def plugin_routes() -> list[str]:
 
 
 def plugin_app() -> FastAPI:
-    [mounted] = [entry["app"] for entry in plugins_manager.get_fastapi_plugins()[0] if entry["url_prefix"] == "/weir"]
+    [mounted] = [
+        entry["app"] for entry in plugins_manager.get_fastapi_plugins()[0] if entry["url_prefix"] == "/weir"
+    ]
     assert isinstance(mounted, FastAPI)
     return mounted
 
@@ -104,7 +130,9 @@ def without_prefix() -> FastAPI:
 
 
 def fill(routes: list[str], fills: dict[str, list[str]]) -> list[str]:
-    """Each route with every value in each placeholder. A placeholder that nobody has thought of is a KeyError."""
+    """Each route with every value in each placeholder. A placeholder that nobody has thought of is a
+    KeyError.
+    """
     filled = []
     for route in routes:
         names = re.findall(r"{(\w+)}", route)
@@ -117,7 +145,13 @@ def ask(client: TestClient, tokens: dict[str, str], user: str, path: str) -> dic
     client.cookies.clear()
     cookies = {"Cookie": f"_token={tokens[user]}"} if user in tokens else {}
     answer = client.get(path, headers=cookies)
-    return {"user": user, "path": path, "status": answer.status_code, "headers": dict(answer.headers), "text": answer.text}
+    return {
+        "user": user,
+        "path": path,
+        "status": answer.status_code,
+        "headers": dict(answer.headers),
+        "text": answer.text,
+    }
 
 
 def crawl(client: TestClient, tokens: dict[str, str], prefix: str) -> dict[str, int]:

@@ -1,4 +1,6 @@
-"""Lets the operator run the command with each exit code, and prints what came of it: the result, or the class and text of the exception."""
+"""Lets the operator run the command with each exit code, and prints what came of it: the result, or the class
+and text of the exception.
+"""
 
 import json
 import os
@@ -17,7 +19,11 @@ LINES = [
 
 
 def main() -> None:
-    told = {name: run(name) for name in sys.argv[1:]} | {"held": run("exit_4", HELD), "levels": levels(), "killed": killed()}
+    told = {name: run(name) for name in sys.argv[1:]} | {
+        "held": run("exit_4", HELD),
+        "levels": levels(),
+        "killed": killed(),
+    }
     home = os.environ["AIRFLOW_HOME"]
     with open(f"{home}/going_down.json", "w"):
         told["going down"] = run("exit_0")
@@ -47,7 +53,8 @@ def levels() -> list[str]:
 def killed() -> dict[str, Any]:
     """What is said beside the exception when the command is killed."""
     lines: list[str] = []
-    module: Any = sys.modules[WeirOperator.__module__]  # plugins can be imported once Airflow was, and not before
+    # plugins can be imported once Airflow was, and not before
+    module: Any = sys.modules[WeirOperator.__module__]
     module.by_level = lambda log: lines.append
     ended = run("killed")
     module.by_level = by_level
@@ -55,11 +62,20 @@ def killed() -> dict[str, Any]:
 
 
 def run(name: str, *also: int) -> dict[str, Any]:
-    task = WeirOperator(task_id=name, pipeline=name, root=os.environ["WEIR_HOME"], lease_wait_seconds=60 * (name == "busy_once"))
+    task = WeirOperator(
+        task_id=name,
+        pipeline=name,
+        root=os.environ["WEIR_HOME"],
+        lease_wait_seconds=60 * (name == "busy_once"),
+    )
     try:
         return {"result": task.weir(Context(), ["run", name, "--layer", "silver"], also)}
     except AirflowException as error:
-        return {"raised": type(error).__name__, "retried": not isinstance(error, AirflowFailException), "text": str(error)}
+        return {
+            "raised": type(error).__name__,
+            "retried": not isinstance(error, AirflowFailException),
+            "text": str(error),
+        }
 
 
 main()

@@ -1,4 +1,6 @@
-"""Makes records of DAG runs as the API does, with the plugin as the API server has it, and prints what is said of each form."""
+"""Makes records of DAG runs as the API does, with the plugin as the API server has it, and prints what is
+said of each form.
+"""
 
 import json
 import sys

@@ -9,4 +9,8 @@ SILVER = {"table": "silver.a", "rules": ["usual"], "rows": 3, "actions": ["relea
 GOLD = {"table": "gold.b", "rules": ["few"], "rows": 3, "actions": ["release", "hold"]}
 OLD = {"table": "silver.a", "rules": ["usual"], "rows": 3}
 asked = {"silver": [SILVER], "gold": [GOLD], "both": [SILVER, GOLD], "old": [OLD]}
-print(json.dumps({name: {"options": options_for(held), "body": body("shop", held)} for name, held in asked.items()}))
+print(
+    json.dumps(
+        {name: {"options": options_for(held), "body": body("shop", held)} for name, held in asked.items()}
+    )
+)

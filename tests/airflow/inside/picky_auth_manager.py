@@ -20,4 +20,6 @@ class PickyAuthManager(SimpleAuthManager):
     ) -> bool:
         name = (details.id if details else None) or ""
         is_hidden = name.startswith(HIDDEN[user.username])
-        return not is_hidden and super().is_authorized_dag(method=method, user=user, access_entity=access_entity, details=details)
+        return not is_hidden and super().is_authorized_dag(
+            method=method, user=user, access_entity=access_entity, details=details
+        )

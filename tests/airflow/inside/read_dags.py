@@ -1,4 +1,6 @@
-"""Parses the DAG folder as the DAG processor does, stores the outcome, and prints what Airflow's database then says."""
+"""Parses the DAG folder as the DAG processor does, stores the outcome, and prints what Airflow's database
+then says.
+"""
 
 import json
 import os
@@ -28,15 +30,24 @@ def main() -> None:
         models = session.scalars(select(DagModel)).all()
         told = {
             "dags": {dag_id: describe(dag) for dag_id, dag in bag.dags.items()},
-            "in_service": sorted(model.dag_id for model in models if not model.is_stale and not model.has_import_errors),
-            "import_errors": {str(error.filename): error.stacktrace for error in session.scalars(select(ParseImportError)).all()},
+            "in_service": sorted(
+                model.dag_id for model in models if not model.is_stale and not model.has_import_errors
+            ),
+            "import_errors": {
+                str(error.filename): error.stacktrace
+                for error in session.scalars(select(ParseImportError)).all()
+            },
             "producers": by_asset(session.scalars(select(TaskOutletAssetReference)).all()),
             "consumers": by_asset(session.scalars(select(TaskInletAssetReference)).all()),
             "paused": {model.dag_id: model.is_paused for model in models},
-            "next_upkeep": str(next(model.next_dagrun_create_after for model in models if model.dag_id == "weir_maintenance")),
+            "next_upkeep": str(
+                next(model.next_dagrun_create_after for model in models if model.dag_id == "weir_maintenance")
+            ),
             "assets": sorted(active.name for active in session.scalars(select(AssetActive)).all()),
             "code": {code.dag_id: code.source_code for code in session.scalars(select(DagCode)).all()},
-            "loaded": sorted({"pyspark", "delta", "deltalake", "great_expectations", "sqlglot"} & sys.modules.keys()),
+            "loaded": sorted(
+                {"pyspark", "delta", "deltalake", "great_expectations", "sqlglot"} & sys.modules.keys()
+            ),
         }
     print(json.dumps(told))
 
@@ -60,13 +71,18 @@ def describe(dag: DAG) -> dict[str, Any]:
         "schedule": [asset.name for asset in schedule.objects] if hasattr(schedule, "objects") else schedule,
         "doc_md": dag.doc_md,
         "deadline": [alert.interval.total_seconds() for alert in deadline],
-        "form": {name: param.schema for name, param in ((name, dag.params.get_param(name)) for name in dag.params)},
+        "form": {
+            name: param.schema for name, param in ((name, dag.params.get_param(name)) for name in dag.params)
+        },
         "said": {name: dag.params.get_param(name).description for name in dag.params},
         "retries": {task.task_id: task.retries for task in dag.tasks},
         "pools": sorted({task.pool for task in dag.tasks}),
         "timeouts": sorted({str(task.execution_timeout) for task in dag.tasks}),
         "rules": {task.task_id: str(task.trigger_rule) for task in dag.tasks},
-        "tasks": {task.task_id: [getattr(task, "tables", None), sorted(task.upstream_task_ids)] for task in dag.tasks},
+        "tasks": {
+            task.task_id: [getattr(task, "tables", None), sorted(task.upstream_task_ids)]
+            for task in dag.tasks
+        },
     }
 
 

@@ -1,6 +1,7 @@
 """The true answers: what the tables of the shipped pipelines should hold for the files in a landing folder.
 
-Plain Python over the files alone, independent of the engine: one pass, all in memory, so meant for up to some hundred thousand orders.
+Plain Python over the files alone, independent of the engine: one pass, all in memory, so meant for up to some
+hundred thousand orders.
 """
 
 import json
@@ -13,14 +14,19 @@ from tests.sample.oracle.click_answers import click_answers
 from tests.sample.oracle.decode import Row
 from tests.sample.oracle.retail_answers import retail_answers
 
-# The sample's future times are far behind this and all others far before it, so that answers do not depend on when a file arrived.
+# The sample's future times are far behind this and all others far before it, so that answers do not depend on
+# when a file arrived.
 FUTURE_FROM = datetime(2090, 1, 1, tzinfo=UTC)
 
 
 def true_answers(landing: Path, future_from: datetime = FUTURE_FROM) -> dict[str, list[Row]]:
-    """The business columns per full table name, in a fixed order, and 'counts': the quarantined and filtered rows per table."""
+    """The business columns per full table name, in a fixed order, and 'counts': the quarantined and filtered
+    rows per table.
+    """
     if not landing.is_dir():
-        raise FileNotFoundError(f"landing folder {landing} does not exist; write one with `weir sample` or give another")
+        raise FileNotFoundError(
+            f"landing folder {landing} does not exist; write one with `weir sample` or give another"
+        )
     retail, retail_counts = retail_answers(landing, future_from)
     clicks, click_counts = click_answers(landing, future_from)
     tables = {name: sorted(rows, key=_rank) for name, rows in {**retail, **clicks}.items()}
@@ -33,7 +39,10 @@ def write_answers(landing: Path, out: Path) -> list[Path]:
     written = []
     for table, rows in true_answers(landing).items():
         path = out / f"{table}.jsonl"
-        path.write_text("".join(json.dumps(row, default=_text, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        path.write_text(
+            "".join(json.dumps(row, default=_text, ensure_ascii=False) + "\n" for row in rows),
+            encoding="utf-8",
+        )
         written.append(path)
     return written
 

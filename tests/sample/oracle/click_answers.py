@@ -5,7 +5,19 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tests.sample.oracle.decode import MisfitError, Record, Row, Tables, Tally, event_time, field, integer, json_records, present, within
+from tests.sample.oracle.decode import (
+    MisfitError,
+    Record,
+    Row,
+    Tables,
+    Tally,
+    event_time,
+    field,
+    integer,
+    json_records,
+    present,
+    within,
+)
 
 SIZE = timedelta(minutes=10)
 SLIDE = timedelta(minutes=5)
@@ -14,8 +26,16 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def click_answers(landing: Path, future_from: datetime) -> tuple[Tables, list[Row]]:
     tally = Tally("silver.clicks")
-    clicks = [row for record in json_records(landing / "clickstream/clicks") for row in tally.fitting(_click, record, future_from)]
-    tables = {"silver.clicks": clicks, "gold.clicks_per_page": _clicks_per_page(clicks), "gold.page_funnel": _page_funnel(clicks)}
+    clicks = [
+        row
+        for record in json_records(landing / "clickstream/clicks")
+        for row in tally.fitting(_click, record, future_from)
+    ]
+    tables = {
+        "silver.clicks": clicks,
+        "gold.clicks_per_page": _clicks_per_page(clicks),
+        "gold.page_funnel": _page_funnel(clicks),
+    }
     return tables, [tally.counts()]
 
 
@@ -66,7 +86,12 @@ def _page_funnel(clicks: list[Row]) -> list[Row]:
     for click in clicks:
         pages[click["page"]].append(click)
     return [
-        {"page": page, "user_count": _different(here, "user_id"), "click_count": len(here), "referrer_count": _different(here, "referrer")}
+        {
+            "page": page,
+            "user_count": _different(here, "user_id"),
+            "click_count": len(here),
+            "referrer_count": _different(here, "referrer"),
+        }
         for page, here in pages.items()
     ]
 

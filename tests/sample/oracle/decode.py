@@ -1,6 +1,8 @@
-"""Landed files as records, and texts as values, in plain Python: what fits a type and what does not, written down a second time.
+"""Landed files as records, and texts as values, in plain Python: what fits a type and what does not, written
+down a second time.
 
-The true answers are only worth something if they share no code with the engine, so nothing of the engine is imported here.
+The true answers are only worth something if they share no code with the engine, so nothing of the engine is
+imported here.
 """
 
 import csv
@@ -20,7 +22,9 @@ Tables = dict[str, list[Row]]
 
 
 class MisfitError(ValueError):
-    """A value that does not fit its type or breaks a rule of its table, or a missing one where there must be one."""
+    """A value that does not fit its type or breaks a rule of its table, or a missing one where there must be
+    one.
+    """
 
 
 class Tally:
@@ -40,25 +44,35 @@ class Tally:
 
 
 def json_records(folder: Path) -> Iterator[Record | None]:
-    """One record a line; None for a line that is not one JSON object. Blank lines are no records. Numbers stay texts."""
+    """One record a line; None for a line that is not one JSON object. Blank lines are no records. Numbers
+    stay texts.
+    """
     for file in landed_files(folder):
         with file.open(encoding="utf-8", newline="\n") as lines:
             yield from (_parse(line) for line in lines if line.strip())
 
 
 def csv_records(folder: Path) -> Iterator[Record | None]:
-    """One record a row, by the names in the file's header; an empty field is None, a row of another length than its header is broken."""
+    """One record a row, by the names in the file's header; an empty field is None, a row of another length
+    than its header is broken.
+    """
     for file in landed_files(folder):
         with file.open(encoding="utf-8", newline="") as lines:
             rows = csv.reader(lines)
             header = next(rows, [])
             for row in rows:
                 if row:
-                    yield dict(zip(header, [field or None for field in row], strict=True)) if len(row) == len(header) else None
+                    yield (
+                        dict(zip(header, [field or None for field in row], strict=True))
+                        if len(row) == len(header)
+                        else None
+                    )
 
 
 def landed_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith((".", "_")))
+    return sorted(
+        path for path in folder.rglob("*") if path.is_file() and not path.name.startswith((".", "_"))
+    )
 
 
 def field(record: Record, path: str) -> str | None:
@@ -122,7 +136,9 @@ def present(value: T | None, name: str) -> T:
 
 
 def within(value: Number | None, least: int, greatest: int) -> Number | None:
-    """The value, if it keeps to the bounds that the table's expectations give it; nothing at all is no matter of theirs."""
+    """The value, if it keeps to the bounds that the table's expectations give it; nothing at all is no matter
+    of theirs.
+    """
     if value is not None and not least <= value <= greatest:
         raise MisfitError(f"{value} is not from {least} to {greatest}")
     return value

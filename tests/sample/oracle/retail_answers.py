@@ -1,6 +1,7 @@
 """The true answers of the retail pipeline, table by table.
 
-The rules that set rows aside are those of expectations/retail, written down a second time; a test holds the two equal.
+The rules that set rows aside are those of expectations/retail, written down a second time; a test holds the
+two equal.
 """
 
 from collections import defaultdict
@@ -32,16 +33,35 @@ SEGMENTS = ("home", "shop", "office", "school")
 
 
 def retail_answers(landing: Path, future_from: datetime) -> tuple[Tables, list[Row]]:
-    tallies = {name: Tally(name) for name in ("dimension.customers", "dimension.products", "silver.orders", "silver.order_lines")}
-    customers = intervals(_dimension(landing / "retail/customers", _customer, tallies["dimension.customers"]), "customer_id", "changed_at")
-    products = newest(_dimension(landing / "retail/products", _product, tallies["dimension.products"]), ("sku",), "changed_at")
+    tallies = {
+        name: Tally(name)
+        for name in ("dimension.customers", "dimension.products", "silver.orders", "silver.order_lines")
+    }
+    customers = intervals(
+        _dimension(landing / "retail/customers", _customer, tallies["dimension.customers"]),
+        "customer_id",
+        "changed_at",
+    )
+    products = newest(
+        _dimension(landing / "retail/products", _product, tallies["dimension.products"]),
+        ("sku",),
+        "changed_at",
+    )
     records = landing / "retail/orders"
     orders = newest(_orders(records, future_from, tallies["silver.orders"]), ("order_id",), "updated_at")
-    lines = newest(_order_lines(records, future_from, tallies["silver.order_lines"]), ("order_id", "line_no"), "updated_at")
+    lines = newest(
+        _order_lines(records, future_from, tallies["silver.order_lines"]),
+        ("order_id", "line_no"),
+        "updated_at",
+    )
     silver_orders = [row | _customer_then(customers, row) for row in orders.values()]
-    silver_lines = [row | {"category": products.get((row["sku"],), {}).get("category")} for row in lines.values()]
+    silver_lines = [
+        row | {"category": products.get((row["sku"],), {}).get("category")} for row in lines.values()
+    ]
     tables = {
-        "dimension.customers": [_versioned(interval) for history in customers.values() for interval in history],
+        "dimension.customers": [
+            _versioned(interval) for history in customers.values() for interval in history
+        ],
         "dimension.products": list(products.values()),
         "silver.orders": silver_orders,
         "silver.order_lines": silver_lines,
@@ -98,7 +118,9 @@ def _order(record: Record | None, future_from: datetime) -> Row:
 
 
 def _order_lines(folder: Path, future_from: datetime, tally: Tally) -> Iterator[Row]:
-    """A record without items gives no row and counts as filtered; one that cannot be read counts as one quarantined row."""
+    """A record without items gives no row and counts as filtered; one that cannot be read counts as one
+    quarantined row.
+    """
     for record in json_records(folder):
         items = record.get("items") if record else None
         if record is None or not isinstance(items, list | None):
@@ -135,9 +157,17 @@ def _versioned(interval: Interval) -> Row:
 def _revenue_per_hour(orders: list[Row]) -> list[Row]:
     groups: dict[tuple[datetime, str | None], list[Decimal | None]] = defaultdict(list)
     for order in orders:
-        groups[order["ordered_at"].replace(minute=0, second=0, microsecond=0), order["city"]].append(order["amount"])
+        groups[order["ordered_at"].replace(minute=0, second=0, microsecond=0), order["city"]].append(
+            order["amount"]
+        )
     return [
-        {"window_start": hour, "window_end": hour + timedelta(hours=1), "city": city, "order_count": len(amounts), "revenue": _sum(amounts)}
+        {
+            "window_start": hour,
+            "window_end": hour + timedelta(hours=1),
+            "city": city,
+            "order_count": len(amounts),
+            "revenue": _sum(amounts),
+        }
         for (hour, city), amounts in groups.items()
     ]
 

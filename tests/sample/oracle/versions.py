@@ -1,4 +1,6 @@
-"""Versions of keyed rows in plain Python: which one is the newest, and when each of a customer's versions was valid."""
+"""Versions of keyed rows in plain Python: which one is the newest, and when each of a customer's versions was
+valid.
+"""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -18,10 +20,15 @@ class Interval:
 
 
 class ConflictError(ValueError):
-    """Two versions that differ but have the same key and sequence: which wins is the engine's own choice, so no answer is true."""
+    """Two versions that differ but have the same key and sequence: which wins is the engine's own choice, so
+    no answer is true.
+    """
 
     def __init__(self, one: Row, other: Row) -> None:
-        super().__init__(f"same key and sequence, different content: {one} and {other}; give one of them another sequence value")
+        super().__init__(
+            f"same key and sequence, different content: {one} and {other}; give one of them another sequence"
+            " value"
+        )
         self.one, self.other = one, other
 
 
@@ -34,7 +41,9 @@ def newest(rows: Iterable[Row], key: tuple[str, ...], sequence: str) -> dict[Has
 
 
 def intervals(rows: Iterable[Row], key: str, sequence: str) -> dict[Hashable, list[Interval]]:
-    """Per key its versions in order, each from its own time to the next one's; versions that change nothing belong to the one before."""
+    """Per key its versions in order, each from its own time to the next one's; versions that change nothing
+    belong to the one before.
+    """
     kept: dict[Hashable, dict[Any, Row]] = defaultdict(dict)
     for row in rows:
         _add(kept[row[key]], row, sequence)
@@ -60,7 +69,10 @@ def _history(versions: dict[Any, Row], apart: tuple[str, ...]) -> list[Interval]
         if not changes or _attributes(changes[-1], apart) != _attributes(row, apart):
             changes.append(row)
     starts = [row[apart[1]] for row in changes]
-    return [Interval(row, start, end) for row, start, end in zip(changes, starts, [*starts[1:], None], strict=True)]
+    return [
+        Interval(row, start, end)
+        for row, start, end in zip(changes, starts, [*starts[1:], None], strict=True)
+    ]
 
 
 def _attributes(row: Row, apart: tuple[str, ...]) -> Row:

@@ -1,4 +1,6 @@
-"""State per user with a time to live: a visit is a user's first click, or the first one in thirty days by the clock of the runs."""
+"""State per user with a time to live: a visit is a user's first click, or the first one in thirty days by the
+clock of the runs.
+"""
 
 from collections.abc import Iterator
 from datetime import timedelta
