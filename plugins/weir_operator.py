@@ -36,7 +36,7 @@ LEASE_POLLS = 60
 
 
 class WeirFailed(AirflowException):
-    """A command failed in a way that a later try may mend. `result` is what it said of itself."""
+    """A command failed in a way that a retry may fix. `result` is what it said of itself."""
 
     def __init__(self, message: str, result: Result | None = None) -> None:
         super().__init__(message)

@@ -75,7 +75,7 @@ class RunTables(WeirOperator):
 
 
 class Decide(HITLOperator):
-    """Waits for a person where a batch is blocked: publish it all the same, set its rows aside, or stop.
+    """Waits for a person where a batch is blocked: publish it anyway, set its rows aside, or stop.
     Nobody is asked where nothing is blocked, and where somebody has stopped the same before, unless a person
     has started this run.
 
@@ -198,7 +198,7 @@ def is_by_hand(context: Context) -> bool:
 
 
 def say_stopped(pipeline: str, held: Sequence[Result]) -> str:
-    """Why nobody is asked, and how to decide all the same."""
+    """Why nobody is asked, and how to decide anyway."""
     who = "; ".join(
         f"{entry['table']}: {entry['stopped']['by']} left it blocked: {entry['stopped']['reason']}"
         for entry in held
@@ -241,7 +241,7 @@ def body(pipeline: str, held: Sequence[Result]) -> str:
         lines.append("")
     aside = f" **{SET_ASIDE}** puts the rows into quarantine." if SET_ASIDE in options_for(held) else ""
     lines += [
-        f"**{RELEASE}** publishes them all the same.{aside}",
+        f"**{RELEASE}** publishes them anyway.{aside}",
         f"**{STOP}** leaves them blocked and fails this run: correct the data or the rule, and run again.",
         "",
         (

@@ -72,7 +72,7 @@ def first_line(error: BaseException) -> str:
         lines = ["; ".join([lines[1].removeprefix(": ")[:300], *causes[-1:]])]
     elif deeper := [BECAUSE.sub("", line) for line in lines[1:] if BECAUSE.match(line)]:
         lines = [": ".join([lines[0], *deeper])]
-    return f"{type(error).__name__}: {plain(lines[0][:500]).rstrip(';') if lines else 'no further word'}"
+    return f"{type(error).__name__}: {plain(lines[0][:500]).rstrip(';') if lines else 'no message'}"
 
 
 def _place_in_worker(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Hand-written gold: revenue per hour and city, and what each product sold, computed anew from silver."""
+"""Hand-written gold: revenue per hour and city, and what each product sold, recomputed from silver."""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

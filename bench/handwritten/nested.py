@@ -1,5 +1,5 @@
 """Hand-written three hops for nested orders in one session: bronze lines, silver upserts with two lookups,
-gold per hour computed anew.
+gold per hour recomputed.
 """
 
 from collections.abc import Callable

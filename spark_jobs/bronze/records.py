@@ -128,4 +128,4 @@ def _read_batches(opened: BufferedReader, file: ArrivedFile, source: FileSource)
 def _first_line(error: BaseException) -> str:
     """Without the path, which differs between machines and is in the row already."""
     said = (error.strerror if isinstance(error, OSError) else None) or str(error)
-    return said.splitlines()[0][:300] if said else "no further word"
+    return said.splitlines()[0][:300] if said else "no message"

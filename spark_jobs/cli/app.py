@@ -58,13 +58,13 @@ app.add_typer(quarantine, name="quarantine")
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
 PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
-HeldTable = Annotated[
-    str, typer.Argument(help="The table that is held, as in silver.orders.", metavar="TABLE")
-]
+HeldTable = Annotated[str, typer.Argument(help="The blocked table, as in silver.orders.", metavar="TABLE")]
 DecisionReason = Annotated[str, typer.Option("--reason", help="Why, for those who read it later.")]
 Seen = Annotated[
     str | None,
-    typer.Option("--seen", metavar="ID", help="Only if what is held is still this, as the run named it."),
+    typer.Option(
+        "--seen", metavar="ID", help="Only if the blocked batch is still this one, as the run named it."
+    ),
 ]
 DecidedBy = Annotated[
     str | None, typer.Option("--by", metavar="NAME", help="Who decided, instead of the user of this command.")
@@ -135,7 +135,7 @@ def run(
 
 @app.command(epilog=f"Example: weir plan retail\n\n{PLAN_CODES}")
 def plan(pipeline: PipelineName, as_json: Json = False) -> None:
-    """Say what a run would do and why, in about a second: without Spark, also while a run is at work. Changes
+    """Show what a run would do and why, in about a second: without Spark, even while a run is active. Changes
     nothing.
     """
     from spark_jobs.cli.plan import plan_command
@@ -174,15 +174,13 @@ def stream(
         typer.Option(
             min=1,
             metavar="N",
-            help="End with exit code 1 after so many failures in a row; without it, try for ever.",
+            help="Exit with code 1 after so many failures in a row; by default, retry forever.",
         ),
     ] = None,
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Run increments again and again in one warm session, until it is stopped. Scheduled runs and other
-    commands come in between.
-    """
+    """Run increments in one warm session until stopped. Other runs and commands may work in between."""
     from spark_jobs.cli.stream import stream_command
 
     raise typer.Exit(
@@ -203,9 +201,7 @@ def status(
     prometheus: Annotated[bool, typer.Option("--prometheus", help="In Prometheus' text format.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say how the tables stand: their last batch, what waits, how far the watermark is and how big the state.
-    Without Spark.
-    """
+    """Show table status: last batch, backlog, watermark and state size. Does not start Spark."""
     from spark_jobs.cli.status import status_command
 
     if (watch is not None) + prometheus + as_json > 1:
@@ -271,7 +267,7 @@ def report(
     is_opened: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make the data-quality report of a run, and the lists of reports, again from the ledger."""
+    """Write the data-quality report of a run, and the lists of reports, again from the ledger."""
     from spark_jobs.cli.report import report_command
 
     raise typer.Exit(report_command(pipeline, run, is_opened, as_json))
@@ -281,18 +277,14 @@ def report(
 def rebuild(
     pipeline: PipelineName,
     tables: Annotated[list[str] | None, typer.Argument(help=TO_REBUILD, metavar="[TABLE]...")] = None,
-    is_all: Annotated[
-        bool, typer.Option("--all", help="Every dimension, silver and gold table that stands.")
-    ] = False,
+    is_all: Annotated[bool, typer.Option("--all", help="Every dimension, silver and gold table.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Build and compare, but replace nothing.")
     ] = False,
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Make tables anew from bronze, with all tables below them: beside the old ones,
-    compared, then swapped.
-    """
+    """Rebuild tables and everything downstream from bronze: build side by side, compare, then swap."""
     from spark_jobs.cli.rebuild import rebuild_command
 
     raise typer.Exit(rebuild_command(pipeline, tuple(tables or ()), is_all, dry_run, profile, as_json))
@@ -313,9 +305,7 @@ def release(
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Publish a batch that its rules hold back, all the same. Who decided it and why is recorded; the run
-    goes on.
-    """
+    """Publish a blocked batch anyway. Records who decided and why; the run resumes."""
     from spark_jobs.cli.decide import decide_command
 
     raise typer.Exit(decide_command(pipeline, table, "release", reason, seen, by, profile, as_json))
@@ -334,9 +324,7 @@ def set_aside(
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Put the rows of a batch that its rules hold back into quarantine. Who decided it and why is recorded;
-    the run goes on.
-    """
+    """Quarantine the rows of a blocked batch. Records who decided and why; the run resumes."""
     from spark_jobs.cli.decide import decide_command
 
     raise typer.Exit(decide_command(pipeline, table, "set_aside", reason, seen, by, profile, as_json))
@@ -353,9 +341,7 @@ def hold(
     by: DecidedBy = None,
     as_json: Json = False,
 ) -> None:
-    """Leave a batch that its rules hold back as it is, and record who decided so and why. The next run judges
-    it again.
-    """
+    """Keep a batch blocked, and record who decided and why. The next run judges it again."""
     from spark_jobs.cli.decide import decide_command
 
     raise typer.Exit(decide_command(pipeline, table, "hold", reason, seen, by, None, as_json))
@@ -423,12 +409,12 @@ def maintain(
         typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE"),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what there is to do, and do nothing.")
+        bool, typer.Option("--dry-run", help="Show what there is to do, and do nothing.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Put small files together and delete what nobody needs any more: old files, checkpoints, reports and
-    logs. Rows stay as they are.
+    """Compact small files and delete what is no longer needed: old files, checkpoints, reports and logs.
+    Changes no row.
     """
     from spark_jobs.cli.maintain import maintain_command
 
@@ -444,9 +430,7 @@ def take(
     ],
     as_json: Json = False,
 ) -> None:
-    """Take in a landed file that was refused, skipped as a repeat, or could not be read. The next run reads
-    it.
-    """
+    """Load a landed file that was refused, skipped as a repeat, or unreadable. The next run reads it."""
     from spark_jobs.cli.take import take_command
 
     raise typer.Exit(take_command(pipeline, source, path, as_json))
@@ -458,7 +442,7 @@ def close(
     source: Annotated[str | None, typer.Argument(help="Only this source.", metavar="[SOURCE]")] = None,
     as_json: Json = False,
 ) -> None:
-    """Say that what has arrived is complete: the next run closes the windows that are still open."""
+    """Declare that what has arrived is complete: the next run closes the windows that are still open."""
     from spark_jobs.cli.close import close_command
 
     raise typer.Exit(close_command(pipeline, source, as_json))
@@ -474,8 +458,8 @@ def propose(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be written.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Look at what has landed and write a silver table with typed columns into the pipeline file, once; from
-    then on they hold.
+    """Propose a silver table with typed columns from what has landed, and write it into the pipeline file
+    once.
     """
     from spark_jobs.cli.propose import propose_command
 
@@ -520,7 +504,7 @@ def setup(
     ] = [],  # noqa: B006
     jars_only: Annotated[
         bool,
-        typer.Option("--jars-only", help="Without that archive, of which runs on a cluster have no use."),
+        typer.Option("--jars-only", help="Skip the class-data archive; cluster runs do not use it."),
     ] = False,
 ) -> None:
     """Fetch the jars and prepare the archive that makes Spark start faster. Once per machine; `make` calls

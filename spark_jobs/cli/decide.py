@@ -1,4 +1,4 @@
-"""`weir release`, `weir set-aside` and `weir hold`: what a person decides about a batch that is held, with
+"""`weir release`, `weir set-aside` and `weir hold`: what a person decides about a blocked batch, with
 the reason.
 """
 

@@ -17,7 +17,7 @@ def plan_command(name: str, as_json: bool) -> int:
     except Refused as error:
         return _end(name, error.status, 2, error.said, as_json)
     except Exception as error:  # noqa: BLE001 - as of a disk that fails, or a table that cannot be read: said as every command says it
-        return _end(name, "failed", 1, f"{first_line(error)}; mend the cause and ask again", as_json)
+        return _end(name, "failed", 1, f"{first_line(error)}; fix the cause and ask again", as_json)
     print(_describe(outlook), file=sys.stderr if as_json else sys.stdout)
     if as_json:
         print(json.dumps(outlook.as_dict()))

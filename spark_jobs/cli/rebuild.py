@@ -1,4 +1,4 @@
-"""`weir rebuild`: tables made anew from bronze, compared with those that stand, and put in their place."""
+"""`weir rebuild`: tables rebuilt from bronze, compared with those that stand, and put in their place."""
 
 import json
 import sys

@@ -247,11 +247,11 @@ class Pipeline(Model):
         2,
         ge=0,
         le=10,
-        description="how often a task is tried again after a failure that another try may mend",
+        description="how often a task is tried again after a failure that a retry may fix",
     )
     when_held: Literal["ask", "fail"] = Field(
         "ask",
-        description="a batch that its rules hold back: ask a person in Airflow's UI, or let the run fail",
+        description="a batch that its rules block: ask a person in Airflow's UI, or let the run fail",
     )
     decide_within: Duration = Field(
         "1 day", description="ask: how long the question waits for an answer; then the run fails"

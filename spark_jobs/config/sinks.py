@@ -17,7 +17,7 @@ SystemColumns = ("_valid_from", "_valid_to")
 
 
 def check_target(value: str) -> str:
-    """schema.table or table, each a plain identifier: quoted all the same, but never
+    """schema.table or table, each a plain identifier: quoted anyway, but never
     anything that needs it.
     """
     if not re.fullmatch(r"([a-z_][a-z0-9_]{0,62}\.)?[a-z_][a-z0-9_]{0,62}", value):

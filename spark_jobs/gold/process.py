@@ -1,4 +1,4 @@
-"""A batch of silver changes into a gold table of windows: the touched windows are computed anew and put in
+"""A batch of silver changes into a gold table of windows: the touched windows are recomputed and put in
 the place of the old ones.
 
 `update` does so with every touched window. `append` shows closed windows only: a touched one that is closed

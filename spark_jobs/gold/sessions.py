@@ -2,7 +2,7 @@
 longer than declared.
 
 A row may lengthen a session, join two of them or, when it goes, part one. So the groups that the changes
-touch are looked up, all sessions of these groups are made anew from their whole history in silver, and what
+touch are looked up, all sessions of these groups are rebuilt from their whole history in silver, and what
 differs from the table is changed by one MERGE. A session has no state between runs: the table is a function
 of silver, as windows are.
 """

@@ -77,7 +77,7 @@ AFTER = "after"
 there.
 """
 ANEW = "anew"
-"""Of a definition, where it says what its table starts after: the table begins anew, or a sink delivers
+"""Of a definition, where it says what its table starts after: the table starts over, or a sink delivers
 everything.
 """
 LIVE, SWAPPING = "live", "swapping"
@@ -123,7 +123,7 @@ class Ledger:
     _steps: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
     """Of tables whose rows are not known: those of a step that was asked for."""
     _forgotten: set[BatchId] = field(default_factory=set)
-    """Intents of batches that begin anew."""
+    """Intents of batches that start over."""
     _loading: Lock = field(default_factory=Lock)
     """Two tables that begin at once must not each load what is known: what one of them has noted since would
     be forgotten.
@@ -183,7 +183,7 @@ class Ledger:
         return intent
 
     def forget_intent(self, batch_id: BatchId) -> None:
-        """Let a batch that has written nothing begin anew, with what is there now."""
+        """Let a batch that has written nothing start over, with what is there now."""
         self._forgotten.add(batch_id)
 
     def intent(self, batch_id: BatchId) -> Intent | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 1024 * 1024
 OUTAGE_SECONDS = 60
-"""For so long a request is tried again: a store that is started anew goes unnoticed."""
+"""For so long a request is tried again: a store that is restarted goes unnoticed."""
 
 
 class StorageFailed(OSError):

@@ -20,7 +20,7 @@ class OtherTable:
     """A table of another pipeline: its version (None: not there), what it has seen of its feed, and which
     table it is.
 
-    `identity` changes when the table is rebuilt, or loaded anew in another lake: its change feed then no
+    `identity` changes when the table is rebuilt, or loaded again in another lake: its change feed then no
     longer leads from the old rows to the new ones.
     """
 

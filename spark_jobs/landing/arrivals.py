@@ -21,7 +21,7 @@ from spark_jobs.landing.packing import estimate_unpacked
 
 TAKEN, TOUCHED, REFUSED, REPEATED, CLOSED = "taken", "touched", "refused", "repeated", "closed"
 DISCARDED = "discarded"
-"""A person decided not to take the file: nobody is told of it any more. `weir take` takes it all the same."""
+"""A person decided not to take the file: nobody is told of it any more. `weir take` takes it anyway."""
 
 MOST_FILES = 20
 """Small data files of an arrivals table at which they are put together: an increment reads them all, several

@@ -107,7 +107,7 @@ def read_until(rows: list[Row]) -> dict[str, int]:
 
 
 def _find_ahead(feed: Feed, until: dict[str, int], settings: Mapping[str, str]) -> list[Range]:
-    """What is there and was not read. A source that ends before what was read of it was made anew: it is not
+    """What is there and was not read. A source that ends before what was read of it was re-created: it is not
     up to date, and whoever reads it says so.
     """
     source = feed.source

@@ -63,7 +63,7 @@ class MessagesLost(Exception):
         self.table, self.place = table, place
         super().__init__(
             f"{table}: {place} no longer has all that was to be read ({said}): its retention is shorter than"
-            " the time between runs, or it was made anew or changed. What is in bronze stays. Lengthen the"
+            " the time between runs, or it was re-created or changed. What is in bronze stays. Lengthen the"
             " retention; to go on from what is there now, declare a source of another name"
         )
 

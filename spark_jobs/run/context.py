@@ -75,7 +75,7 @@ class RunContext:
 
     @property
     def lake_id(self) -> str:
-        """What tells this lake from one that was loaded anew in its place: the id of its
+        """What tells this lake from one that was loaded again in its place: the id of its
         ledger, shortened.
         """
         return (delta_log.table_id(self.lake.ledger("definitions")) or "")[:8]

@@ -131,7 +131,7 @@ def _try(
         return try_replay(session, table, batch)
 
 
-# What a person decides about a batch that is held: its rows are published all the same, or go into
+# What a person decides about a blocked batch: its rows are published all the same, or go into
 # quarantine, and the run goes on. Or it stays held.
 
 Action = Literal["release", "set_aside", "hold"]
@@ -166,7 +166,7 @@ def decide(
             held = verdicts.held(table, plan.generation(table))
             if held is None:
                 return RunResult(
-                    name, Status.NOTHING_TO_DO, f"nothing of {table} is held{_others(plan, verdicts)}"
+                    name, Status.NOTHING_TO_DO, f"no batch of {table} is blocked{_others(plan, verdicts)}"
                 )
             _check_action(name, held, action)
             if other := _is_other(name, held, seen, verdicts):
@@ -207,11 +207,8 @@ def _waiting_for(project: Project, plan: Plan, table: str) -> list[str]:
 def _check_action(name: str, held: Verdict, action: str) -> None:
     table, step = held.batch_id[:2]
     if action not in allowed_actions(table, step):
-        message = (
-            f"what is held of {table} is made of rows that stand in other tables: there are none of its own"
-            " to set aside"
-        )
-        hint = f"publish it with `weir release {name} {table} --reason ...`, or mend the rule and run again"
+        message = f"the blocked batch of {table} is made of rows of other tables: there are none of its own to set aside"
+        hint = f"publish it with `weir release {name} {table} --reason ...`, or fix the rule and rerun"
         raise UsageError("TABLE", table, message, hint)
 
 

@@ -17,7 +17,7 @@ SAME_CLUSTER = (
     "; brokers of the same cluster: name an old and a new one together for one run, as its offsets belong to"
     " the cluster"
 )
-FOLLOWS = {"gold": "it is made anew", "sink": "what was delivered stays as it is"}
+FOLLOWS = {"gold": "it is rebuilt", "sink": "what was delivered stays as it is"}
 
 
 def redefined_tables(plan: Plan, named: Collection[str] | None = None) -> dict[str, list[str]]:

@@ -32,7 +32,7 @@ from spark_jobs.run.plan import IDENTITIES
 # Windows over a silver table: what is to be known of them, the step that closes them, and windows over a
 # table of another pipeline. Such a table moves without our lease, so that no stream follows it: each run
 # takes the changes between two versions that are written down first. All windows are made from the whole of
-# it at the beginning, when it is another table than before (rebuilt, or loaded anew), and when its changes
+# it at the beginning, when it is another table than before (rebuilt, or loaded again), and when its changes
 # are no longer kept.
 
 CLOSE, CHANGES = "close", "changes"
@@ -109,7 +109,7 @@ def _shows_all(done: dict[str, Any], inputs: dict[str, Any]) -> bool:
 
 def _pass_over(run: RunContext, table: WindowTable, identities: dict[str, Any]) -> None:
     """A batch that a crash left open, of a table that is another one by now, reads what may be gone: all is
-    made anew after it.
+    rebuilt after it.
     """
     ledger, generation = run.order.ledger, run.plan.generation(table.name)
     for step in (CHANGES, CLOSE):

@@ -167,7 +167,7 @@ def maintain_pipeline(project: Project, name: str, is_dry: bool = False) -> Main
     except Exception as error:  # noqa: BLE001 - a full disk, a damaged table: the upkeep fails with the cause, and may be done again
         log_file = keep_trace_outside(project.root, name, "the upkeep", error)
         return Maintenance(
-            name, Status.FAILED, f"{first_line(error)}; log: {log_file}; mend the cause and run it again"
+            name, Status.FAILED, f"{first_line(error)}; log: {log_file}; fix the cause and rerun"
         )
     return _sum_up(name, tables, removed, is_dry, time.monotonic() - started)
 

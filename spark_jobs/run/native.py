@@ -169,9 +169,8 @@ def _create(run: RunContext, table: NativeTable, query: DataFrame) -> None:
     """Tables below wait for no first row: an empty table stands from the beginning."""
     path = run.lake.table(table.name)
     if delta_log.table_version(path) is None:
-        columns = [
-            f"`{field.name}` {field.dataType.simpleString()}" for field in query.schema["out"].dataType
-        ]  # type: ignore[attr-defined]
+        fields = query.schema["out"].dataType.fields  # type: ignore[attr-defined]
+        columns = [f"`{field.name}` {field.dataType.simpleString()}" for field in fields]
         tables.create(path, ", ".join([*columns, "_processed_at timestamp"]), tables.CHANGEABLE)
     tables.create(run.lake.table(table.late), NATIVE_LATE_DDL, tables.CHANGEABLE)
 

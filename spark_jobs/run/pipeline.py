@@ -262,7 +262,7 @@ def _with_rebuilt(result: RunResult, cut: RunResult) -> RunResult:
 def _note_rules(project: Project, plan: Plan) -> list[str]:
     rebuild = f"weir rebuild {plan.pipeline.name}"
     said = "its rules changed since the last run; rows that are there stay"
-    return [f"{table}: {said} (`{rebuild} {table}` judges them anew)" for table in note_rules(project, plan)]
+    return [f"{table}: {said} (`{rebuild} {table}` judges them again)" for table in note_rules(project, plan)]
 
 
 def _register(
@@ -378,4 +378,4 @@ def _ways_on(name: str, held: list[TableRun]) -> list[str]:
 
 
 def _go_on(cause: str) -> str:
-    return f"{cause}; what is published stays: mend the cause and run again to go on"
+    return f"{cause}; published data is untouched; fix the cause and rerun to resume"

@@ -32,7 +32,7 @@ def say_why(
     moved = plan.moved_inputs(table, current, consumed)
     reasons = []
     if held := verdicts.held(table, plan.generation(table)):
-        reasons.append(f"a batch that is held is judged again ({', '.join(held.failed)})")
+        reasons.append(f"a batch that is blocked is judged again ({', '.join(held.failed)})")
     if moved and consumed is None and ARRIVALS not in current:
         reasons.append(
             "it is not made yet, and"
@@ -61,9 +61,9 @@ def new_bytes(look: Look) -> int:
 def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: dict[str, Look]) -> str:
     if name == ANEW:
         return (
-            "everything is to be delivered anew"
+            "everything is to be delivered again"
             if TableName(table).is_sink
-            else "it begins anew after a rebuild"
+            else "it starts over after a rebuild"
         )
     if name == ARRIVALS:
         look = looks.get(TableName(table).name)

@@ -1,4 +1,4 @@
-"""`weir rebuild`: tables are made anew from bronze, beside those that stand, compared with them, and only
+"""`weir rebuild`: tables are rebuilt from bronze, beside those that stand, compared with them, and only
 then put in their place.
 
 A rebuilt table gets a new generation: a new checkpoint and new transaction ids. Everything below it is
@@ -98,7 +98,7 @@ class Finished:
 
 
 class RebuildFailed(Exception):
-    """A table could not be built anew, or its rules hold it back; those that stand were not touched."""
+    """A table could not be rebuilt, or its rules block it; those that stand were not touched."""
 
     def __init__(self, table: str, cause: str, state: State) -> None:
         self.table, self.cause, self.state = table, cause, state
@@ -106,7 +106,7 @@ class RebuildFailed(Exception):
 
 
 class NativeFailed(RebuildFailed):
-    """A native table could not begin anew after the others were replaced; readers see its old rows until a
+    """A native table could not start over after the others were replaced; readers see its old rows until a
     run succeeds.
     """
 
@@ -157,7 +157,7 @@ def rebuild_tables(
                 return Rebuild(
                     name,
                     Status.NOTHING_TO_DO,
-                    "every table follows its definition; name the tables to rebuild all the same",
+                    "every table follows its definition; name the tables to rebuild anyway",
                 )
             check_definitions_above(plan, chosen)
             natives = [] if is_dry else [table for table in chosen if is_native(plan, table)]
@@ -175,9 +175,7 @@ def rebuild_tables(
         raise
     except Exception as error:  # noqa: BLE001 - before or after the rebuild itself, as on a full disk: it fails with the cause
         log_file = keep_trace_outside(project.root, name, "the rebuild", error)
-        return Rebuild(
-            name, Status.FAILED, f"{first_line(error)}; log: {log_file}; mend the cause and run it again"
-        )
+        return Rebuild(name, Status.FAILED, f"{first_line(error)}; log: {log_file}; fix the cause and rerun")
 
 
 def tables_to_rebuild(plan: Plan, named: Collection[str], lost: Collection[str] = ()) -> list[str]:
@@ -292,11 +290,11 @@ def _begin_sinks_anew(order: RunOrder, is_dry: bool) -> Rebuild:
     """Sinks alone have nothing to build: their next run delivers everything again."""
     name, sinks = order.plan.pipeline.name, ", ".join(order.plan.tables)
     if is_dry:
-        return Rebuild(name, Status.OK, f"the next run would deliver everything anew: {sinks}")
+        return Rebuild(name, Status.OK, f"the next run would deliver everything again: {sinks}")
     order.ledger.write_definitions(
         order.run_id, {sink: order.plan.definitions[sink] for sink in order.plan.tables}
     )
-    return Rebuild(name, Status.OK, f"the next `weir run {name}` delivers everything anew: {sinks}")
+    return Rebuild(name, Status.OK, f"the next `weir run {name}` delivers everything again: {sinks}")
 
 
 def _staged(plan: Plan, chosen: list[str], named: Collection[str]) -> Plan:

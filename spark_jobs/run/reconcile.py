@@ -21,7 +21,7 @@ class SinkUnbalanced(Exception):
         super().__init__(
             f"{sink}: its batches account for {count(delivered, 'row')} at the other side, and {table} has"
             f" {standing:,} in the version delivered; the ledger's evidence table keeps the numbers: `weir"
-            " rebuild` for the sink delivers everything anew"
+            " rebuild` for the sink delivers everything again"
         )
 
 

@@ -63,7 +63,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Held:
-    """A batch that its rules hold back: which of them did not hold, for how many rows, and what is said of
+    """A batch that its rules block: which of them did not hold, for how many rows, and what is said of
     it. `seen` names what a decision about it is about; `findings` has what each rule found, and why it is
     there; `stopped` who left this batch blocked before, and why.
     """
@@ -151,7 +151,7 @@ class RunResult:
 
     @property
     def held(self) -> tuple[Held, ...]:
-        """What this run held back."""
+        """What this run blocked."""
         return tuple(table.held for table in self.tables if table.held)
 
     @property

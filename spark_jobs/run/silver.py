@@ -56,7 +56,7 @@ def run_errands(run: RunContext, table: FactTable, settings: dict[str, str]) -> 
 def _run(
     run: RunContext, table: FactTable, step: str, extra: dict[str, Any], settings: dict[str, str]
 ) -> None:
-    """The batch of this step that is open, or the next one. One that was held begins anew, with the same
+    """The batch of this step that is open, or the next one. One that was held starts over, with the same
     selection.
     """
     tables.create(run.lake.table(table.quarantine), SET_ASIDE_DDL, tables.CHANGEABLE)
@@ -79,7 +79,7 @@ LENIENT = {
     "spark.sql.ansi.enabled": "false",
     "spark.sql.subexpressionElimination.skipForShortcutExpr": "true",
 }
-"""No row may stop a batch. SQL is strict all the same, and a row on which it fails is quarantined:
+"""No row may stop a batch. SQL is strict anyway, and a row on which it fails is quarantined:
 silver/strict_sql.py.
 
 What stands behind AND and OR is evaluated where it is asked for: Spark would otherwise do it once for every

@@ -19,7 +19,7 @@ PARENT = "WEIR_PARENT_PID"
 """Names the process that started this one, and without which it has nobody to work for."""
 LOOK_SECONDS = 1.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-NOTICE = "stopping after the current batch (once more: at once)"
+NOTICE = "stopping after the current batch (press Ctrl-C again to stop immediately)"
 
 
 class NotBegun(Exception):

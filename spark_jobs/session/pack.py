@@ -32,7 +32,7 @@ def archive_path(installed: Installation) -> Path:
 
 
 def make_environment(installed: Installation) -> Path:
-    """The archive, made anew unless it has just these packages and jars."""
+    """The archive, re-created unless it has just these packages and jars."""
     installed.check()
     archive = archive_path(installed)
     stamp, wanted = archive.with_suffix(".txt"), _fingerprint(installed)

@@ -1,4 +1,4 @@
-"""A batch of bronze records into an scd2 dimension: the histories of the keys it names are built anew, and
+"""A batch of bronze records into an scd2 dimension: the histories of the keys it names are rebuilt, and
 only what differs is written.
 """
 
@@ -74,7 +74,7 @@ class _Rebuilt:
 
 @contextmanager
 def _rebuilt(decoded: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> Iterator[_Rebuilt]:
-    """The histories of the keys that the versions name, built anew and compared with those that stand."""
+    """The histories of the keys that the versions name, rebuilt and compared with those that stand."""
     key, sequence, declared, origin = table.key, str(table.sequence), table.declared, scd2.origin(table.ties)
     candidates = decoded.where(F.col("_class").isNull())
     old = batch.read(decoded.sparkSession, table.name).join(

@@ -1,7 +1,7 @@
 """What a batch of a table's changes comes to: at most one change per key, or per row where there is no key.
 
 What enters are images: rows as they were (`_is_new` false) and as they became, each with the version of its
-commit. A table that is made anew, a window that is replaced and a rebuild all give old and new images of rows
+commit. A table that is rebuilt, a window that is replaced and a rebuild all give old and new images of rows
 that did not change: these cancel out.
 """
 

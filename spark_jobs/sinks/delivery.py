@@ -35,7 +35,7 @@ class RowsTakenBack(Exception):
         gone = count(rows, "row that was delivered is", "rows that were delivered are")
         super().__init__(
             f"{sink}: {gone} no longer in its table, which was rebuilt; append cannot take them back: "
-            f"run `weir rebuild {pipeline} {sink}` to deliver everything anew, or declare operation: <column>"
+            f"run `weir rebuild {pipeline} {sink}` to deliver all rows again, or declare operation: <column>"
         )
 
 
@@ -90,7 +90,7 @@ class Delivery:
     is_whole: bool
     tally: Tally
     lake_id: str
-    """Which lake it is: one that was loaded anew counts its batches from the beginning, and none of them has
+    """Which lake it is: one that was loaded again counts its batches from the beginning, and none of them has
     been delivered.
     """
     after: Delivered | None

@@ -3,7 +3,7 @@ the driver puts it in its place and notes its id beside it: readers see all of a
 that is done again finds its id and does nothing.
 
 The target belongs to the sink, which makes it where it is not there. Identifiers come from checked names
-alone and are quoted all the same.
+alone and are quoted anyway.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ class DatabaseFailed(Exception):
         self.sink, self.state = sink, state
         super().__init__(
             f"{sink}: the database refused it while {doing} (SQLSTATE {state or 'unknown'}{named}); nothing"
-            " of the batch is visible there: mend the cause and run again"
+            " of the batch is visible there: fix the cause and rerun"
         )
 
 

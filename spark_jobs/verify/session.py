@@ -1,4 +1,4 @@
-"""The Spark session of a verification. It computes every table anew, so its settings follow the size of all
+"""The Spark session of a verification. It recomputes every table, so its settings follow the size of all
 that these are made from.
 """
 

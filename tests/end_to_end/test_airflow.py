@@ -256,10 +256,8 @@ def test_a_task_that_is_marked_or_takes_too_long_ends_its_jvm_and_the_next_run_i
             live, "marked", run
         )
         live.mark("marked", run, "run", state)
-        wait_for(
-            lambda gone=processes: not any(map(command_of, gone)),
-            f"the JVM of a task that is marked {state} is still there",
-        )  # type: ignore[misc]
+        still_there = f"the JVM of a task that is marked {state} is still there"
+        wait_for(lambda gone=processes: not any(map(command_of, gone)), still_there)  # type: ignore[misc]
         wait_for(lambda: is_free(project, "marked"), "nothing runs, and the pipeline is still held")
         assert live.wait_for_run("marked", run) == state
         assert live.tasks("marked", run)["run"]["state"] == state

@@ -38,6 +38,7 @@ README, REFERENCE, RULES_PAGE = (
     ROOT / "docs" / "pipeline-file.md",
     ROOT / "docs" / "expectations.md",
 )
+GLOSSARY = ROOT / "docs" / "glossary.md"
 TABLES_PAGE, OPERATIONS = ROOT / "docs" / "tables.md", ROOT / "docs" / "operations.md"
 PAGES = sorted([README, ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
 
@@ -272,6 +273,18 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert file.exists(), f"{target} is not there"
         if anchor:
             assert anchor in anchors(file), f"{target}: there is no such heading"
+
+
+def test_the_glossary_names_places_that_are_there() -> None:
+    rows = re.findall(
+        r"^\| ([^|]+) \| [^|]+ \| ([^|]+) \|$", GLOSSARY.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    places = {word: re.findall(r"`(spark_jobs/[\w/.]+)`", code) for word, code in rows[1:] if word != "---"}
+
+    assert len(places) >= 25
+    assert [
+        word for word, named in places.items() if not named or not all((ROOT / one).exists() for one in named)
+    ] == []
 
 
 def test_every_system_column_is_explained() -> None:

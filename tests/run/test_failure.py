@@ -83,7 +83,7 @@ def test_an_error_of_spark_in_a_function_is_told_with_its_place_and_its_words() 
 def test_other_errors_are_told_by_their_first_line() -> None:
     assert first_line(KeyError("no such thing")) == "KeyError: 'no such thing'"
     assert first_line(ValueError("one\ntwo")) == "ValueError: one"
-    assert first_line(ValueError()) == "ValueError: no further word"
+    assert first_line(ValueError()) == "ValueError: no message"
 
 
 @pytest.mark.parametrize(

@@ -93,9 +93,8 @@ def decided(
     workshop: Workshop, action: str, table: str = "silver.orders", seen: str | None = None
 ) -> RunResult:
     start = workshop._start
-    return decide(
-        workshop.project, "shop", PROFILE, table, action, "ada@here", "it is right", start=start, seen=seen
-    )  # type: ignore[arg-type]
+    who, why = "ada@here", "it is right"
+    return decide(workshop.project, "shop", PROFILE, table, action, who, why, start=start, seen=seen)  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -186,7 +185,8 @@ def test_a_held_batch_publishes_nothing_and_a_mended_rule_lets_all_of_it_pass_on
         name: version for name, version in before.items() if "/_weir/" not in name and "bronze" not in name
     }
     assert (
-        "a batch that is held is judged again (usual_mean)" in workshop.plan("shop").as_dict()["reasons"][0]
+        "a batch that is blocked is judged again (usual_mean)"
+        in workshop.plan("shop").as_dict()["reasons"][0]
     )
     prepare(workshop, mean=100_000)
     mended = workshop.run("shop")

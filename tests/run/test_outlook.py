@@ -109,7 +109,7 @@ WORK: dict[str, tuple[Change, dict[str, str]]] = {
     ),
     "a held batch": (
         hold_a_batch,
-        {"silver.orders": "a batch that is held is judged again (usual_mean); bronze.orders moved from version 0 to 1", **BELOW_SILVER},
+        {"silver.orders": "a batch that is blocked is judged again (usual_mean); bronze.orders moved from version 0 to 1", **BELOW_SILVER},
     ),
     "a replay that was cut": (cut_a_replay, {"silver.orders": "a replay that was cut is to be finished", **BELOW_SILVER}),
     "a rebuild that was cut": (cut_a_swap, {"gold.total": "a rebuild that was cut is to be finished"}),

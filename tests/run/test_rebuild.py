@@ -152,7 +152,7 @@ def test_a_changed_definition_is_refused_and_a_rebuild_brings_the_rows_to_it(wor
     assert workshop.rows("shop.gold.total", "n") == [(3,)]
     assert set(missing(workshop)) == {0}
 
-    # What only concerns what comes next passes and is noted; a table by SQL is made anew.
+    # What only concerns what comes next passes and is noted; a table by SQL is rebuilt.
     workshop.write(
         "conf/pipelines/shop.yml",
         changed.replace("if_missing: park", "if_missing: park, give_up_after: 7 days"),

@@ -100,7 +100,7 @@ def test_rows_that_were_appended_and_are_gone_ask_for_a_new_beginning(workshop: 
         in rebuild_tables(workshop.project, "shop", PROFILE, ["sink.log"], False, workshop._start).message
     )
     assert [due.why for due in workshop.plan("shop").tables] == [
-        "silver.log has come; everything is to be delivered anew"
+        "silver.log has come; everything is to be delivered again"
     ]
     run(workshop)
     assert [row["id"] for row in json_rows(workshop, "log")] == [2]

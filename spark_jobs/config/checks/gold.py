@@ -60,7 +60,7 @@ def check_emit(gold: Gold, origin: str, path: Path, report: Report) -> None:
         _check_without_watermark(gold, path, report)
     elif gold.late == "keep" and gold.kind == "sessions":
         message = (
-            "'late: keep' is incompatible with sessions: they are made anew from all rows of their group,"
+            "'late: keep' is incompatible with sessions: they are rebuilt from all rows of their group,"
             " late ones among them"
         )
         hint = "remove late, which takes late rows in; or use state with a watermark, which sets them aside"
