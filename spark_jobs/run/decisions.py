@@ -207,7 +207,9 @@ def _waiting_for(project: Project, plan: Plan, table: str) -> list[str]:
 def _check_action(name: str, held: Verdict, action: str) -> None:
     table, step = held.batch_id[:2]
     if action not in allowed_actions(table, step):
-        message = f"the blocked batch of {table} is made of rows of other tables: there are none of its own to set aside"
+        message = (
+            f"the blocked batch of {table} has rows of other tables: there are none of its own to set aside"
+        )
         hint = f"publish it with `weir release {name} {table} --reason ...`, or fix the rule and rerun"
         raise UsageError("TABLE", table, message, hint)
 

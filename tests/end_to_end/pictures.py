@@ -157,7 +157,7 @@ def picture_report(browser: Browser, project: Path, file: Path) -> None:
         (project / "reports" / DAG).glob("*.html"),
         key=lambda path: (path.name != "index.html", path.stat().st_mtime),
     )
-    page = browser.new_context(viewport={"width": 1200, "height": 1250}).new_page()
+    page = browser.new_context(viewport={"width": 1200, "height": 1850}).new_page()
     page.goto(newest.as_uri())
     page.get_by_role("heading", name="The flow of rows").wait_for()
     save(page, file)
@@ -176,6 +176,8 @@ def picture_question(page: Page, live: LiveAirflow, run: str, file: Path) -> Non
     page.goto(f"{live.url}/dags/{DAG}/runs/{quote(run)}/tasks/decide/required_actions")
     page.get_by_text("Nothing of these batches is published").wait_for()
     page.get_by_role("button", name="Release").wait_for()
+    page.get_by_text("Required Action (1)").wait_for()
+    page.wait_for_timeout(1_500)  # the runs of the grid come one by one
     save(page, file)
 
 
