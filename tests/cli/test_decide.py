@@ -15,6 +15,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import FileLease, hold_lease
 from spark_jobs.lake.ledger import SWAPPING, Definition, Ledger
 from spark_jobs.lake.verdicts import BLOCKED, Decision, Verdict, Verdicts
+from spark_jobs.run.pipeline import RunRequest
 from spark_jobs.run.result import RunResult, Status
 from tests.conftest import Workshop, unguarded
 
@@ -116,8 +117,8 @@ def test_after_a_decision_tables_go_on_that_a_blocking_rule_let_wait(weir: Weir,
     hold(shop, "silver.orders")
     went_on: list[str] = []
 
-    def go_on(project: object, name: str, profile: object, select: list[str], **_: object) -> RunResult:
-        went_on.extend(select)
+    def go_on(project: object, name: str, profile: object, request: RunRequest, *_: object) -> RunResult:
+        went_on.extend(request.select)
         return RunResult(name, Status.OK, "done")
 
     monkeypatch.setattr("spark_jobs.run.decisions.run_pipeline", go_on)
