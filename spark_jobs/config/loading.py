@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -174,10 +175,7 @@ def _load_folder(
     paths = {path.stem: path for path in sorted((root / "conf" / folder).glob("*.yml"))}
     if only is not None:
         paths = {only: paths[only]} if only in paths else {}
-    loaded = {
-        name: _attempt(problems, lambda path=path: _load_file(path, root, load))
-        for name, path in paths.items()
-    }  # type: ignore[misc]
+    loaded = {name: _attempt(problems, partial(_load_file, path, root, load)) for name, path in paths.items()}
     return {name: value for name, value in loaded.items() if value is not None}
 
 

@@ -233,4 +233,4 @@ def _is_other(name: str, held: Verdict, seen: str | None, verdicts: Verdicts) ->
 
 def _others(plan: Plan, verdicts: Verdicts) -> str:
     held = [table for table in plan.tables if verdicts.held(table, plan.generation(table))]
-    return f"; held is {', '.join(held)}" if held else ", and of no other table"
+    return f"; blocked: {', '.join(held)}" if held else ", nor of any other table"

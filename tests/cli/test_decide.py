@@ -61,8 +61,11 @@ def test_where_nothing_is_held_there_is_nothing_to_decide(weir: Weir, shop: Work
     other = weir(command, "shop", "silver.orders", "--reason", "right")
 
     assert nothing.exit_code == other.exit_code == 3
-    assert json.loads(nothing.stdout)["message"] == "nothing of silver.orders is held, and of no other table"
-    assert "nothing of silver.orders is held; held is gold.per_hour" in other.output
+    assert (
+        json.loads(nothing.stdout)["message"]
+        == "no batch of silver.orders is blocked, nor of any other table"
+    )
+    assert "no batch of silver.orders is blocked; blocked: gold.per_hour" in other.output
 
 
 def test_a_decision_needs_a_reason_and_a_table_that_is_there(weir: Weir) -> None:
@@ -254,7 +257,7 @@ def test_what_another_process_did_before_the_lease_was_free_is_seen(
     late = weir("release", "shop", "silver.orders", "--reason", "right")
 
     assert late.exit_code == 3
-    assert "nothing of silver.orders is held" in late.output
+    assert "no batch of silver.orders is blocked" in late.output
     assert Ledger(Lake(shop.project.lake, "shop")).rows("decisions") == []
 
 
