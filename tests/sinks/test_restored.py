@@ -62,7 +62,7 @@ def test_after_a_restore_a_sink_passes_over_nothing_and_delivers_everything_when
         state, error = states[sink]
         assert state is State.FAILED
         assert "OtherHistory" in error
-        assert f"`weir rebuild shop {sink}` to deliver all rows again" in error
+        assert f"`weir rebuild shop {sink}` to deliver everything again" in error
     assert states["sink.whole"][0] is State.DONE
     assert delivered(workshop, database) == [[1, 2], [1, 2], [1, 3]]
 
