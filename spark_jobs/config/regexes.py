@@ -193,11 +193,15 @@ def _calls_itself(part: str, often: str | None, most: str | None, mode: str | No
     """Whether Java calls itself for every turn of a repetition. It does for groups, and where characters of
     two widths are counted; not where the repetition gives nothing back.
     """
+    if mode == "+":
+        return False
+    if part == ")" and most is None and str(often).startswith("{"):  # exactly so often: {300}
+        return int(str(often)[1:-1]) > MOST_IN_JAVA
     is_endless = often in ("*", "+") or most == ""
     is_counted = bool(most) and int(str(most)) > MOST_IN_JAVA
-    if mode == "+" or not (is_endless or is_counted):
-        return False
-    return part == ")" or (is_counted and not NARROW.fullmatch(part))
+    if part == ")":
+        return is_endless or is_counted
+    return is_counted and not NARROW.fullmatch(part)
 
 
 def _judge_syntax(pattern: str) -> Judgement:

@@ -96,6 +96,8 @@ def test_what_java_reads_and_ends_with_passes(pattern: str) -> None:
         ("(?=((a+)+))b", "repeats a group"),
         (".{0,5000}x", "counts too far"),
         ("((ab){0,20}){0,20}", "counts too far"),
+        ("^(a|b){3000}", "counts too far"),
+        ("(?:[a-z]|-){300}?x", "counts too far"),
         ("(a|bc){0,200}(d|ef){0,200}", "counts too far"),
         ("(?x) ^( a | b ) * $", "hide what is repeated"),
         ("(?ix: ( a | b ) * )", "hide what is repeated"),
