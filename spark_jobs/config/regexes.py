@@ -88,6 +88,8 @@ QUANTIFIED = re.compile(
 """The parts of an expression, with how often each may come."""
 NARROW = re.compile(r"[ -\-/-~]|\\[dws.\-]|\[(?!\^)(?:(?!\\[DWSpP])[ -~])*\]")
 """A character that has one width in Java."""
+OF_SEVERAL_WIDTHS = (")", r"\R", r"\X")
+"""The end of a group, and what Java matches as one: a line end, a character with its marks."""
 
 
 def judge_regex(pattern: str) -> Judgement:
@@ -195,11 +197,12 @@ def _calls_itself(part: str, often: str | None, most: str | None, mode: str | No
     """
     if mode == "+":
         return False
-    if part == ")" and most is None and str(often).startswith("{"):  # exactly so often: {300}
+    # exactly so often, as in {300}
+    if part in OF_SEVERAL_WIDTHS and most is None and str(often).startswith("{"):
         return int(str(often)[1:-1]) > MOST_IN_JAVA
     is_endless = often in ("*", "+") or most == ""
     is_counted = bool(most) and int(str(most)) > MOST_IN_JAVA
-    if part == ")":
+    if part in OF_SEVERAL_WIDTHS:
         return is_endless or is_counted
     return is_counted and not NARROW.fullmatch(part)
 

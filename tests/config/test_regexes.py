@@ -93,6 +93,7 @@ def test_what_java_reads_and_ends_with_passes(pattern: str) -> None:
         ("^(a|b)*$", "repeats a group"),
         ("^(?:[a-z]|[0-9])+?x", "repeats a group"),
         ("(ab){2,}", "repeats a group"),
+        (r"^\X*$", "repeats a group"),
         ("(?=((a+)+))b", "repeats a group"),
         (".{0,5000}x", "counts too far"),
         ("((ab){0,20}){0,20}", "counts too far"),
