@@ -57,6 +57,8 @@ def has_total_order(window: exp.Window, keys: Keys = {}) -> bool:  # noqa: B006 
 def _limited(query: exp.Query, keys: Keys) -> Iterator[Complaint]:
     """LIMIT and OFFSET take some rows by their place: without a total order any rows."""
     limit, offset = query.args.get("limit"), query.args.get("offset")
+    if isinstance(limit, exp.Fetch):
+        return  # refused as a clause, whatever its order
     is_cut = offset is not None or (limit is not None and limit.expression.name.upper() != ALL)
     order = query.args.get("order")
     if not is_cut or _is_total(
@@ -183,12 +185,14 @@ def _key_of(source: exp.Expr, keys: Keys) -> Sequence[str] | None:
 
 def _multiplies(select: exp.Select) -> bool:
     """Whether its result has several rows of one, so that what identified it does so no longer."""
+    return bool(select.args.get("laterals")) or _has_generator(select)
+
+
+def _has_generator(select: exp.Select) -> bool:
     nodes = (
         node for part in select.selects for node in part.walk(prune=lambda node: isinstance(node, exp.Query))
     )
-    return bool(select.args.get("laterals")) or any(
-        function_names(node) & GENERATORS or isinstance(node, exp.UDTF) for node in nodes
-    )
+    return any(function_names(node) & GENERATORS or isinstance(node, exp.UDTF) for node in nodes)
 
 
 def _sources(select: exp.Select) -> list[exp.Expr]:
@@ -201,8 +205,8 @@ def _sources(select: exp.Select) -> list[exp.Expr]:
 
 def _names_all_used(texts: set[str], select: exp.Select) -> bool:
     """Whether every column that a SELECT uses behind its WHERE is among these."""
-    if select.args.get("group") is not None:
-        return False
+    if select.args.get("group") is not None or _has_generator(select):
+        return False  # a window sees the rows that explode makes, and cannot name what tells them apart
     clauses = [
         *select.selects,
         *(select.args[name] for name in ("qualify", "having", "order") if select.args.get(name)),
@@ -347,6 +351,7 @@ def _text(part: exp.Expr, select: exp.Select | None) -> str:
     """The part as text to compare: in lower case, and without the name of the table where
     there is only one.
     """
+    part = part.unnest()
     text = part.sql(DIALECT).lower().replace("`", "")
     sources = _sources(select) if select is not None else []
     if isinstance(part, exp.Column) and len(sources) == 1 and len(part.parts) > 1:
