@@ -80,7 +80,7 @@ def render_index(
         Point(line.link, line.started_at, line.published, max(0, line.set_aside))
         for line in reversed(lines[:RUNS_DRAWN])
     ]
-    trend = draw_table_trend(points) if is_one_pipeline else None
+    trend = draw_table_trend(points, "set aside") if is_one_pipeline else None
     return _render(
         "index.html",
         made_at,
