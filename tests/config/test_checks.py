@@ -95,6 +95,14 @@ STRUCTURE: dict[str, Case] = {
         "incompatible with format: json",
         "use format: csv",
     ),
+    "a quote between fields": (
+        "{format: csv,",
+        "{format: csv, delimiter: '\"',",
+        "delimiter",
+        '"',
+        "cannot part fields",
+        "between the fields of its files",
+    ),
     "names that differ in case": (
         "      paid_at:",
         "      Version: int\n      paid_at:",
