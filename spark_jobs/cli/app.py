@@ -443,7 +443,7 @@ def close(
     as_json: Json = False,
 ) -> None:
     """Declare that what has arrived is complete: the next run closes the windows that are still open."""
-    from spark_jobs.cli.close import close_command
+    from spark_jobs.cli.take import close_command
 
     raise typer.Exit(close_command(pipeline, source, as_json))
 
@@ -520,6 +520,6 @@ def pack(as_json: Json = False) -> None:
     """Put Python packages, Spark and the jars into one archive, for the hosts of a YARN cluster:
     .envs/environment.tar.
     """
-    from spark_jobs.cli.pack import pack_command
+    from spark_jobs.cli.setup import pack_command
 
     raise typer.Exit(pack_command(as_json))

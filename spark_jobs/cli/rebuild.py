@@ -3,8 +3,8 @@
 import json
 import sys
 
+from spark_jobs.cli.ending import result_alone
 from spark_jobs.cli.loading import load_checked
-from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile
 from spark_jobs.config.errors import Refused, UsageError
 from spark_jobs.config.lakehouse import Profile

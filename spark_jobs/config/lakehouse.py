@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from spark_jobs.config.cron import Cron
 from spark_jobs.config.errors import Hinted, Withheld
-from spark_jobs.config.names import Duration, Name, shorten
+from spark_jobs.config.names import Cron, Duration, Name, shorten
 
 CUTS_PLANS = "spark.weir.cutsPlans"
 """A setting of Weir's own among Spark's: whether rows that a batch keeps lose the plan by which they were

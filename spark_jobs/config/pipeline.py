@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
 
-from spark_jobs.config.cron import Cron
 from spark_jobs.config.errors import Hinted
 from spark_jobs.config.gold import Gold
-from spark_jobs.config.model import Model
 from spark_jobs.config.names import (
     ColumnName,
+    Cron,
     Duration,
+    Model,
     Name,
     Names,
     OtherTable,

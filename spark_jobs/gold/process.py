@@ -14,12 +14,13 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold
 from spark_jobs.gold.late import is_late, is_late_row, late_rows
-from spark_jobs.gold.revisions import count_revisions, first_revision
 from spark_jobs.gold.windows import (
     Selection,
     aggregate,
     closed_windows,
+    count_revisions,
     find_touched,
+    first_revision,
     newly_closed,
     select_rows,
     window_count,

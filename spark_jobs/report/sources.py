@@ -10,7 +10,7 @@ from typing import Any
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.reasons import Reason, SetAsideRow, count_reasons, sample_rows
+from spark_jobs.lake.quarantine import Reason, SetAsideRow, count_reasons, sample_rows
 from spark_jobs.lake.sequence import SEQUENCE, read_ordered
 from spark_jobs.landing.arrivals import TAKEN, read_arrivals
 from spark_jobs.landing.skipped import UNREADABLE

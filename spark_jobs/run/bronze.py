@@ -12,9 +12,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.bronze.barren import barren_in, find_barren
 from spark_jobs.bronze.drift import note_drift
-from spark_jobs.bronze.ingest import BRONZE_DDL, read_by_driver, read_by_tasks
+from spark_jobs.bronze.ingest import BRONZE_DDL, barren_in, find_barren, read_by_driver, read_by_tasks
 from spark_jobs.bronze.messages import message_rows, read_schema
 from spark_jobs.bronze.rows import added_rows, changed_rows, rate_rows, socket_rows
 from spark_jobs.config.files import read_text

@@ -23,15 +23,13 @@ from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.storage import StorageFailed
 from spark_jobs.landing.arrivals import Row
 from spark_jobs.landing.feed import make_feed
-from spark_jobs.landing.look import Arrivals
-from spark_jobs.landing.registrar import register_arrivals
+from spark_jobs.landing.look import Arrivals, register_arrivals
 from spark_jobs.landing.skipped import LISTED, say_more
 from spark_jobs.landing.streams import broker_settings, register_stream
 from spark_jobs.run import stopping
 from spark_jobs.run.definitions import check_definitions, note_definitions
-from spark_jobs.run.killed import close_killed_runs
 from spark_jobs.run.order import Errand, RunOrder, check_rules, new_order, note_rules, note_run
-from spark_jobs.run.page import write_page
+from spark_jobs.run.page import close_killed_runs, write_page
 from spark_jobs.run.plan import Plan, due_tables, make_plan, say_nothing
 from spark_jobs.run.progress import make_progress
 from spark_jobs.run.rebuild import finish_swap

@@ -26,7 +26,7 @@ from spark_jobs.lake.ledger import BatchId
 from spark_jobs.lake.verdicts import BLOCKED, PASSED, RELEASED, SET_ASIDE, Decision, Verdict, Verdicts
 from spark_jobs.quality.result import RuleResult
 from spark_jobs.run.plan import Plan
-from spark_jobs.silver.schema import dimension_ddl, silver_ddl
+from spark_jobs.silver.fact_table import dimension_ddl, silver_ddl
 from spark_jobs.silver.strict_sql import ansi
 
 # What Great Expectations is given beside a batch: the other tables that rules read, the newest arrival, and

@@ -20,11 +20,18 @@ from spark_jobs.lake.tables import Batch
 from spark_jobs.lake.verdicts import Decision
 from spark_jobs.run.context import Done, RunContext
 from spark_jobs.silver.dimensions import process_history
-from spark_jobs.silver.fact_table import FactTable, dimension_table, silver_table
+from spark_jobs.silver.fact_table import (
+    SET_ASIDE_DDL,
+    FactTable,
+    deleted_ddl,
+    dimension_ddl,
+    dimension_table,
+    silver_ddl,
+    silver_table,
+)
 from spark_jobs.silver.feed import Feed
 from spark_jobs.silver.reenrich import reenrich
 from spark_jobs.silver.reprocess import CLOCK, SELECTION, discard, release, replay
-from spark_jobs.silver.schema import SET_ASIDE_DDL, deleted_ddl, dimension_ddl, silver_ddl
 from spark_jobs.silver.set_aside import REPLAY
 from spark_jobs.silver.upsert import process_facts
 

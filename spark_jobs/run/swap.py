@@ -17,7 +17,7 @@ from spark_jobs.lake import delta_commit, delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.ledger import LIVE, Definition
-from spark_jobs.lake.reasons import count_open
+from spark_jobs.lake.quarantine import count_open
 from spark_jobs.lake.tables import Batch
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan

@@ -23,8 +23,7 @@ from spark_jobs.config.pipeline import Pipeline, Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.verify import gold_rows, rows
-from spark_jobs.verify.judging import judged_rows
-from spark_jobs.verify.published import Standing
+from spark_jobs.verify.published import Standing, judged_rows
 from spark_jobs.verify.rows import Membership, with_members
 
 ANSI = "spark.sql.ansi.enabled"

@@ -22,14 +22,13 @@ from spark_jobs.config import pipeline as models
 from spark_jobs.config.checks.project import check_folder
 from spark_jobs.config.document import read_document
 from spark_jobs.config.lakehouse import Profile
-from spark_jobs.config.model import Model
-from spark_jobs.config.names import READABLE
+from spark_jobs.config.names import READABLE, Model
 from spark_jobs.gold.late import LATE_DDL
 from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.ledger_schemas import SCHEMAS
 from spark_jobs.landing.arrivals_schema import ARRIVALS
 from spark_jobs.run.result import EXIT_CODES
-from spark_jobs.silver.schema import ORIGIN_DDL, SEEN_DDL, SET_ASIDE_DDL
+from spark_jobs.silver.fact_table import ORIGIN_DDL, SEEN_DDL, SET_ASIDE_DDL
 from tests.conftest import Workshop
 
 ROOT = Path(__file__).resolve().parents[2]

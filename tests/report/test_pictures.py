@@ -7,7 +7,7 @@ import pytest
 from spark_jobs.lake.counts import Counts
 from spark_jobs.report.facts import Point, SourceFact, TableFact, TableState
 from spark_jobs.report.flow import Flow, draw_tall, draw_wide, make_nodes
-from spark_jobs.report.trend import HEIGHT, TICK, draw_rule_trend, draw_table_trend
+from spark_jobs.report.render import HEIGHT, TICK, draw_rule_trend, draw_table_trend
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 

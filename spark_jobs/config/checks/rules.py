@@ -19,11 +19,18 @@ from spark_jobs.config.errors import ConfigError, Problem, did_you_mean
 from spark_jobs.config.expectation_types import COMPILED, CUSTOM_SQL, OWN, OtherTableMembers, OtherTableSum
 from spark_jobs.config.expectations import READABLE, Rule, named_columns
 from spark_jobs.config.expressions import judge_query, judge_row_expression
-from spark_jobs.config.graph import inputs_of, table_names, tables_read_by
+from spark_jobs.config.graph import (
+    RING_HINT,
+    find_ring,
+    inputs_of,
+    rule_edges,
+    say_ring,
+    table_names,
+    tables_read_by,
+)
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.row_order import Keys
 from spark_jobs.config.rule_files import PipelineRules, rules_file
-from spark_jobs.config.rule_order import RING_HINT, find_ring, rule_edges, say_ring
 from spark_jobs.config.sql import SqlError, columns_in, located_tables, parse_query
 from spark_jobs.config.table_name import TableName
 from spark_jobs.config.task_stages import made_too_late

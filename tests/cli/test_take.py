@@ -15,7 +15,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.landing.arrivals import close_marks
 from spark_jobs.landing.feed import Feed, make_feed
-from spark_jobs.landing.registrar import register_arrivals
+from spark_jobs.landing.look import register_arrivals
 from tests.conftest import Workshop, unguarded
 
 Weir = Callable[..., Result]

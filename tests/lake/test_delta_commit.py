@@ -8,9 +8,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from spark_jobs.lake import checksums
-from spark_jobs.lake.checksums import write_checksum
-from spark_jobs.lake.delta_commit import create_table
+from spark_jobs.lake import delta_commit
+from spark_jobs.lake.delta_commit import create_table, write_checksum
 from spark_jobs.lake.upkeep import compact_files
 from tests.lake.questions import counting
 
@@ -58,7 +57,7 @@ def test_no_summary_is_written_where_the_log_does_not_tell(
         for number in range(3):
             append(table, number)
     (gone / "_delta_log" / f"{1:020}.json").write_text('{"remove":{"path":"a","dataChange":true}}')
-    monkeypatch.setattr(checksums, "MOST_COMMITS", 2)
+    monkeypatch.setattr(delta_commit, "MOST_COMMITS", 2)
     write_checksum(str(far))
     monkeypatch.undo()
     write_checksum(str(gone))

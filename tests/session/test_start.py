@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 from pyspark import SparkContext
 
-from spark_jobs.session.executors import tell_of_waiting
+from spark_jobs.session.start import tell_of_waiting
 
 
 def context(master: str, executors: int) -> SparkContext:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spark_jobs.config.cron import check_cron
+from spark_jobs.config.names import check_cron
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.session.archive import make_archive, recording_environ
-from spark_jobs.session.install import Installation
+from spark_jobs.session.install import Installation, make_archive, recording_environ
 from spark_jobs.session.java import Java
 from tests.conftest import ROOT
 

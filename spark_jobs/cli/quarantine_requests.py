@@ -1,5 +1,5 @@
-"""Landed files that were not taken: of a bronze table `weir quarantine replay` takes the selected ones in,
-`discard` leaves them out.
+"""`weir quarantine replay` and `discard`: rows go on to their table or are given up; of a bronze table,
+landed files that were not taken are taken in or left out.
 """
 
 import json
@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from spark_jobs.cli.ending import result_alone
+from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.quarantine_list import selected_files
-from spark_jobs.cli.run import check_profile_name
-from spark_jobs.cli.selecting import check_table, make_selection
+from spark_jobs.cli.run import check_profile_name, known_profile, print_result, until_stopped
+from spark_jobs.cli.selecting import check_rules, check_table, make_selection, row_tables
 from spark_jobs.cli.take import notes_about
 from spark_jobs.cli.whoami import known_reason, whoami
 from spark_jobs.config.errors import Refused, UsageError
@@ -21,10 +23,14 @@ from spark_jobs.config.text import count, plain_lines
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
 from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.quarantine import count_rules
 from spark_jobs.lake.selection import OPEN, Selection
 from spark_jobs.landing.feed import Feed, make_feed
 from spark_jobs.landing.skipped import NotDiscardable, check_discardable, discard_files
 from spark_jobs.landing.taking import NotTakeable, prepare_file, take_prepared
+from spark_jobs.run.decisions import do_errand, try_replay
+from spark_jobs.run.order import Errand
+from spark_jobs.run.result import RunResult, Status
 
 Filters = tuple[list[str] | None, list[str] | None, str | None, str | None]
 """--rule, --file, --since, --until as they were typed."""
@@ -52,6 +58,75 @@ class FilesErrand:
         }[self.action]
 
 
+def replay_command(
+    name: str, table: str, filters: Filters, is_dry: bool, profile: str | None, as_json: bool
+) -> int:
+    if TableName(table).is_bronze:
+        return files_command(name, table, filters, FilesErrand("replay", is_dry=is_dry), profile, as_json)
+    return _run(name, table, filters, "replay", "", is_dry, profile, as_json)
+
+
+def discard_command(
+    name: str, table: str, filters: Filters, reason: str, is_dry: bool, profile: str | None, as_json: bool
+) -> int:
+    if TableName(table).is_bronze:
+        return files_command(name, table, filters, FilesErrand("discard", reason, is_dry), profile, as_json)
+    return _run(name, table, filters, "discard", reason, is_dry, profile, as_json)
+
+
+def _run(
+    name: str,
+    table: str,
+    filters: Filters,
+    action: str,
+    reason: str,
+    is_dry: bool,
+    profile: str | None,
+    as_json: bool,
+) -> int:
+    def run() -> RunResult:
+        project = load_checked(name)
+        check_table(project.pipelines[name], table, row_tables(project.pipelines[name]))
+        return _do_files(project, name, table, filters, action, reason, is_dry, profile)
+
+    with result_alone(as_json):
+        result = until_stopped(name, run)
+    print_result(result, as_json)
+    return result.exit_code
+
+
+def _do_files(
+    project: Project,
+    name: str,
+    table: str,
+    filters: Filters,
+    action: str,
+    reason: str,
+    is_dry: bool,
+    profile: str | None,
+) -> RunResult:
+    lake = Lake(project.lake, name)
+    selection = make_selection(*filters, OPEN)
+    if action == "discard" and selection == Selection():
+        message = "nothing says which rows are to be discarded"
+        raise UsageError("discard", table, message, "add --rule, --file, --since or --until")
+    if action == "discard":
+        known_reason(reason)
+    if not count_rules(lake, table, selection):
+        check_rules(lake, [table], selection)
+        return RunResult(name, Status.NOTHING_TO_DO, f"no open row in the quarantine of {table} is selected")
+    errand = Errand(table, "replay" if action == "replay" else "discard", selection, whoami(), reason)
+    if is_dry and action == "discard":
+        rules = ", ".join(f"{count.rows:,} by {count.rule}" for count in count_rules(lake, table, selection))
+        return RunResult(name, Status.OK, f"{table}: would be discarded: {rules}; this was a dry run")
+    use = try_replay if is_dry else do_errand
+    return use(project, name, known_profile(project, profile), errand)
+
+
+# Landed files that were not taken: of a bronze table `weir quarantine replay` takes the selected ones in,
+# `discard` leaves them out.
+
+
 def files_command(
     name: str, table: str, filters: Filters, errand: FilesErrand, profile: str | None, as_json: bool
 ) -> int:
@@ -72,7 +147,7 @@ def files_command(
                 feed = make_feed(
                     lake, project.landing, source, project.pipelines[name].sources[source], lease.check
                 )
-                chunk, notes = _do(project, feed, files, errand)
+                chunk, notes = _do_files(project, feed, files, errand)
             message = "\n".join([_say(table, files, errand), *notes])
     except Refused as error:
         code, status, message = 2, error.status, error.said
@@ -132,7 +207,7 @@ def _select(project: Project, name: str, table: str, filters: Filters, errand: F
     return list(dict.fromkeys([*found, *unmatched]))
 
 
-def _do(
+def _do_files(
     project: Project, feed: Feed, paths: Sequence[str], errand: FilesErrand
 ) -> tuple[int | None, list[str]]:
     """All or none of them: gives the last chunk, and what a person should know. Dry, everything is asked and
