@@ -28,8 +28,9 @@ from spark_jobs.gold.windows import (
 from spark_jobs.lake import small_writes, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
+from spark_jobs.lake.kept import kept
 from spark_jobs.lake.seen import Watermark
-from spark_jobs.lake.tables import Batch, RowsMissing, kept
+from spark_jobs.lake.tables import Batch, RowsMissing
 
 WATERMARK, WAS = "watermark", "watermark before"
 """Among a batch's inputs: what is closed now, and what was closed when the table was last

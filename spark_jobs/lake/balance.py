@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from spark_jobs.config.pipeline import Pipeline, Silver
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.silver import Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import count_records, count_rows, count_standing, has_version
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import AFTER, BatchId, Ledger, batch_id_of
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger_batches import AFTER, BatchId, batch_id_of
 
 
 def balances(pipeline: Pipeline, table: str, counts: Counts, lake: Lake) -> Iterator[tuple[str, int, int]]:

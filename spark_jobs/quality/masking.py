@@ -14,7 +14,8 @@ from typing import Any
 
 from spark_jobs.config.expectations import SET_ASIDE
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sensitive import MASK, FieldPath, sensitive_columns, sensitive_paths
+from spark_jobs.config.sensitive import MASK, sensitive_columns, sensitive_paths
+from spark_jobs.config.sensitive_fields import FieldPath
 from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.quarantine import Row, newest_rows

@@ -17,7 +17,8 @@ from markupsafe import Markup
 from spark_jobs.lake.counts import CLASSES
 from spark_jobs.report import text
 from spark_jobs.report.facts import Point, Report, RuleState
-from spark_jobs.report.flow import draw_tall, draw_wide, make_nodes
+from spark_jobs.report.flow import draw_tall, draw_wide
+from spark_jobs.report.flow_nodes import make_nodes
 from spark_jobs.report.index import RunLine
 from spark_jobs.report.text import count, moment, number, say_origin, share, sign_of, title_of, tone_of
 

@@ -16,7 +16,7 @@ from spark_jobs.landing.arrivals import TAKEN, read_arrivals
 from spark_jobs.landing.skipped import UNREADABLE
 from spark_jobs.quality.masking import mask_reasons
 from spark_jobs.report.account import FileNotRead, count_empty, count_files, files_not_read
-from spark_jobs.report.facts import DriftFact, FileFact, ReasonFact, Sample, SourceFact
+from spark_jobs.report.source_facts import DriftFact, FileFact, ReasonFact, Sample, SourceFact
 from spark_jobs.report.text import cut
 
 # What landed: the files of each source, those that were not taken, and fields that came or went.

@@ -14,7 +14,7 @@ from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.blocked import DISCARD
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
-from spark_jobs.lake.ledger import STREAM
+from spark_jobs.lake.ledger_batches import STREAM
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
 from spark_jobs.lake.verdicts import Decision

@@ -5,8 +5,9 @@ side tables as Spark DDL.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from spark_jobs.config.pipeline import Column, Dimension, Lookup, Pipeline
+from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
+from spark_jobs.config.silver import Column, Dimension, Lookup
 from spark_jobs.silver.decode import REASON
 from spark_jobs.silver.decoding import Decoding
 from spark_jobs.silver.versions import ARRIVAL, CHANGE

@@ -13,9 +13,9 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from spark_jobs.bronze.ingest import BRONZE_DDL
-from spark_jobs.cli.app import app
 from spark_jobs.cli.check import every_problem
-from spark_jobs.config import connections, gold, relays, sinks, sources
+from spark_jobs.cli.group import app
+from spark_jobs.config import connections, gold, relays, silver, sinks, sources
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
@@ -50,11 +50,11 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Delta": sources.DeltaSource,
     "Rate": sources.RateSource,
     "Socket": sources.SocketSource,
-    "Column": models.Column,
-    "Dimension": models.Dimension,
-    "Silver": models.Silver,
-    "Event time": models.EventTime,
-    "Lookup": models.Lookup,
+    "Column": silver.Column,
+    "Dimension": silver.Dimension,
+    "Silver": silver.Silver,
+    "Event time": silver.EventTime,
+    "Lookup": silver.Lookup,
     "Gold": gold.Gold,
     "Window": gold.Window,
     "Dedup": gold.Dedup,

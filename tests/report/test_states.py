@@ -20,7 +20,7 @@ from spark_jobs.lake.states import TableEnd, write_states
 from spark_jobs.operations.status import status_of
 from spark_jobs.report.collect import collect_report
 from spark_jobs.report.facts import Outcome, Report, RuleState, TableState
-from spark_jobs.report.flow import WIDTH, make_nodes, room_of, wrap
+from spark_jobs.report.flow_nodes import WIDTH, make_nodes, room_of, wrap
 from spark_jobs.report.render import render_run
 from spark_jobs.report.rules import found_rules
 from spark_jobs.report.write import write_report
