@@ -20,11 +20,11 @@ from weir_pools import pool_of
 from weir_tasks import REASON, Decide, Finish, Prepare, RunTables
 
 from spark_jobs.config import ConfigError, load_pipeline
+from spark_jobs.config.graph import rule_edges
 from spark_jobs.config.loading import misnamed_files
 from spark_jobs.config.names import parse_duration
 from spark_jobs.config.pipeline import Pipeline, TableSchedule
 from spark_jobs.config.rule_files import PipelineRules, survey_rules
-from spark_jobs.config.rule_order import rule_edges
 from spark_jobs.config.task_stages import stages
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

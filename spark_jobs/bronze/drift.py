@@ -15,7 +15,8 @@ from itertools import islice
 from typing import Any, Literal
 
 from spark_jobs.config.names import shorten
-from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.text import count
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.scan import read_first_records

@@ -10,8 +10,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.bronze.arrived import ArrivedFile, UnreadableFile, unpack
-from spark_jobs.bronze.batches import RECORDS, Record, make_batch, measure, set_aside
-from spark_jobs.bronze.broken import NO_OBJECTS, NOT_UTF8, ONE_ARRAY, ONE_OBJECT, TOO_LONG, Tally
+from spark_jobs.bronze.batches import (
+    NO_OBJECTS,
+    NOT_UTF8,
+    ONE_ARRAY,
+    ONE_OBJECT,
+    RECORDS,
+    TOO_LONG,
+    Record,
+    Tally,
+    make_batch,
+    measure,
+    set_aside,
+)
 from spark_jobs.bronze.recognise import START_BYTES
 from spark_jobs.landing.content import BOM
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 
 from spark_jobs.bronze.arrived import ArrivedFile, ReadingBroken, UnreadableFile, check_content, check_still
 from spark_jobs.bronze.avro import KEY_TWICE, read_avro
-from spark_jobs.bronze.batches import make_batch, make_batches
-from spark_jobs.bronze.broken import KEYS_TWICE, TOO_LONG, Tally
+from spark_jobs.bronze.batches import KEYS_TWICE, TOO_LONG, Tally, make_batch, make_batches
 from spark_jobs.bronze.columnar import orc_batches, parquet_batches
 from spark_jobs.bronze.counting import count_records
 from spark_jobs.bronze.lines import check_line_ends, check_lines, read_lines, read_start

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from io import BufferedReader
 
 from spark_jobs.bronze.arrived import ArrivedFile, UnreadableFile
-from spark_jobs.bronze.batches import Record, set_aside
-from spark_jobs.bronze.broken import NOT_UTF8, OTHER_WIDTH, TOO_LONG, Tally
+from spark_jobs.bronze.batches import NOT_UTF8, OTHER_WIDTH, TOO_LONG, Record, Tally, set_aside
 from spark_jobs.bronze.lines import QUOTE, LongLine, line_blocks, read_start
 from spark_jobs.config.text import count
 

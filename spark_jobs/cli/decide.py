@@ -2,8 +2,8 @@
 the reason.
 """
 
+from spark_jobs.cli.ending import result_alone
 from spark_jobs.cli.loading import load_checked
-from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile, print_result, until_stopped
 from spark_jobs.cli.whoami import known_as, known_reason, whoami
 from spark_jobs.run.decisions import Action, decide

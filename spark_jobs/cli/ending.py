@@ -1,9 +1,12 @@
-"""How a command ends that has no result: what went wrong on standard error and, with --json, as one JSON
-object on standard output.
+"""How a command ends: what went wrong on standard error and, with --json, one JSON object alone on standard
+output.
 """
 
 import json
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 
 from spark_jobs.config.errors import Refused
 from spark_jobs.config.loading import NO_PIPELINE, Project
@@ -33,3 +36,27 @@ def say_if_empty(project: Project) -> None:
     """Of a project without a pipeline there is nothing to tell: rather than nothing, that is said."""
     if not project.pipelines:
         print(NO_PIPELINE, file=sys.stderr)
+
+
+# With --json, standard output is the result alone: what functions of the user's print, and programs that
+# they start, goes to standard error. Half a line of theirs would make the result unreadable.
+
+
+OUT, ERR = 1, 2
+
+
+@contextmanager
+def result_alone(as_json: bool) -> Iterator[None]:
+    """Around the work of a command, before its result is printed."""
+    if not as_json:
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(OUT)
+    os.dup2(ERR, OUT)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, OUT)
+        os.close(kept)

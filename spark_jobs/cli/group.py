@@ -1,11 +1,11 @@
-"""The group of all commands: what it refuses, the parser's findings too, is one JSON object where --json asks
-for that.
+"""The group of all commands, and the options that they share. What it refuses, the parser's findings too, is
+one JSON object where --json asks for that.
 """
 
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -50,3 +50,17 @@ def _show(error: typer.TyperException) -> None:
     from typer.rich_utils import rich_format_error  # takes a tenth of a second
 
     rich_format_error(error)  # type: ignore[arg-type]
+
+
+EXIT_CODES = (
+    "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by"
+    " quality · 5 another run holds the pipeline · 6 stopped, run again to go on"
+)
+ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
+
+app = typer.Typer(
+    cls=WeirGroup, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=ABOUT
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]

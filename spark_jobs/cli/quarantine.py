@@ -100,7 +100,7 @@ def show(
     ] = None,
 ) -> None:
     """Show quarantined rows with every reason and the record as it arrived; sensitive values are masked."""
-    from spark_jobs.cli.quarantine_show import show_command
+    from spark_jobs.cli.quarantine_list import show_command
 
     raise typer.Exit(show_command(pipeline, table, (rule, file, since, until, state), limit, as_json, csv))
 
@@ -126,7 +126,7 @@ def replay(
 
     Of a bronze table, take in the files named with --file.
     """
-    from spark_jobs.cli.quarantine_errands import replay_command
+    from spark_jobs.cli.quarantine_requests import replay_command
 
     raise typer.Exit(replay_command(pipeline, table, (rule, file, since, until), dry_run, profile, as_json))
 
@@ -153,7 +153,7 @@ def discard(
 
     Of a bronze table, leave out the files named with --file.
     """
-    from spark_jobs.cli.quarantine_errands import discard_command
+    from spark_jobs.cli.quarantine_requests import discard_command
 
     raise typer.Exit(
         discard_command(pipeline, table, (rule, file, since, until), reason, dry_run, profile, as_json)

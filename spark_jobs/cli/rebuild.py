@@ -3,15 +3,16 @@
 import json
 import sys
 
+from spark_jobs.cli.ending import result_alone
 from spark_jobs.cli.loading import load_checked
-from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.cli.run import known_profile
 from spark_jobs.config.errors import Refused, UsageError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project
 from spark_jobs.config.text import plain_lines
 from spark_jobs.run import stopping
-from spark_jobs.run.rebuild import Rebuild, rebuild_tables, standing_tables
+from spark_jobs.run.rebuild import rebuild_tables, standing_tables
+from spark_jobs.run.rebuild_result import Rebuild
 from spark_jobs.run.result import Status
 
 

@@ -6,17 +6,16 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from spark_jobs.cli.elsewhere import RunsElsewhere
+from spark_jobs.cli.ending import result_alone
 from spark_jobs.cli.loading import load_checked
-from spark_jobs.cli.result_alone import result_alone
 from spark_jobs.config.checks.project import check_profile
 from spark_jobs.config.errors import ConfigError, Problem, Refused, UsageError, did_you_mean
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import LAKEHOUSE, Project
 from spark_jobs.config.task_stages import LAYERS
 from spark_jobs.config.text import count, plain, plain_lines
-from spark_jobs.operations.metrics import samples_of
+from spark_jobs.operations.metrics import exporter, samples_of
 from spark_jobs.operations.status import status_of
-from spark_jobs.operations.telemetry import exporter
 from spark_jobs.run import stopping
 from spark_jobs.run.pipeline import RunRequest, run_pipeline
 from spark_jobs.run.result import RunResult, Status

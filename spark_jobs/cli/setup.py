@@ -1,12 +1,16 @@
-"""`weir setup`: Java, the jars, and the archive of classes that a small run loads."""
+"""`weir setup`: Java, the jars, and the archive of classes that a small run loads. `weir pack`: the archive
+of the environment for hosts that have none.
+"""
 
-from spark_jobs.cli.ending import fail
+import json
+
+from spark_jobs.cli.ending import fail, fail_with
 from spark_jobs.config.errors import UsageError, did_you_mean
 from spark_jobs.config.loading import find_root
-from spark_jobs.session.archive import SetupFailed, make_archive
-from spark_jobs.session.install import Installation
+from spark_jobs.session.install import Installation, NotInstalled, SetupFailed, make_archive
 from spark_jobs.session.jars import COMPONENTS, JarMismatch, JarUnavailable, fetch_jars
 from spark_jobs.session.java import JavaMissing
+from spark_jobs.session.pack import VERSION, make_environment
 
 
 def setup_command(jars_only: bool, components: list[str]) -> int:
@@ -26,4 +30,20 @@ def setup_command(jars_only: bool, components: list[str]) -> int:
             make_archive(installed, java, print)
     except (JavaMissing, JarMismatch, JarUnavailable, SetupFailed) as error:
         return fail(str(error), 1)
+    return 0
+
+
+# `weir pack`: the archive of the environment for hosts that have none.
+
+
+def pack_command(as_json: bool) -> int:
+    try:
+        archive = make_environment(Installation(find_root()))
+    except NotInstalled as missing:
+        return fail_with("failed", str(missing), 1, as_json=as_json)
+    size = archive.stat().st_size
+    if as_json:
+        print(json.dumps({"archive": str(archive), "bytes": size, "python": VERSION}))
+    else:
+        print(f"{archive}: {size / 1e6:,.0f} MB; hosts that unpack it need {VERSION} on PATH")
     return 0

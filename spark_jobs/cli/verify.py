@@ -6,7 +6,7 @@ import json
 import sys
 import time
 
-from spark_jobs.cli.result_alone import result_alone
+from spark_jobs.cli.ending import result_alone
 from spark_jobs.cli.run import known_profile
 from spark_jobs.config.checks.project import check_pipeline
 from spark_jobs.config.errors import ConfigError, Refused

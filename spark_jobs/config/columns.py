@@ -4,7 +4,8 @@ name.
 
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import name_at_home
-from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
 
 ROW_ORIGIN = {

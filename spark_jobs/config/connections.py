@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field
 from spark_jobs.config.document import name_in_project, read_document
 from spark_jobs.config.errors import ConfigError, Hinted, Problem, Withheld, did_you_mean
 from spark_jobs.config.files import read_text
-from spark_jobs.config.model import Model
+from spark_jobs.config.names import Model
 from spark_jobs.config.validation import validate
 
 FILE, PREFIX = "WEIR_CONNECTIONS", "WEIR_CONNECTION_"

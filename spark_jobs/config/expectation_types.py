@@ -9,8 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from spark_jobs.config.errors import Hinted
-from spark_jobs.config.model import Model
-from spark_jobs.config.names import ColumnName, Duration, parse_duration
+from spark_jobs.config.names import ColumnName, Duration, Model, parse_duration
 from spark_jobs.config.text import count
 
 COMPILED = (

@@ -13,8 +13,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field
 
-from spark_jobs.config.model import Model
-from spark_jobs.config.names import Name
+from spark_jobs.config.names import Model, Name
 
 OnFail = Literal["quarantine", "warn", "block"]
 Severity = Literal["critical", "warning", "info"]

@@ -21,7 +21,8 @@ from spark_jobs.config.functions import (
     WITHOUT_PARENTHESES,
 )
 from spark_jobs.config.names import shorten
-from spark_jobs.config.row_order import Keys, order_dependent
+from spark_jobs.config.row_keys import Keys
+from spark_jobs.config.row_order import order_dependent
 from spark_jobs.config.sql import (
     Complaint,
     SqlError,

@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from spark_jobs.config.errors import Hinted
-from spark_jobs.config.model import Model
-from spark_jobs.config.names import ColumnName, Duration, Names, RelativePath, Tables
+from spark_jobs.config.names import ColumnName, Duration, Model, Names, RelativePath, Tables
 from spark_jobs.config.types import SparkType
 
 Mode = Literal["append", "update", "complete"]

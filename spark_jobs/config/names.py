@@ -1,5 +1,5 @@
-"""What may stand as a name, a path, a duration or a type in a pipeline file. Each check returns the value or
-raises ValueError.
+"""What may stand as a name, a path, a duration or a type in a pipeline file, and what its models share. Each
+check returns the value or raises ValueError.
 """
 
 import re
@@ -7,9 +7,10 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
-from spark_jobs.config.errors import Hinted
+from spark_jobs.config.errors import Hinted, did_you_mean
+from spark_jobs.config.text import count
 
 NAME_RULE = "lower-case letters, digits and _, starting with a letter, at most 63 characters"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
@@ -136,3 +137,73 @@ Names = Annotated[
     list[ColumnName], BeforeValidator(as_list, json_schema_input_type=ColumnName | list[ColumnName])
 ]
 Tables = Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=str | list[str])]
+
+
+# What every model of a pipeline file shares: unknown keys are refused, nothing is converted in silence,
+# nothing changes afterwards.
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, populate_by_name=True, defer_build=True
+    )
+
+
+# When a pipeline is started: a cron expression of five fields, or one of the usual words for it.
+
+
+WORDS = ("@hourly", "@daily", "@weekly", "@monthly", "@yearly")
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+WEEKDAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+FIELDS: list[tuple[str, int, int, list[str]]] = [
+    ("minute", 0, 59, []),
+    ("hour", 0, 23, []),
+    ("day of the month", 1, 31, []),
+    ("month", 1, 12, MONTHS),
+    ("day of the week", 0, 7, WEEKDAYS),
+]
+
+
+def check_cron(value: str) -> str:
+    """The expression itself, or ValueError with the field that is wrong."""
+    if value.startswith("@"):
+        if value not in WORDS:
+            raise Hinted(f"{shorten(value)} is not a schedule", did_you_mean(value, WORDS))
+        return value
+    fields = value.split()
+    if len(fields) != 5:
+        raise Hinted(
+            f"{shorten(value)} has {count(len(fields), 'field')}",
+            "write five: minute hour day month weekday, as in '*/15 * * * *'",
+        )
+    for text, (name, low, high, words) in zip(fields, FIELDS, strict=True):
+        for part in text.split(","):
+            _check_part(part, name, low, high, words)
+    return " ".join(fields)
+
+
+def _check_part(part: str, name: str, low: int, high: int, words: list[str]) -> None:
+    """One of: *, 5, mon, 1-5, each with an optional /step."""
+    allowed = (
+        f"allowed: {low} to {high}{f' or {words[0]} to {words[-1]}' if words else ''}, ranges as in 1-5, *"
+        " and steps as in */2"
+    )
+    match = re.fullmatch(r"(?:(\*)|(\w+)(?:-(\w+))?)(?:/(\d{1,3}))?", part)
+    if match is None:
+        raise Hinted(f"{shorten(part)} does not fit the field {name!r}", allowed)
+    bounds = [_number(text, low, words) for text in match.group(2, 3) if text is not None]
+    if any(bound is None or not low <= bound <= high for bound in bounds):
+        raise Hinted(f"{shorten(part)} does not fit the field {name!r}", allowed)
+    if len(bounds) == 2 and bounds[0] > bounds[1]:  # type: ignore[operator]
+        raise Hinted(f"the {name} {shorten(part)} ends before it starts", "write the smaller value first")
+    if match[4] is not None and (not 1 <= int(match[4]) <= high or len(bounds) == 1):
+        raise Hinted(f"{shorten(part)} has no usable step", f"write */n or a-b/n with n from 1 to {high}")
+
+
+def _number(text: str, low: int, words: list[str]) -> int | None:
+    if text.lower() in words:
+        return words.index(text.lower()) + low
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 3 else None
+
+
+Cron = Annotated[str, AfterValidator(check_cron)]

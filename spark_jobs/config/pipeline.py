@@ -10,15 +10,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
 
-from spark_jobs.config.cron import Cron
 from spark_jobs.config.errors import Hinted
 from spark_jobs.config.gold import Gold
-from spark_jobs.config.model import Model
 from spark_jobs.config.names import (
-    ColumnName,
+    Cron,
     Duration,
+    Model,
     Name,
-    Names,
     OtherTable,
     PipelineName,
     as_list,
@@ -26,58 +24,12 @@ from spark_jobs.config.names import (
     other_pipeline,
 )
 from spark_jobs.config.relays import Relay
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.sinks import COMPONENTS, Sink
 from spark_jobs.config.sources import Source, StreamSource
-from spark_jobs.config.types import SparkType
 
 Layer = Literal["bronze", "dimension", "silver", "gold"]
 SINK = "sink"
-
-
-def _as_column(value: object) -> object:
-    """`amount: bigint` is short for `amount: {type: bigint}`."""
-    return {"type": value} if isinstance(value, str) else value
-
-
-def _as_event_time(value: object) -> object:
-    """`event_time: read_at` is short for `event_time: {column: read_at}`."""
-    return {"column": value} if isinstance(value, str) else value
-
-
-class Column(Model):
-    """A typed column, taken from the field of its own name, from a path in the record, or from a SQL
-    expression.
-    """
-
-    type: SparkType = Field(description="a Spark SQL type, as in bigint or decimal(12,2)")
-    from_: str | None = Field(
-        None, alias="from", min_length=1, description="path in the record, as in payment.amount"
-    )
-    sql: str | None = Field(None, min_length=1, description="expression over the columns without sql")
-    required: bool = Field(False, description="a row without a value is quarantined")
-    sensitive: bool = Field(False, description="its values are shown nowhere but in the tables themselves")
-    rest: bool = Field(False, description="JSON text of the record's fields that no column takes")
-
-    @property
-    def has_path(self) -> bool:
-        """Whether it is one field of the record."""
-        return self.sql is None and not self.rest
-
-    @model_validator(mode="after")
-    def _one_origin(self) -> "Column":
-        if self.rest and (self.from_ is not None or self.sql is not None or self.type != "string"):
-            raise Hinted(
-                "'rest' is incompatible with 'from', 'sql' and other types",
-                "write {type: string, rest: true}",
-            )
-        if self.from_ is not None and self.sql is not None:
-            raise Hinted("'from' is incompatible with 'sql': a column has one origin", "keep one of the two")
-        return self
-
-
-Columns = dict[
-    ColumnName, Annotated[Column, BeforeValidator(_as_column, json_schema_input_type=str | Column)]
-]
 OtherTables = Annotated[
     list[OtherTable], BeforeValidator(as_list, json_schema_input_type=OtherTable | list[OtherTable])
 ]
@@ -85,108 +37,6 @@ Word = Annotated[str, Field(min_length=1, max_length=100)]
 Tags = Annotated[list[Word], BeforeValidator(as_list, json_schema_input_type=Word | list[Word])]
 Address = Annotated[str, Field(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$", max_length=254)]
 Addresses = Annotated[list[Address], BeforeValidator(as_list, json_schema_input_type=Address | list[Address])]
-
-
-Ties = Literal["hash", "newest_arrival"]
-TIES = (
-    "versions of one sequence that say different things: a hash of their content decides, or the one that"
-    " arrived last wins"
-)
-
-
-class Dimension(Model):
-    """A table that facts are joined with: its current rows (scd1), or every version with
-    its interval (scd2).
-    """
-
-    from_: Name = Field(alias="from", description="a source of this pipeline")
-    key: Names = Field(min_length=1, description="column or columns that identify a member")
-    columns: Columns = Field(min_length=1)
-    sequence_by: ColumnName = Field(
-        description="the greater value is the newer version, whatever the order of arrival"
-    )
-    ties: Ties = Field("hash", description=TIES)
-    history: Literal["scd1", "scd2"] = Field(
-        "scd1",
-        description="scd1: the newest version; scd2: all versions, each with _valid_from and _valid_to",
-    )
-    where: str | None = Field(
-        None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered"
-    )
-
-
-class EventTime(Model):
-    """When the fact happened. A time further ahead of its arrival than `future`, or behind it than `past`, is
-    a mistake of the feed.
-    """
-
-    column: ColumnName
-    future: Duration = Field("1 day", description="how far ahead of the arrival it may be")
-    past: Duration | None = Field(
-        None, description="how far behind the arrival it may be; without it any time from the year 1 on"
-    )
-
-
-class Lookup(Model):
-    """A stream-static join with a dimension of this pipeline."""
-
-    on: Names = Field(
-        min_length=1, description="this table's columns that match the dimension's key, in its order"
-    )
-    as_of: ColumnName | None = Field(
-        None, description="scd2: the time at which the version was valid; without it the event time"
-    )
-    take: Names = Field(min_length=1, description="columns of the dimension to add")
-    if_missing: Literal["park", "unknown", "quarantine"] = Field(
-        "unknown",
-        description=(
-            "no member: park the row until it comes, publish it with NULLs (corrected later), or"
-            " quarantine it"
-        ),
-    )
-    give_up_after: Duration | None = Field(
-        None,
-        description=(
-            "park only: when files go on arriving for so long, the row is published with NULLs; without it it"
-            " waits for ever"
-        ),
-    )
-
-
-class Silver(Model):
-    """Typed rows of one source: the newest version per key, or every row where no key is given."""
-
-    from_: Name = Field(alias="from", description="a source of this pipeline")
-    columns: Columns = Field(min_length=1)
-    explode: str | None = Field(
-        None,
-        min_length=1,
-        description="path of an array: one row per element, whose fields are reached as array.field",
-    )
-    key: Names | None = Field(
-        None, min_length=1, description="upsert by these columns; without a key rows are appended"
-    )
-    sequence_by: ColumnName | None = Field(
-        None, description="the greater value is the newer version; without it the event time"
-    )
-    ties: Ties = Field("hash", description=TIES)
-    event_time: (
-        Annotated[EventTime, BeforeValidator(_as_event_time, json_schema_input_type=str | EventTime)] | None
-    ) = None
-    where: str | None = Field(
-        None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered"
-    )
-    delete_when: str | None = Field(
-        None,
-        min_length=1,
-        description="SQL condition: such a version deletes its key; it needs only the key and sequence_by",
-    )
-    lookup: dict[Name, Lookup] = Field(default_factory=dict)
-
-    @property
-    def sequence_column(self) -> str | None:
-        """The column that orders versions: sequence_by, else the event time."""
-        return self.sequence_by or (self.event_time.column if self.event_time else None)
 
 
 class TableSchedule(Model):

@@ -17,24 +17,21 @@ from re import _constants as op  # type: ignore[attr-defined]  # the parser of P
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-Ranges = tuple[tuple[int, int], ...]
-LAST = 0x10FFFF
-EVERYTHING: Ranges = ((0, LAST),)
-DIGITS: Ranges = ((48, 57),)
-WORD: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
-SPACE: Ranges = ((9, 10), (12, 13), (32, 32))
-CATEGORIES = {op.CATEGORY_DIGIT: DIGITS, op.CATEGORY_WORD: WORD, op.CATEGORY_SPACE: SPACE}
-NEGATED = {op.CATEGORY_NOT_DIGIT: DIGITS, op.CATEGORY_NOT_WORD: WORD, op.CATEGORY_NOT_SPACE: SPACE}
+from spark_jobs.config.characters import (
+    NotPlain,
+    Ranges,
+    characters_of,
+    have_common,
+    merge_ranges,
+    one_character,
+)
+
 MOST_REPEATS = 256
 """Characters that counted repetitions may take together."""
 MOST_WAYS = 100
 """Ways through choices that cannot be told apart by their next character."""
 READ_OTHERWISE = re.compile(r"\[\[|\[\^?[^\]]*\[|\{,|\\[0-9Z]")
 """What Python reads in another way than RE2, or RE2 not at all."""
-
-
-class NotPlain(Exception):
-    """Java might not come to an end with it."""
 
 
 @dataclass(frozen=True)
@@ -92,45 +89,6 @@ def parse(pattern: str) -> list[Any]:
     if parsed.state.flags & ~re.UNICODE:
         raise NotPlain
     return list(parsed)
-
-
-def characters_of(node: tuple[Any, Any]) -> Ranges | None:
-    """The set of a part that is one character; None for any other."""
-    kind, value = node
-    if kind is op.LITERAL:
-        return ((value, value),)
-    if kind is op.NOT_LITERAL:
-        return _complement(((value, value),))
-    if kind is op.ANY:
-        return _complement(((10, 10),))
-    if kind is op.IN:
-        is_negated = bool(value) and value[0][0] is op.NEGATE
-        named = _merged(found for member in (value[1:] if is_negated else value) for found in _member(member))
-        return _complement(named) if is_negated else named
-    return None
-
-
-def one_character(nodes: Sequence[Any]) -> Ranges | None:
-    """The set of a part that is one character, also where brackets stand around it."""
-    if len(nodes) != 1:
-        return None
-    kind, value = nodes[0]
-    if kind is op.SUBPATTERN and not value[1] and not value[2]:
-        return one_character(value[3])
-    return characters_of(nodes[0])
-
-
-def _member(member: tuple[Any, Any]) -> Ranges:
-    kind, value = member
-    if kind is op.LITERAL:
-        return ((value, value),)
-    if kind is op.RANGE:
-        return (tuple(value),)
-    if kind is op.CATEGORY and value in CATEGORIES:
-        return CATEGORIES[value]
-    if kind is op.CATEGORY and value in NEGATED:
-        return _complement(NEGATED[value])
-    raise NotPlain
 
 
 def _alternatives(nodes: list[Any]) -> list[list[Any]]:
@@ -197,11 +155,13 @@ def _ways(parts: Sequence_, rest: Sequence_) -> int:
         if isinstance(part, Choice):
             firsts = [_first(way + behind) for way in part.ways]
             is_decided = not any(
-                _meet(one, other) for at, one in enumerate(firsts) for other in firsts[at + 1 :]
+                have_common(one, other) for at, one in enumerate(firsts) for other in firsts[at + 1 :]
             )
             inner = [_ways(way, behind) for way in part.ways]
             ways *= max(inner, default=1) if is_decided else sum(inner)
-        elif isinstance(part, Repeated) and part.most is not None and _meet(part.allowed, _first(behind)):
+        elif (
+            isinstance(part, Repeated) and part.most is not None and have_common(part.allowed, _first(behind))
+        ):
             ways *= part.most - part.least + 1
     return ways
 
@@ -215,11 +175,11 @@ def _giving_back(parts: Sequence_, rest: Sequence_) -> int:
         behind = parts[place + 1 :] + rest
         if isinstance(part, Choice):
             found += sum(_giving_back(way, behind) for way in part.ways)
-        elif isinstance(part, Repeated) and part.most is None and _meet(part.allowed, _first(behind)):
+        elif isinstance(part, Repeated) and part.most is None and have_common(part.allowed, _first(behind)):
             later = list(_endless(behind))
             if later and (
                 not isinstance(behind[0], Characters)
-                or any(_meet(behind[0].allowed, other) for other in later)
+                or any(have_common(behind[0].allowed, other) for other in later)
             ):
                 raise NotPlain
             found += 1
@@ -240,7 +200,7 @@ def _first(parts: Sequence_) -> Ranges:
                 break
         else:
             break
-    return _merged(allowed)
+    return merge_ranges(allowed)
 
 
 def _is_something(parts: Sequence_) -> bool:
@@ -283,25 +243,3 @@ def _java_set(allowed: Ranges) -> str:
     if len(allowed) == 1 and allowed[0][0] == allowed[0][1]:
         return f"\\x{{{allowed[0][0]:x}}}"
     return "[" + "".join(f"\\x{{{low:x}}}-\\x{{{high:x}}}" for low, high in allowed) + "]"
-
-
-def _merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    merged: list[tuple[int, int]] = []
-    for low, high in sorted(ranges):
-        if merged and low <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
-        else:
-            merged.append((low, high))
-    return tuple(merged)
-
-
-def _complement(ranges: Sequence[tuple[int, int]]) -> Ranges:
-    starts = [0, *(high + 1 for _, high in ranges)]
-    ends = [*(low - 1 for low, _ in ranges), LAST]
-    return tuple((low, high) for low, high in zip(starts, ends, strict=True) if low <= high)
-
-
-def _meet(one: Ranges, other: Ranges) -> bool:
-    return any(
-        low <= high_other and low_other <= high for low, high in one for low_other, high_other in other
-    )

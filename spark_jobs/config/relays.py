@@ -9,8 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from spark_jobs.config.model import Model
-from spark_jobs.config.names import ColumnName, Name
+from spark_jobs.config.names import ColumnName, Model, Name
 from spark_jobs.config.sinks import Servers, Topic
 from spark_jobs.config.sources import Source
 

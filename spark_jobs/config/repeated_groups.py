@@ -13,7 +13,8 @@ from re import _constants as op  # type: ignore[attr-defined]  # as in plain_pat
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
-from spark_jobs.config.plain_patterns import NotPlain, one_character, ways_of_turn
+from spark_jobs.config.characters import NotPlain, one_character
+from spark_jobs.config.plain_patterns import ways_of_turn
 
 MOST_TURNS = 256
 """A thread's stack has room for about a thousand calls; a turn may take several."""

@@ -5,24 +5,29 @@ An order is total for a query when rows that it takes for equal cannot be told a
 every column that the query uses, or a key of its rows.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
 from spark_jobs.config.functions import (
-    AGGREGATES,
     BY_ORDER,
     BY_POSITION,
-    GENERATORS,
     ORDER_DEPENDENT,
     ORDERLESS,
     SORTS,
 )
 from spark_jobs.config.names import shorten
+from spark_jobs.config.row_keys import (
+    Keys,
+    by_position,
+    has_generator,
+    identifies_row,
+    is_aggregate,
+    text_of,
+    texts_of,
+)
 from spark_jobs.config.sql import DIALECT, Complaint, function_names
 
-Keys = Mapping[str, Sequence[str]]
-"""By the full name of a table the columns that identify a row, where there are such."""
 ALL = "ALL"
 COLLECTING = {"collect_list", "collect_set", "array_agg"}
 
@@ -51,7 +56,9 @@ def has_total_order(window: exp.Window, keys: Keys = {}) -> bool:  # noqa: B006 
         *(parts.args.get("partition_by") or []),
         *(part.this for part in parts.args["order"].expressions),
     ]
-    return _identifies(_texts(named, select), select, keys) or _names_all_used(_texts(named, select), select)
+    return identifies_row(texts_of(named, select), select, keys) or _names_all_used(
+        texts_of(named, select), select
+    )
 
 
 def _limited(query: exp.Query, keys: Keys) -> Iterator[Complaint]:
@@ -89,123 +96,29 @@ def _is_total(query: exp.Query, order: list[exp.Expr], keys: Keys) -> bool:
     named = {select.alias_or_name.lower(): select.unalias() for select in selects}
     if not isinstance(query, exp.Select):
         return named.keys() <= {part.name.lower() for part in order if isinstance(part, exp.Column)}
-    resolved = [_by_position(part, selects) for part in order]  # a name of the result hides a column
+    resolved = [by_position(part, selects) for part in order]  # a name of the result hides a column
     resolved = [
         named.get(part.name.lower(), part) if isinstance(part, exp.Column) and not part.table else part
         for part in resolved
     ]
-    texts = _texts(resolved, query)
-    return _identifies(texts, query, keys) or all(
+    texts = texts_of(resolved, query)
+    return identifies_row(texts, query, keys) or all(
         _is_determined(select.unalias(), texts, query) for select in selects
     )
 
 
-def _by_position(part: exp.Expr, selects: list[exp.Expr]) -> exp.Expr:
-    """ORDER BY 2 is the second column."""
-    at = int(part.name) - 1 if isinstance(part, exp.Literal) and part.is_int else -1
-    return selects[at].unalias() if 0 <= at < len(selects) else part
-
-
 def _is_determined(value: exp.Expr, texts: set[str], select: exp.Select) -> bool:
     """Whether rows that are equal in these texts are equal in a value, too."""
-    if _text(value, select) in texts:
+    if text_of(value, select) in texts:
         return True
-    if value.is_star or value.find(exp.Window, exp.Query) or _is_aggregate(value):
+    if value.is_star or value.find(exp.Window, exp.Query) or is_aggregate(value):
         return False
-    return all(_text(column, select) in texts for column in value.find_all(exp.Column))
-
-
-def _identifies(texts: set[str], select: exp.Select, keys: Keys) -> bool:
-    """Whether the columns name one row of what a SELECT reads, or one group of what it makes."""
-    if _multiplies(select):
-        return False
-    group = select.args.get("group")
-    if group is not None:
-        if group.args.get("all"):
-            grouped = [part.unalias() for part in select.selects if not _is_aggregate(part)]
-        elif len(group.args) > 1 and any(
-            value for name, value in group.args.items() if name != "expressions"
-        ):
-            return False
-        else:
-            grouped = [_by_position(part, select.selects) for part in group.expressions]
-        return (
-            not any(isinstance(part, exp.Cube | exp.Rollup | exp.GroupingSets) for part in grouped)
-            and _texts(grouped, select) <= texts
-        )
-    if any(_is_aggregate(part) for part in select.selects):
-        return True  # one row
-    sources = _sources(select)
-    found = [(source.alias_or_name.lower(), _key_of(source, keys)) for source in sources]
-    return bool(found) and all(
-        key is not None and all(_names_column(alias, name, texts, is_alone=len(found) == 1) for name in key)
-        for alias, key in found
-    )
-
-
-def _names_column(alias: str, name: str, texts: set[str], *, is_alone: bool) -> bool:
-    return f"{alias}.{name.lower()}" in texts or (is_alone and name.lower() in texts)
-
-
-def _key_of(source: exp.Expr, keys: Keys) -> Sequence[str] | None:
-    """The columns that identify a row of a table, a CTE or a subquery; None where nothing says so."""
-    query: exp.Expr | None = source.this if isinstance(source, exp.Subquery) else None
-    if source.args.get("pivots"):
-        return None
-    if isinstance(source, exp.Table):
-        name = ".".join(part.name for part in source.parts).lower()
-        ctes = [cte for cte in source.root().find_all(exp.CTE) if cte.alias.lower() == name]
-        if not ctes:
-            return keys.get(name)
-        query = ctes[0].this if len(ctes) == 1 and not ctes[0].args["alias"].args.get("columns") else None
-    if not isinstance(query, exp.Select) or _multiplies(query):
-        return None
-    if query.args.get("distinct"):
-        return [select.alias_or_name for select in query.selects]
-    outputs = {_text(select.unalias(), query): select.alias_or_name for select in query.selects}
-    if query.args.get("group") is not None:
-        grouped = [
-            _text(_by_position(part, query.selects), query) for part in query.args["group"].expressions
-        ]
-        plain = not any(
-            isinstance(part, exp.Cube | exp.Rollup | exp.GroupingSets)
-            for part in query.args["group"].expressions
-        )
-        return (
-            [outputs[text] for text in grouped]
-            if grouped and plain and all(text in outputs for text in grouped)
-            else None
-        )
-    sources = _sources(query)
-    key = _key_of(sources[0], keys) if len(sources) == 1 else None
-    if key is None or any(select.is_star for select in query.selects):
-        return key
-    return [outputs[name.lower()] for name in key] if all(name.lower() in outputs for name in key) else None
-
-
-def _multiplies(select: exp.Select) -> bool:
-    """Whether its result has several rows of one, so that what identified it does so no longer."""
-    return bool(select.args.get("laterals")) or _has_generator(select)
-
-
-def _has_generator(select: exp.Select) -> bool:
-    nodes = (
-        node for part in select.selects for node in part.walk(prune=lambda node: isinstance(node, exp.Query))
-    )
-    return any(function_names(node) & GENERATORS or isinstance(node, exp.UDTF) for node in nodes)
-
-
-def _sources(select: exp.Select) -> list[exp.Expr]:
-    return [
-        part.this
-        for part in (select.args.get("from_"), *(select.args.get("joins") or []))
-        if part is not None
-    ]
+    return all(text_of(column, select) in texts for column in value.find_all(exp.Column))
 
 
 def _names_all_used(texts: set[str], select: exp.Select) -> bool:
     """Whether every column that a SELECT uses behind its WHERE is among these."""
-    if select.args.get("group") is not None or _has_generator(select):
+    if select.args.get("group") is not None or has_generator(select):
         return False  # a window sees the rows that explode makes, and cannot name what tells them apart
     clauses = [
         *select.selects,
@@ -213,7 +126,9 @@ def _names_all_used(texts: set[str], select: exp.Select) -> bool:
     ]
     if any(part.is_star for part in select.selects):
         return False
-    return all(_text(column, select) in texts for clause in clauses for column in clause.find_all(exp.Column))
+    return all(
+        text_of(column, select) in texts for clause in clauses for column in clause.find_all(exp.Column)
+    )
 
 
 def _placed(window: exp.Window, keys: Keys) -> Iterator[Complaint]:
@@ -298,9 +213,9 @@ def _is_ordered(node: exp.Expr, around: exp.Expr | None) -> bool:
 def _breaks_ties(node: exp.Expr, keys: Keys, key: Sequence[str]) -> bool:
     """Whether rows with equal second arguments have equal first ones."""
     select = node.find_ancestor(exp.Select)
-    texts = {_text(part, select) for part in _members(node.expression)}
-    if _text(node.this, select) in texts or all(
-        _text(column, select) in texts for column in node.this.find_all(exp.Column)
+    texts = {text_of(part, select) for part in _members(node.expression)}
+    if text_of(node.this, select) in texts or all(
+        text_of(column, select) in texts for column in node.this.find_all(exp.Column)
     ):
         return True
     if select is None:
@@ -308,7 +223,7 @@ def _breaks_ties(node: exp.Expr, keys: Keys, key: Sequence[str]) -> bool:
     ungrouped = select.copy()
     ungrouped.set("group", None)
     ungrouped.set("expressions", [exp.Star()])
-    return _identifies(texts, ungrouped, keys)
+    return identifies_row(texts, ungrouped, keys)
 
 
 def _members(value: exp.Expr) -> list[exp.Expr]:
@@ -327,35 +242,3 @@ def _window_parts(window: exp.Window, select: exp.Select | None) -> exp.Expr:
         if part.name.lower() == name
     ]
     return named[0] if name and named else window
-
-
-def _is_aggregate(part: exp.Expr) -> bool:
-    """Whether it aggregates rows; what is OVER a window does not, and a query inside it
-    has rows of its own.
-    """
-    nodes = part.walk(prune=lambda node: isinstance(node, exp.Query))
-    return any(function_names(node) & AGGREGATES and not _is_over(node) for node in nodes)
-
-
-def _is_over(node: exp.Expr) -> bool:
-    while isinstance(node.parent, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-        node = node.parent
-    return isinstance(node.parent, exp.Window) and node.arg_key == "this"
-
-
-def _texts(parts: Iterable[exp.Expr], select: exp.Select) -> set[str]:
-    return {_text(part, select) for part in parts}
-
-
-def _text(part: exp.Expr, select: exp.Select | None) -> str:
-    """The part as text to compare: in lower case, and without the name of the table where
-    there is only one.
-    """
-    part = part.unnest()
-    text = part.sql(DIALECT).lower().replace("`", "")
-    sources = _sources(select) if select is not None else []
-    if isinstance(part, exp.Column) and len(sources) == 1 and len(part.parts) > 1:
-        alias = sources[0].alias_or_name.lower()
-        if part.parts[0].name.lower() == alias:
-            return ".".join(word.name.lower() for word in part.parts[1:])
-    return text

@@ -1,12 +1,7 @@
-"""Which columns hold values that are shown nowhere but in the tables: those declared `sensitive`, and all
-that tells of them.
-
-Sensitive are also the SQL columns computed from a sensitive one, what such a SQL column is computed from,
-what a lookup takes or matches, and in gold what is grouped by or aggregated from it. Names are compared as
-Spark does, without regard to case.
+"""Which columns hold values that are shown nowhere but in the tables: those of the table itself, and all
+that come from sensitive ones upstream.
 """
 
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from spark_jobs.config.columns import WINDOW
@@ -15,111 +10,17 @@ from spark_jobs.config.gold import Gold, Join
 from spark_jobs.config.graph import gold_inputs
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.names import SIDES, name_at_home, other_pipeline
-from spark_jobs.config.pipeline import Dimension, Pipeline, Silver
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.sensitive_fields import (
+    FieldPath,
+    Names,
+    columns_named,
+    field_paths,
+    own_sensitive,
+    record_tables,
+)
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
-
-# Sensitive fields of records: which columns that a dimension or silver table takes from its records tell of a
-# field that is sensitive. A field is sensitive for all tables of its source as soon as one of them declares
-# it so.
-
-FieldPath = tuple[str, ...]
-"""Where a value stands in a record; empty: it is the record."""
-RecordTable = Silver | Dimension
-
-
-class Names(frozenset[str]):
-    """Names of columns in lower case, asked without regard to case."""
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and super().__contains__(name.lower())
-
-
-def own_sensitive(pipeline: Pipeline, table: RecordTable, more: Iterable[str] = ()) -> Names:
-    """Of the table's own columns those that are sensitive, if `more` are; and the hash of its rows, by which
-    values could be guessed.
-    """
-    hidden = _names([*_declared(table), *_sharing(pipeline, table, _declared), *more])
-    computed = _computed(table) if hidden else {}
-    made_from = [name for name, inputs in computed.items() if any(column in hidden for column in inputs)]
-    found = [*hidden, *made_from, *_sharing(pipeline, table, _revealing)]
-    return _names([*found, "_content"] if found else ())
-
-
-def record_tables(pipeline: Pipeline) -> list[RecordTable]:
-    return [*pipeline.dimensions.values(), *pipeline.silver.values()]
-
-
-def field_paths(pipeline: Pipeline, table: RecordTable) -> dict[str, FieldPath]:
-    """Where the columns without SQL stand in the record, as the engine takes them: the fields of a CSV header
-    by their whole name, elsewhere dots lead into objects, and a text record is one field, of which those that
-    its source names are parts.
-    """
-    kind = pipeline.sources[table.from_].record_format if table.from_ in pipeline.sources else "json"
-    origins = {name: column.from_ or name for name, column in table.columns.items() if column.has_path}
-    rest: dict[str, FieldPath] = {name: () for name, column in table.columns.items() if column.rest}
-    if kind == "text":
-        return {name: () if origin == "value" else (origin,) for name, origin in origins.items()}
-    return rest | {
-        name: (origin,) if kind == "csv" else tuple(origin.split(".")) for name, origin in origins.items()
-    }
-
-
-def columns_named(expression: str, otherwise: Iterable[str]) -> list[str]:
-    """The columns that an expression names; of one that cannot be read all that it might."""
-    from spark_jobs.config.sql import SqlError, columns_in  # only where there is something to read
-
-    try:
-        return columns_in(expression)
-    except SqlError:
-        return list(otherwise)
-
-
-def _declared(table: RecordTable) -> list[str]:
-    return [name for name, column in table.columns.items() if column.sensitive]
-
-
-def _revealing(table: RecordTable) -> list[str]:
-    """What a sensitive SQL column is computed from. That others are computed from it too does not make them
-    sensitive.
-    """
-    declared = _names(_declared(table))
-    return (
-        [column for name, inputs in _computed(table).items() if name in declared for column in inputs]
-        if declared
-        else []
-    )
-
-
-def _computed(table: RecordTable) -> dict[str, list[str]]:
-    """The SQL columns, each with the columns that it names."""
-    return {
-        name: columns_named(column.sql, table.columns) for name, column in table.columns.items() if column.sql
-    }
-
-
-def _sharing(pipeline: Pipeline, table: RecordTable, chosen: Callable[[RecordTable], list[str]]) -> list[str]:
-    """The table's columns that overlap in the record with columns chosen from any table of its source."""
-    mates = [
-        (other, _names(chosen(other))) for other in record_tables(pipeline) if other.from_ == table.from_
-    ]
-    fields = [
-        path for other, names in mates for name, path in field_paths(pipeline, other).items() if name in names
-    ]
-    return [
-        name
-        for name, path in field_paths(pipeline, table).items()
-        if any(_overlap(path, field) for field in fields)
-    ]
-
-
-def _overlap(one: FieldPath, other: FieldPath) -> bool:
-    """Whether one field is the other, or lies within it."""
-    return all(mine.lower() == theirs.lower() for mine, theirs in zip(one, other, strict=False))
-
-
-def _names(names: Iterable[str]) -> Names:
-    return Names(name.lower() for name in names)
-
 
 MASK = "•••"
 

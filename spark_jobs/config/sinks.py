@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from spark_jobs.config.errors import Hinted
-from spark_jobs.config.model import Model
-from spark_jobs.config.names import ColumnName, Name, Names, RelativePath, shorten
+from spark_jobs.config.names import ColumnName, Model, Name, Names, RelativePath, shorten
 
 Mode = Literal["append", "update", "complete"]
 SystemColumns = ("_valid_from", "_valid_to")

@@ -9,8 +9,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from spark_jobs.config.errors import Hinted, did_you_mean
-from spark_jobs.config.model import Model
-from spark_jobs.config.names import Duration, Name, RelativePath, as_list, shorten
+from spark_jobs.config.names import Duration, Model, Name, RelativePath, as_list, shorten
 from spark_jobs.config.sinks import Servers, Topic
 
 RecordFormat = Literal["json", "csv", "parquet", "text", "avro", "orc", "xml"]

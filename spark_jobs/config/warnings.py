@@ -4,13 +4,14 @@ mistake, and stops nothing.
 
 from pathlib import Path
 
-from spark_jobs.config.checks.tables import NOT_OF_THE_RECORD
-from spark_jobs.config.document import Report, name_in_project
+from spark_jobs.config.checks.columns import NOT_OF_THE_RECORD
+from spark_jobs.config.document import name_in_project
 from spark_jobs.config.errors import Problem
 from spark_jobs.config.loading import Project, pipeline_file
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.rule_files import FOLDER
 from spark_jobs.config.sources import BRONZE_FIELDS, MESSAGE_FIELDS, FileSource
+from spark_jobs.config.validation import Report
 
 NOTES = (".md", ".txt", ".rst")
 """What people keep beside files for people."""

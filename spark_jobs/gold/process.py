@@ -14,12 +14,13 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold
 from spark_jobs.gold.late import is_late, is_late_row, late_rows
-from spark_jobs.gold.revisions import count_revisions, first_revision
 from spark_jobs.gold.windows import (
     Selection,
     aggregate,
     closed_windows,
+    count_revisions,
     find_touched,
+    first_revision,
     newly_closed,
     select_rows,
     window_count,
@@ -27,8 +28,9 @@ from spark_jobs.gold.windows import (
 from spark_jobs.lake import small_writes, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
+from spark_jobs.lake.kept import kept
 from spark_jobs.lake.seen import Watermark
-from spark_jobs.lake.tables import Batch, RowsMissing, kept
+from spark_jobs.lake.tables import Batch, RowsMissing
 
 WATERMARK, WAS = "watermark", "watermark before"
 """Among a batch's inputs: what is closed now, and what was closed when the table was last

@@ -22,8 +22,9 @@ from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.json_text import WHOLE_JSON
+from spark_jobs.lake.kept import kept
 from spark_jobs.lake.seen import Watermark
-from spark_jobs.lake.tables import Batch, kept
+from spark_jobs.lake.tables import Batch
 
 WINDOW = ("window_start", "window_end")
 INSERTED, UPDATED, DELETED = "inserted", "updated", "deleted"

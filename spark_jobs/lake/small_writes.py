@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
-from spark_jobs.lake import delta_commit, delta_log, tables
+from spark_jobs.lake import delta_commit, delta_log, kept, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.tables import Batch
 
@@ -196,7 +196,7 @@ def _is_few(rows: DataFrame, count: int, path: str) -> bool:
     return (
         count <= MOST_ROWS
         and tables.is_driver_enough(spark, path)
-        and tables.kept_bytes(spark) <= MOST_KEPT_BYTES
+        and kept.kept_bytes(spark) <= MOST_KEPT_BYTES
     )
 
 

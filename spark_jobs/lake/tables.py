@@ -14,20 +14,21 @@ from delta.tables import DeltaMergeBuilder, DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from spark_jobs.config.lakehouse import CUTS_PLANS
+from spark_jobs.config.spark_settings import CUTS_PLANS
 from spark_jobs.lake import delta_commit, delta_log
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.gate import Gate, OpenGate
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease
-from spark_jobs.lake.ledger import BatchId
+from spark_jobs.lake.ledger_batches import BatchId
 from spark_jobs.lake.queries import nodes_of
 from spark_jobs.lake.storage import is_remote
 from spark_jobs.lake.upkeep import compact_small_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 APPEND_ONLY = {"delta.appendOnly": "true"}
 RECORDS = {**APPEND_ONLY, "delta.dataSkippingStatsColumns": "_file_id,_line,_arrived_at,_chunk"}
@@ -135,45 +136,6 @@ def read_changes(spark: SparkSession, path: str, after: int, until: int) -> Data
     """The change feed of the versions (after, until]."""
     reader = spark.read.format("delta").option("readChangeFeed", "true")
     return reader.option("startingVersion", after + 1).option("endingVersion", until).load(path)
-
-
-def in_one_piece(rows: DataFrame) -> DataFrame:
-    """The rows of a small run as one partition, so that nothing after it needs a shuffle."""
-    return rows.coalesce(1) if _is_small(rows) else rows
-
-
-def _is_small(rows: DataFrame) -> bool:
-    return rows.sparkSession.conf.get(CUTS_PLANS, "false") == "true"
-
-
-@contextmanager
-def kept(rows: DataFrame) -> Iterator[DataFrame]:
-    """The rows, computed once for all that the block asks of them: of those that it is given.
-
-    A small run cuts their plan off: a cached frame keeps it, and Spark analyses and matches it again for
-    every question. A large one, or one with executors that may be lost, needs the plan to compute again what
-    is gone.
-    """
-    if _is_small(rows):
-        cut = rows.localCheckpoint()
-        try:
-            yield cut
-        finally:
-            cut._jdf.queryExecution().analyzed().rdd().unpersist(False)
-        return
-    rows.persist()
-    try:
-        yield rows
-    finally:
-        rows.unpersist()
-
-
-def kept_bytes(spark: SparkSession) -> int:
-    """How much is kept by now, for all tables that are at work: a bound for what any of the kept rows take.
-    Spark is asked for no job.
-    """
-    stored = spark.sparkContext._jsc.sc().getRDDStorageInfo()
-    return sum(int(one.memSize() + one.diskSize()) for one in stored)
 
 
 def append(rows: DataFrame, name: str, batch: Batch, counts: Counts) -> None:

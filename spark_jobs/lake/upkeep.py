@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from deltalake import PostCommitHookProperties
 
-from spark_jobs.lake.checksums import forget_checksum, write_checksum
+from spark_jobs.lake.delta_commit import forget_checksum, write_checksum
 from spark_jobs.lake.delta_table import DeltaTable
 from spark_jobs.lake.storage import files_below, is_remote, read_text
 

@@ -11,7 +11,8 @@ from spark_jobs.config.names import name_at_home, other_pipeline
 from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.delta_log import table_id, table_version
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import SWAPPING, Ledger
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger_tables import SWAPPING
 from spark_jobs.lake.seen import Seen
 
 

@@ -13,7 +13,8 @@ from typing import Any
 from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.lake.blocked import Grounds
 from spark_jobs.lake.failpoints import reach
-from spark_jobs.lake.ledger import BatchId, Ledger, batch_columns, batch_id_of
+from spark_jobs.lake.ledger import Ledger, batch_columns
+from spark_jobs.lake.ledger_batches import BatchId, batch_id_of
 
 PASSED, BLOCKED, RELEASED, SET_ASIDE = "passed", "blocked", "released", "set_aside"
 """Verdicts on a batch: it may be published; it is held; a person let it pass; a person put its rows into

@@ -12,7 +12,7 @@ from typing import Any
 
 from deltalake import Schema, write_deltalake
 
-from spark_jobs.lake.checksums import write_checksum
+from spark_jobs.lake.delta_commit import write_checksum
 from spark_jobs.lake.delta_table import DeltaTable, options_of, read_rows
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.upkeep import checkpoint_log, compact_files, measure_files

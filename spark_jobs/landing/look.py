@@ -1,7 +1,5 @@
 """Looks at the landing folder of a source: what lies there that is new or changed, and what is decided about
-it. Writes nothing.
-
-What enters: a feed and a time. What leaves: a Look, whose rows are for the arrivals table.
+it; and registers that as arrivals. Only `register_arrivals` writes.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from spark_jobs.config.names import parse_duration
-from spark_jobs.landing.arrivals import REFUSED, REPEATED, TAKEN, Row, read_arrivals
+from spark_jobs.landing.arrivals import (
+    REFUSED,
+    REPEATED,
+    TAKEN,
+    Row,
+    append_chunk,
+    append_chunks,
+    compact_arrivals,
+    read_arrivals,
+)
 from spark_jobs.landing.content import Content, is_plain_lines, peek_content, read_content
 from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.folder import LandedFile, Listing, list_folder, say
@@ -195,3 +202,21 @@ def _read_quiet(feed: Feed, file: LandedFile, history: History, read: Read) -> C
 
 def _named(rows: list[Row], verdict: str) -> Named:
     return tuple((row["path"], row["reason"]) for row in rows if row["verdict"] == verdict)
+
+
+# Registers landed files as arrivals: what a look at the folder of a source finds new or changed is written
+# down.
+#
+# Needs no JVM. Whoever calls holds the pipeline's lease.
+
+
+def register_arrivals(feed: Feed, arrived_at: datetime, consumed: int | None = None) -> Arrivals:
+    """Append what is new to the arrivals table. `consumed` is the last chunk that bronze has read."""
+    look = look_at(feed, arrived_at, consumed)
+    if look.rows:
+        if consumed is not None and not look.is_behind:
+            compact_arrivals(feed)
+        append_chunks(feed, look.rows, arrived_at)
+    if look.mark:
+        append_chunk(feed, [look.mark], arrived_at)
+    return look.found

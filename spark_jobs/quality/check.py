@@ -25,7 +25,6 @@ from great_expectations.expectations.registry import (
 )
 from pyspark.sql import types
 
-from spark_jobs.config.document import Report
 from spark_jobs.config.errors import Problem, did_you_mean
 from spark_jobs.config.expectation_types import OWN, REFUSED
 from spark_jobs.config.expectations import Rule
@@ -33,6 +32,7 @@ from spark_jobs.config.loading import Project
 from spark_jobs.config.names import shorten
 from spark_jobs.config.regexes import judge_regex
 from spark_jobs.config.rule_files import rules_file
+from spark_jobs.config.validation import Report
 from spark_jobs.quality.patterns import explain_pattern
 
 # What GX takes beside the arguments that say what is expected, and where an expectation file has it.

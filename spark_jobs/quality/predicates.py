@@ -7,6 +7,7 @@ try_add: no row's value can end a batch, and one that is too large for a decimal
 """
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, time
 from functools import reduce
 from operator import and_, or_
 from typing import Any
@@ -15,12 +16,14 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spark_jobs.config.expectations import Rule
-from spark_jobs.quality.bounds import BOUNDS, read_bounds
 from spark_jobs.quality.patterns import matches, matches_any
 
 Arguments = Mapping[str, Any]
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 SKIPPED_BY_DEFAULT = {"pair": "both_values_are_missing", "list": "all_values_are_missing"}
+
+Bound = float | date | datetime
+BOUNDS = ("min_value", "max_value")
 
 
 def fails(rule: Rule, is_concerned: Column | None = None) -> Column:
@@ -189,3 +192,42 @@ def _unless_skipped(arguments: Arguments, kind: str, columns: list[Column], is_u
     if skipped in ("either_value_is_missing", "any_value_is_missing"):
         return ~reduce(or_, missing) & is_unexpected
     return is_unexpected
+
+
+# Arguments as Great Expectations reads them: a bound is a float where it can be one, else a date, else a
+# time.
+#
+# Predicates and GX get the same values from here, so that they cannot differ in them.
+
+
+def read_bounds(arguments: Mapping[str, Any]) -> dict[str, Bound]:
+    """The bounds that are given. A date beside a time is its midnight: GX cannot compare the two."""
+    bounds = {name: read_bound(arguments[name]) for name in BOUNDS if arguments.get(name) is not None}
+    if any(isinstance(bound, datetime) for bound in bounds.values()):
+        return {name: _midnight(bound) for name, bound in bounds.items()}
+    return bounds
+
+
+def _midnight(bound: Bound) -> Bound:
+    if isinstance(bound, float | datetime):
+        return bound
+    return datetime.combine(bound, time(), UTC)
+
+
+def read_bound(value: object) -> Bound:
+    """A number becomes a float, as in GX, whatever the column is. A time without a zone is UTC, not the
+    machine's own time.
+    """
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    if isinstance(value, date):
+        return value
+    text = str(value)
+    try:
+        return float(value if isinstance(value, int | float) else text)
+    except ValueError:
+        pass
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return read_bound(datetime.fromisoformat(text))

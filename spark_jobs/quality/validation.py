@@ -41,7 +41,7 @@ from pyspark.sql import Column, DataFrame
 from spark_jobs.quality.aggregates import ROW_COUNT, Judged
 from spark_jobs.quality.metrics import COUNTS, UNANSWERABLE, FrameMetrics, resolve
 from spark_jobs.quality.patterns import matches, matches_any
-from spark_jobs.quality.texts import one_line
+from spark_jobs.quality.result import one_line
 
 # Lets Great Expectations judge patterns by the function of Weir's own predicates: its own is Java's engine,
 # which a long value can end. GX takes the metric that was registered last for a name and an engine; to

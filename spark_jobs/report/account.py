@@ -12,9 +12,8 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_paths
 from spark_jobs.config.sources import FileSource, StreamSource
 from spark_jobs.config.table_name import TableName
-from spark_jobs.lake.balance import balances, records_unread
+from spark_jobs.lake.balance import balances, records_unread, rows_not_delivered
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delivered import rows_not_delivered
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger

@@ -14,7 +14,7 @@ from spark_jobs.lake.counts import Counts, Totals
 from spark_jobs.lake.delta_log import count_rows, newest, table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.lake.reasons import count_open
+from spark_jobs.lake.quarantine import count_open
 from spark_jobs.lake.scan import read_where
 from spark_jobs.lake.states import FAILED, KILLED, STOPPED, newest_states
 from spark_jobs.report.account import sum_up

@@ -9,6 +9,7 @@ from enum import StrEnum
 from spark_jobs.config.table_name import TableName
 from spark_jobs.lake import states
 from spark_jobs.lake.counts import Counts, Totals, add_up
+from spark_jobs.report.source_facts import DriftFact, FileFact, ReasonFact, SourceFact
 
 
 class Outcome(StrEnum):
@@ -201,59 +202,6 @@ class Current:
     rules: tuple[OpenRule, ...] = ()
     cut: tuple[tuple[Run, Totals], ...] = ()
     missing: tuple["Balance", ...] = ()
-
-
-@dataclass(frozen=True)
-class Sample:
-    file: str
-    line: int
-    element: int
-    value: str
-
-
-@dataclass(frozen=True)
-class ReasonFact:
-    """Rows that stand in quarantine, or are parked, for one reason: all of them, and those that this run
-    brought.
-    """
-
-    table: str
-    place: str
-    rule: str
-    column: str
-    open_rows: int
-    new_rows: int
-    samples: tuple[Sample, ...]
-
-
-@dataclass(frozen=True)
-class SourceFact:
-    """The landed files of a source by verdict; `files` are those that this run took, None where that is not
-    known. `empty`: taken ones without a single byte.
-    """
-
-    name: str
-    path: str
-    verdicts: dict[str, int]
-    files: int | None
-    empty: int = 0
-
-
-@dataclass(frozen=True)
-class FileFact:
-    source: str
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class DriftFact:
-    source: str
-    field: str
-    kind: str
-    file: str
-    seen_at: datetime | None
-    is_new: bool
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from typing import Any
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.reasons import Reason, SetAsideRow, count_reasons, sample_rows
+from spark_jobs.lake.quarantine import Reason, SetAsideRow, count_reasons, sample_rows
 from spark_jobs.lake.sequence import SEQUENCE, read_ordered
 from spark_jobs.landing.arrivals import TAKEN, read_arrivals
 from spark_jobs.landing.skipped import UNREADABLE
 from spark_jobs.quality.masking import mask_reasons
 from spark_jobs.report.account import FileNotRead, count_empty, count_files, files_not_read
-from spark_jobs.report.facts import DriftFact, FileFact, ReasonFact, Sample, SourceFact
+from spark_jobs.report.source_facts import DriftFact, FileFact, ReasonFact, Sample, SourceFact
 from spark_jobs.report.text import cut
 
 # What landed: the files of each source, those that were not taken, and fields that came or went.

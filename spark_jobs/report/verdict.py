@@ -5,10 +5,8 @@ The one judge: the page of a run, the list of runs and the overview all ask it, 
 ledger.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from spark_jobs.config.table_name import TableName
-from spark_jobs.lake.blocked import ways_on
 from spark_jobs.lake.counts import Totals, is_all_set_aside
 from spark_jobs.lake.states import FAILED, KILLED, STOPPED
 from spark_jobs.report.facts import (
@@ -17,7 +15,6 @@ from spark_jobs.report.facts import (
     DecisionFact,
     GateFact,
     Outcome,
-    RuleFound,
     RuleState,
     Run,
     Step,
@@ -25,11 +22,19 @@ from spark_jobs.report.facts import (
     TableWork,
     Verdict,
 )
+from spark_jobs.report.next_steps import (
+    NAMED,
+    steps_after_bad_data,
+    steps_after_failure,
+    steps_after_missing_rows,
+    steps_for_table,
+    steps_of_blocked,
+)
+from spark_jobs.report.notes import by_rows, list_tables, notes_about
 from spark_jobs.report.runs import RUNNING
 from spark_jobs.report.text import count, cut, moment
 from spark_jobs.report.work import totals_of
 
-NAMED = 3
 WHY_LENGTH = 300
 OUTCOMES = {
     TableState.FAILED: Outcome.FAILED,
@@ -40,7 +45,6 @@ OUTCOMES = {
     TableState.RUNNING: Outcome.RUNNING,
 }
 """Of tables that did not come to their end."""
-DECIDED = {"release": "released", "set_aside": "set aside", "hold": "left blocked"}
 ENDED = {KILLED: "was killed", FAILED: "failed", STOPPED: "was stopped"}
 
 
@@ -55,7 +59,7 @@ def judge_run(
 ) -> Verdict:
     """`current` is what is so now beside what the run did: given for the newest run alone."""
     now = current or Current()
-    notes = (*_notes(tables, gates, new_fields), *_current_notes(now))
+    notes = (*notes_about(tables, gates, new_fields), *_current_notes(now))
     blocked = [gate for gate in gates if gate.verdict == "blocked" and _is_blocked(tables, gate.table)]
     run_again = Step("Run again to resume", f"weir run {pipeline}")
     if run.status == RUNNING:
@@ -63,17 +67,17 @@ def judge_run(
             Outcome.RUNNING, "The run is at work. This page is about what it has done so far.", notes
         )
     if run.status == FAILED:
-        steps = (*_steps_failed(pipeline, run), *_steps_blocked(pipeline, tables, blocked, decisions))
+        steps = (*steps_after_failure(pipeline, run), *steps_of_blocked(pipeline, tables, blocked, decisions))
         return Verdict(Outcome.FAILED, _why_failed(run, tables), notes, steps)
     if blocked or run.status == "blocked":
         return Verdict(
             Outcome.BLOCKED,
             _why_blocked(blocked, run),
             notes,
-            tuple(_steps_blocked(pipeline, tables, blocked, decisions)),
+            tuple(steps_of_blocked(pipeline, tables, blocked, decisions)),
         )
     if now.missing:
-        return Verdict(Outcome.FAILED, _why_missing(now.missing), notes, _steps_missing(pipeline))
+        return Verdict(Outcome.FAILED, _why_missing(now.missing), notes, steps_after_missing_rows(pipeline))
     if run.status == KILLED:
         why = (
             f"The run was killed: it ended without a word. {_say_published(totals_of(tables))} before that;"
@@ -91,7 +95,7 @@ def judge_run(
     if aside := [table for table in tables if is_all_set_aside(table.name, table.counts, table.late_kept)]:
         why = _why_bad(aside)
         others = tuple(note for note in notes if note.removesuffix(".") not in why)
-        return Verdict(Outcome.BAD, why, others, tuple(_steps_bad(pipeline, aside)))
+        return Verdict(Outcome.BAD, why, others, tuple(steps_after_bad_data(pipeline, aside)))
     if notes:
         return Verdict(Outcome.WARNINGS, _why_warnings(tables, notes, now), notes)
     return Verdict(Outcome.GOOD, _why_good(tables))
@@ -107,13 +111,9 @@ def judge_table(table: TableWork, gates: Sequence[GateFact], balance: Sequence[B
         return Outcome.BAD
     return (
         Outcome.WARNINGS
-        if any(_notes([table], [gate for gate in gates if gate.table == table.name], []))
+        if any(notes_about([table], [gate for gate in gates if gate.table == table.name], []))
         else Outcome.GOOD
     )
-
-
-def rules_in(tables: Iterable[TableWork], state: RuleState) -> list[tuple[str, RuleFound]]:
-    return [(table.name, rule) for table in tables for rule in table.rules if rule.state is state]
 
 
 def _is_blocked(tables: Sequence[TableWork], name: str) -> bool:
@@ -126,13 +126,13 @@ def _judge_open(pipeline: str, now: Current, notes: tuple[str, ...]) -> Verdict:
     """
     order = list(OUTCOMES)
     worst_first = sorted(now.tables, key=lambda entry: order.index(entry.table.state))
-    named = _list(
+    named = list_tables(
         f"{entry.table.name} ({_words(entry.table.state)} in the run of {moment(entry.run.started_at)})"
         for entry in worst_first
     )
     steps = [Step("Run again to bring them up to date", f"weir run {pipeline}")]
     for entry in (entry for entry in worst_first if entry.table.state is TableState.BLOCKED):
-        steps += _steps_of(pipeline, entry.table)
+        steps += steps_for_table(pipeline, entry.table)
     return Verdict(
         OUTCOMES[worst_first[0].table.state], f"Not up to date: {named}.", notes, tuple(dict.fromkeys(steps))
     )
@@ -187,7 +187,9 @@ def _why_failed(run: Run, tables: Sequence[TableWork]) -> str:
 
 
 def _why_missing(missing: Sequence[Balance]) -> str:
-    return f"The rows do not add up: {_list(f'{entry.table} ({entry.missing:+,})' for entry in missing)}."
+    return (
+        f"The rows do not add up: {list_tables(f'{entry.table} ({entry.missing:+,})' for entry in missing)}."
+    )
 
 
 def _why_bad(aside: Sequence[TableWork]) -> str:
@@ -202,16 +204,15 @@ def _why_bad(aside: Sequence[TableWork]) -> str:
         )
         for table in aside
     ]
-    return f"{_list(said)}."
+    return f"{list_tables(said)}."
 
 
 def _why_blocked(blocked: Sequence[GateFact], run: Run) -> str:
     if not blocked:
         return cut(run.message or "A batch was blocked.", WHY_LENGTH)
     first, others = blocked[0], len(blocked) - 1
-    rules = (
-        f"{'failed rule' if len(first.failed) == 1 else 'failed rules'}: {_list(first.failed) or 'not known'}"
-    )
+    failed = "failed rule" if len(first.failed) == 1 else "failed rules"
+    rules = f"{failed}: {list_tables(first.failed) or 'not known'}"
     more = (
         f" {count(others, 'more batch', 'more batches')} {'is' if others == 1 else 'are'} blocked as well."
         if others
@@ -225,93 +226,6 @@ def _why_blocked(blocked: Sequence[GateFact], run: Run) -> str:
     return f"{first.table}: {what}; {rules}. Readers keep what they had.{more}"
 
 
-def _steps_failed(pipeline: str, run: Run) -> tuple[Step, ...]:
-    log = Step(f"Read the log: logs/{pipeline}/{run.run_id}.log")
-    return log, Step("Fix the cause and run again; what is published stays", f"weir run {pipeline}")
-
-
-def _steps_missing(pipeline: str) -> tuple[Step, ...]:
-    return (
-        Step("See which rows differ from what bronze gives", f"weir verify {pipeline}"),
-        Step("See the sums", f"weir account {pipeline}"),
-    )
-
-
-def _steps_bad(pipeline: str, aside: Sequence[TableWork]) -> Iterator[Step]:
-    if any(not TableName(table.name).is_gold for table in aside):
-        yield Step("See why the rows are in quarantine", f"weir quarantine list {pipeline}")
-    if any(table.late_kept for table in aside):
-        yield Step("See which record moved the watermark", f"weir status {pipeline}")
-
-
-def _steps_blocked(
-    pipeline: str, tables: Sequence[TableWork], blocked: Sequence[GateFact], decisions: Sequence[DecisionFact]
-) -> Iterable[Step]:
-    """What was decided since, and else what may be: the actions that the ledger has of the blocked table."""
-    decided = {(decision.table, decision.batch): decision for decision in decisions}
-    steps = []
-    for gate in blocked[:NAMED]:
-        known = decided.get((gate.table, gate.batch))
-        if known:
-            steps.append(
-                Step(
-                    f"{gate.table} was {DECIDED.get(known.action, known.action)} since, by"
-                    f" {known.decided_by}: {known.reason}"
-                )
-            )
-            if known.action != "hold":
-                continue
-        steps += [step for table in tables if table.name == gate.table for step in _steps_of(pipeline, table)]
-    return dict.fromkeys(steps)
-
-
-def _steps_of(pipeline: str, table: TableWork) -> list[Step]:
-    return [
-        Step(f"{way.what[0].upper()}{way.what[1:]}", way.command)
-        for way in ways_on(pipeline, table.name, table.seen, table.actions)
-    ]
-
-
-def _notes(
-    tables: Sequence[TableWork], gates: Sequence[GateFact], new_fields: Sequence[str]
-) -> Iterable[str]:
-    """What a person should look at, although it stopped nothing."""
-    for table in tables:
-        yield from (f"{alarm}." for alarm in table.alarms)
-    for name, rule in rules_in(tables, RuleState.WARNING):
-        yield f"{name}: {rule.name} is not met{_by_rows(rule)}."
-    for name, rule in rules_in(tables, RuleState.PROBLEM):
-        yield f"{name}: {rule.name} could not be judged."
-    for table in tables:
-        yield from _row_notes(table)
-    for gate in gates:
-        if gate.verdict == "released":
-            yield (
-                f"{gate.table}: {count(gate.rows, 'row was', 'rows were')} published by a person's decision."
-            )
-        elif gate.verdict == "set_aside":  # their number is that of the rows in quarantine
-            yield f"{gate.table}: a batch was put into quarantine by a person's decision."
-    if new_fields:
-        yield f"{count(len(new_fields), 'field')} of the feeds came or went: {_list(new_fields)}."
-
-
-def _row_notes(table: TableWork) -> Iterable[str]:
-    if table.counts.quarantined > 0:
-        what = count(table.counts.quarantined, "file that cannot be read", "files that cannot be read")
-        rows = f"{table.counts.quarantined:,} of {count(table.counts.rows_in, 'row')} quarantined"
-        yield f"{table.name}: {what if TableName(table.name).is_bronze else rows}."
-    if table.late_kept:
-        yield (
-            f"{table.name}: {count(table.late_kept, 'row')} came too late for a window or state, and"
-            f" {'does' if table.late_kept == 1 else 'do'} not count there."
-        )
-    if table.counts.ties:
-        yield (
-            f"{table.name}: {count(table.counts.ties, 'key has', 'keys have')} versions with the same"
-            " sequence and different content."
-        )
-
-
 def _current_notes(now: Current) -> Iterable[str]:
     for run, totals in now.cut:
         yield _say_cut(run, totals)
@@ -319,7 +233,7 @@ def _current_notes(now: Current) -> Iterable[str]:
         said = (
             "could not be judged"
             if entry.rule.state is RuleState.PROBLEM
-            else f"is not met{_by_rows(entry.rule)}"
+            else f"is not met{by_rows(entry.rule)}"
         )
         yield (
             f"{entry.table}: {entry.rule.name} {said}, judged last in the run of"
@@ -329,19 +243,3 @@ def _current_notes(now: Current) -> Iterable[str]:
 
 def _say_cut(run: Run, totals: Totals) -> str:
     return f"The run of {moment(run.started_at)} {ENDED[run.status]}: {_say_published(totals)} before that."
-
-
-def _by_rows(rule: RuleFound) -> str:
-    if not rule.failed:
-        return ""
-    return (
-        f" by {rule.failed:,} of {count(rule.rows, 'row')}"
-        if rule.rows
-        else f" by {count(rule.failed, 'row')}"
-    )
-
-
-def _list(names: Iterable[str]) -> str:
-    known = list(names)
-    shown = ", ".join(known[:NAMED])
-    return f"{shown} and {len(known) - NAMED} more" if len(known) > NAMED else shown

@@ -9,12 +9,10 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.bronze.barren import barren_in, find_barren
-from spark_jobs.bronze.drift import note_drift
-from spark_jobs.bronze.ingest import BRONZE_DDL, read_by_driver, read_by_tasks
+from spark_jobs.bronze.ingest import BRONZE_DDL, barren_in, find_barren, read_by_driver, read_by_tasks
 from spark_jobs.bronze.messages import message_rows, read_schema
 from spark_jobs.bronze.rows import added_rows, changed_rows, rate_rows, socket_rows
 from spark_jobs.config.files import read_text
@@ -32,7 +30,7 @@ from spark_jobs.config.sources import (
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.checkpoints import Checkpoint, read_first_offset, read_offset
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.ledger import STREAM, batch_id_of
+from spark_jobs.lake.ledger_batches import STREAM
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.landing.arrivals import TAKEN, read_arrivals
@@ -40,6 +38,7 @@ from spark_jobs.landing.broker import read_topic_id
 from spark_jobs.landing.feed import Feed, make_feed
 from spark_jobs.landing.streams import Range, broker_settings, count_misplaced, last_tag, register_batch
 from spark_jobs.quality.masking import mask_problem
+from spark_jobs.run.bronze_writes import append_held_records, append_records, check_appended, tell_drift
 from spark_jobs.run.context import Done, RunContext
 from spark_jobs.session.jvm_end import note_work
 
@@ -65,20 +64,6 @@ class MessagesLost(Exception):
             f"{table}: {place} no longer has all that was to be read ({said}): its retention is shorter than"
             " the time between runs, or it was re-created or changed. What is in bronze stays. Lengthen the"
             " retention; to go on from what is there now, declare a source of another name"
-        )
-
-
-class RecordsMissing(Exception):
-    """A batch of bronze was written, and not all that was read is in it: found by an earlier run, and nothing
-    has changed since.
-    """
-
-    def __init__(self, table: str, number: int, found: str) -> None:
-        self.table, self.number, self.found = table, number, found
-        super().__init__(
-            f"{table}: batch {number} is in the table, but an earlier run found that it lacks records"
-            f" ({found}). Keep the log and the lake as they are and report both; a source of another name"
-            " reads the files again"
         )
 
 
@@ -139,37 +124,6 @@ def _begin_anew(run: RunContext, table: str, feed: Feed) -> int:
     return number + 1
 
 
-def append_records(records: DataFrame, batch: Batch, chunks: set[int]) -> None:
-    """RowsMissing unless all that was read is in the table."""
-    entered = Observation()
-    tables.append(records.observe(entered, F.count(F.lit(1)).alias("records")), batch.table, batch, Counts())
-    _check_written(entered.get["records"], batch, chunks)
-
-
-def append_held_records(records: pa.Table, spark: SparkSession, batch: Batch, chunks: set[int]) -> None:
-    """The same for records that the driver has read."""
-    tables.append_held(records, spark, batch.table, batch, Counts())
-    _check_written(len(records), batch, chunks)
-
-
-def check_appended(run: RunContext, batch: Batch, chunks: set[int]) -> None:
-    """The same of a batch that an earlier process has written and not ended: it died before it had looked, or
-    it has found rows missing. By then it is only known how many rows the commit wrote.
-    """
-    for row in run.order.ledger.ordered("evidence"):
-        if batch_id_of(row) == batch.batch_id:
-            raise RecordsMissing(batch.table, batch.number, str(row["message"]))
-    written = delta_log.written_rows(batch.lake.table(batch.table), batch.step, batch.number)
-    if written is not None:
-        _check_written(written, batch, chunks)
-
-
-def _check_written(entered: int, batch: Batch, chunks: set[int]) -> None:
-    written = delta_log.count_chunks(batch.lake.table(batch.table), chunks)
-    if written.rows_in != entered:
-        raise RowsMissing(batch, Counts(rows_in=entered, inserted=written.rows_in))
-
-
 def _check_offsets(batch: Batch, arrivals: list[dict[str, Any]], path: str) -> None:
     """RowsMissing unless the messages of the batch lie within its offsets, each once."""
     found = delta_log.count_places(path, arrivals[0]["chunk"])
@@ -182,11 +136,6 @@ def _check_offsets(batch: Batch, arrivals: list[dict[str, Any]], path: str) -> N
             "messages are there twice or outside of the offsets that were read, in"
             f" {', '.join(sorted(wrong))}",
         )
-
-
-def tell_drift(run: RunContext, name: str, arrivals: list[dict[str, Any]], batch: Batch) -> None:
-    found = note_drift(run.order.ledger, run.pipeline, name, arrivals, batch.run_id, batch.processed_at)
-    run.notices.add_drift(f"bronze.{name}", found)
 
 
 def read_stream(spark: SparkSession, project: Project, source: AnySource) -> DataFrame:

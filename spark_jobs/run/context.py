@@ -14,12 +14,12 @@ from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
 from spark_jobs.config.table_name import TableName
-from spark_jobs.lake import delta_log, streams, tables
+from spark_jobs.lake import delta_log, kept, streams
 from spark_jobs.lake.checkpoints import Checkpoint
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Gate, OpenGate
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import STREAM, BatchId, Intent
+from spark_jobs.lake.ledger_batches import STREAM, BatchId, Intent
 from spark_jobs.lake.query_progress import add_backlog, add_lag, is_batch, progress_row
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import COMPACT, Batch, RowsMissing
@@ -27,10 +27,11 @@ from spark_jobs.lake.verdicts import SET_ASIDE, Verdicts
 from spark_jobs.landing.arrivals import taken_files
 from spark_jobs.quality.result import RuleResult
 from spark_jobs.run import stopping
+from spark_jobs.run.judging import judge_rows
 from spark_jobs.run.notices import Notices
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
-from spark_jobs.run.quality_gate import BatchGate, SetAside, judge_rows
+from spark_jobs.run.quality_gate import BatchGate, SetAside
 from spark_jobs.session.jvm_end import note_work
 
 RULES = "rules"
@@ -128,7 +129,7 @@ class RunContext:
             number = count + (anew_from or 0)
             is_compacting = number % COMPACT_EVERY == COMPACT_EVERY - 1
             self.tune(frame.sparkSession, {**settings, COMPACT: str(is_compacting).lower()})
-            self.batch(table, STREAM, number, partial(work, tables.in_one_piece(frame)), reads, extra)
+            self.batch(table, STREAM, number, partial(work, kept.in_one_piece(frame)), reads, extra)
 
         return self.follow(rows, table, handle, trigger, anew_from)
 

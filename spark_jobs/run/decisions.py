@@ -11,9 +11,8 @@ from typing import Literal
 from spark_jobs.config import Project
 from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.expectations import READABLE
-from spark_jobs.config.graph import order_tables
+from spark_jobs.config.graph import is_blocking, order_tables, rule_edges
 from spark_jobs.config.lakehouse import Profile
-from spark_jobs.config.rule_order import is_blocking, rule_edges
 from spark_jobs.config.table_name import TableName
 from spark_jobs.failure import first_line, keep_trace_outside
 from spark_jobs.lake.blocked import HOLD, allowed_actions
@@ -76,7 +75,7 @@ def say_replayed(lake: Lake, table: str, run_id: str) -> str | None:
     """What became of the rows that a run has replayed: how many left the quarantine, how many stay, and why.
     None where it came to none.
     """
-    from spark_jobs.lake.reasons import count_replayed_in_vain  # with Arrow: not for a decision about a batch
+    from spark_jobs.lake.quarantine import count_replayed_in_vain
 
     done = [
         row

@@ -10,7 +10,7 @@ from spark_jobs.config.document import read_document
 from spark_jobs.config.errors import ConfigError, Problem
 from spark_jobs.config.loading import pipeline_file
 from spark_jobs.config.table_name import TableName
-from spark_jobs.lake.ledger import Definition
+from spark_jobs.lake.ledger_tables import Definition
 from spark_jobs.run.plan import Plan
 
 SAME_CLUSTER = (

@@ -11,8 +11,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.config.graph import keeps_late
-from spark_jobs.config.rule_order import is_blocking, rule_edges
+from spark_jobs.config.graph import is_blocking, keeps_late, rule_edges
+from spark_jobs.config.table_name import TableName
 from spark_jobs.failure import first_line, keep_trace
 from spark_jobs.lake.blocked import allowed_actions
 from spark_jobs.lake.counts import Counts, find_alarms
@@ -21,7 +21,10 @@ from spark_jobs.lake.states import FAILED, NOT_REACHED, TableEnd, write_states
 from spark_jobs.lake.tables import Batch
 from spark_jobs.lake.verdicts import CORRECTION, Verdicts
 from spark_jobs.run import stopping
+from spark_jobs.run.bronze import start_bronze
 from spark_jobs.run.context import RunContext
+from spark_jobs.run.gold import run_gold
+from spark_jobs.run.native import run_native
 from spark_jobs.run.notices import Notices, say_ties
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
@@ -29,13 +32,12 @@ from spark_jobs.run.progress import Progress
 from spark_jobs.run.quality_gate import Blocked, say_finding
 from spark_jobs.run.reconcile import reconcile
 from spark_jobs.run.result import Held, State, TableRun
-from spark_jobs.run.silver import create_dimensions
-from spark_jobs.run.sinks import has_sink, open_feed
-from spark_jobs.run.steps import run_table
+from spark_jobs.run.silver import create_dimensions, judge_emptied, run_dimension, run_silver
+from spark_jobs.run.sinks import has_sink, open_feed, run_sink
 from spark_jobs.run.stopping import NotBegun
-from spark_jobs.session.executors import tell_of_waiting
 from spark_jobs.session.jvm_end import note_done, note_work
 from spark_jobs.session.settings import PER_BATCH, WORKLOAD, Workload
+from spark_jobs.session.start import tell_of_waiting
 
 SAID = {
     Workload.SMALL.value: (
@@ -263,3 +265,26 @@ def _held(table: str, blocked: Blocked) -> Held:
     rules = tuple(finding["rule"] for finding in findings)
     actions = allowed_actions(table, blocked.step)
     return Held(table, rules, blocked.rows, str(blocked), blocked.grounds.id, actions, findings, stopped)
+
+
+# Which step brings a table up to date: one per layer, in the module of its name.
+
+
+def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
+    """Bring one table up to date with its inputs. `consumed` is what it has read before."""
+    layer, name = TableName(table).parts
+    match layer:
+        case "bronze":
+            start_bronze(run, name).wait()
+        case "dimension":
+            run_dimension(run, name)
+            judge_emptied(run, table)
+        case "silver":
+            run_silver(run, name, inputs, consumed)
+            judge_emptied(run, table)
+        case "gold" if run.pipeline.gold[name].is_native:
+            run_native(run, name, run.pipeline.gold[name])
+        case "gold":
+            run_gold(run, name, inputs, consumed)
+        case _:
+            run_sink(run, name, inputs, consumed)

@@ -23,9 +23,10 @@ from spark_jobs.gold.windows import aggregate, select_rows
 from spark_jobs.lake import delta_log, small_writes, streams, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
-from spark_jobs.lake.ledger import AFTER
+from spark_jobs.lake.kept import kept
+from spark_jobs.lake.ledger_batches import AFTER
 from spark_jobs.lake.seen import Seen
-from spark_jobs.lake.tables import Batch, RowsMissing, kept
+from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.run.context import Done, RunContext
 from spark_jobs.run.plan import IDENTITIES
 

@@ -15,17 +15,17 @@ from typing import Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.graph import order_tables
-from spark_jobs.config.names import parse_duration
 from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.failure import first_line, keep_trace_outside
-from spark_jobs.lake import storage
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
-from spark_jobs.lake.ledger import AFTER, SWAPPING, Ledger
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger_batches import AFTER
+from spark_jobs.lake.ledger_tables import SWAPPING
 from spark_jobs.lake.storage import exists, names_in, remove
 from spark_jobs.lake.upkeep import (
     AT_LEAST,
@@ -41,59 +41,15 @@ from spark_jobs.lake.upkeep import (
     measure_files,
     shorten_log,
 )
+from spark_jobs.run.leftovers import (
+    list_reports_again,
+    old_checkpoints,
+    old_logs,
+    old_reports,
+    rebuilt_beside,
+)
 from spark_jobs.run.plan import Plan, make_plan
 from spark_jobs.run.result import EXIT_CODES, Status
-
-# What runs and rebuilds leave behind beside the tables, and that nobody needs any more: found here, and
-# removed by `weir maintain`.
-
-
-def old_checkpoints(plan: Plan) -> list[str]:
-    """The checkpoints of generations that a rebuild has replaced, or that a rebuild which
-    was cut has begun.
-    """
-    found = []
-    for table in plan.definitions:
-        folder, live = f"{plan.lake.checkpoints}/{table}", plan.lake.checkpoint(table, plan.generation(table))
-        generations = [
-            name for name in storage.names_in(folder) if name.startswith("g") and name[1:].isdecimal()
-        ]
-        found += [f"{folder}/{name}" for name in generations if f"{folder}/{name}" != live]
-    return sorted(place for place in found if storage.is_folder(place))
-
-
-def rebuilt_beside(plan: Plan) -> list[str]:
-    """What a rebuild that was cut before it replaced anything has built: the next one starts over."""
-    return [plan.lake.stage] if storage.is_folder(plan.lake.stage) else []
-
-
-def old_logs(project: Project, pipeline: str, now: datetime) -> list[str]:
-    """Spark's logs of runs that nobody has written to for as long as `keep_logs` says."""
-    folder = project.root / "logs" / pipeline
-    before = (now - parse_duration(project.lakehouse.keep_logs)).timestamp()
-    files = folder.glob("*.log") if folder.is_dir() else []
-    return sorted(
-        str(file)
-        for file in files
-        if file.is_file() and not file.is_symlink() and file.stat().st_mtime < before
-    )
-
-
-def old_reports(project: Project, pipeline: str) -> list[str]:
-    """Reports beyond `keep_reports`. The newest stays in any case."""
-    from spark_jobs.report.write import report_files
-
-    files = report_files(project.reports / pipeline, Lake(project.lake, pipeline))
-    return [str(file) for file in files[: -max(1, project.lakehouse.keep_reports)]]
-
-
-def list_reports_again(project: Project, pipeline: str) -> None:
-    """The newest report is made again, and with it the lists, which name the reports that are there."""
-    from spark_jobs.report.write import report_files, write_report
-
-    write_report(
-        project, pipeline, report_files(project.reports / pipeline, Lake(project.lake, pipeline))[-1].stem
-    )
 
 
 @dataclass(frozen=True)

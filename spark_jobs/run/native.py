@@ -33,9 +33,10 @@ from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.checkpoints import Checkpoint, begun_versions, next_watermark
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
-from spark_jobs.lake.ledger import STREAM
+from spark_jobs.lake.kept import kept
+from spark_jobs.lake.ledger_batches import STREAM
 from spark_jobs.lake.seen import Seen
-from spark_jobs.lake.tables import Batch, RowsMissing, kept
+from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.run.context import RunContext
 
 NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"

@@ -10,8 +10,8 @@ from typing import Literal
 
 from spark_jobs.config import Project
 from spark_jobs.config.errors import ConfigError
+from spark_jobs.config.graph import check_order
 from spark_jobs.config.lakehouse import Profile
-from spark_jobs.config.rule_order import check_order
 from spark_jobs.config.sensitive import without_hidden_plans
 from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger import Ledger

@@ -3,38 +3,27 @@ never a traceback.
 """
 
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.errors import Refused
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.sensitive import hidden_windows
-from spark_jobs.config.sources import FileSource
-from spark_jobs.config.text import count
 from spark_jobs.failure import first_line, keep_trace, keep_trace_outside
-from spark_jobs.lake.blocked import ways_on
-from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.storage import StorageFailed
-from spark_jobs.landing.arrivals import Row
-from spark_jobs.landing.feed import make_feed
-from spark_jobs.landing.look import Arrivals
-from spark_jobs.landing.registrar import register_arrivals
-from spark_jobs.landing.skipped import LISTED, say_more
-from spark_jobs.landing.streams import broker_settings, register_stream
 from spark_jobs.run import stopping
 from spark_jobs.run.definitions import check_definitions, note_definitions
-from spark_jobs.run.killed import close_killed_runs
+from spark_jobs.run.finish_swap import finish_swap
 from spark_jobs.run.order import Errand, RunOrder, check_rules, new_order, note_rules, note_run
-from spark_jobs.run.page import write_page
+from spark_jobs.run.outcome import how_to_go_on, result_of, with_last, with_rebuilt
+from spark_jobs.run.page import close_killed_runs, write_page
 from spark_jobs.run.plan import Plan, due_tables, make_plan, say_nothing
 from spark_jobs.run.progress import make_progress
-from spark_jobs.run.rebuild import finish_swap
+from spark_jobs.run.register import register_landed
 from spark_jobs.run.result import RunResult, Start, State, Status, TableRun
 from spark_jobs.run.stage import StageLost
 from spark_jobs.run.stopping import NotBegun, say_stopped
@@ -42,6 +31,7 @@ from spark_jobs.run.stopping import NotBegun, say_stopped
 if TYPE_CHECKING:
     from spark_jobs.run.execute import Execution
     from spark_jobs.run.progress import Progress
+
 
 REBUILT = "a rebuild that was cut is finished; nothing else is new"
 
@@ -82,7 +72,7 @@ def run_pipeline(
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
     except StorageFailed as failed:
-        return RunResult(name, Status.FAILED, _go_on(str(failed)))
+        return RunResult(name, Status.FAILED, how_to_go_on(str(failed)))
 
 
 def run_increment(
@@ -103,7 +93,7 @@ def run_increment(
         started = time.monotonic()
         plan = make_plan(pipeline, project.conf, lake, request.select, request.layer)
         check_definitions(plan)
-        plan, warnings = _register(project, plan, lease, request.files_per_batch)
+        plan, warnings = register_landed(project, plan, lease, request.files_per_batch)
         due, consumed = due_tables(plan)
         if due or request.errand:
             check_rules(project, name)
@@ -112,14 +102,14 @@ def run_increment(
             result = _end(order, status, message, execution, (*warnings, *notes), started)
         else:
             result = _nothing_to_do(project, plan, warnings, started)
-        return _with_rebuilt(result, rebuilt) if rebuilt else result
+        return with_rebuilt(result, rebuilt) if rebuilt else result
     except NotBegun as stopped:
         return RunResult(name, Status.STOPPED, say_stopped(stopped.why))
     except Refused:
         raise
     except Exception as error:  # noqa: BLE001 - outside of any table, as on a full disk: the run fails with the cause
         log_file = keep_trace_outside(project.root, name, "the run", error)
-        return RunResult(name, Status.FAILED, _go_on(f"{first_line(error)}; log: {log_file}"))
+        return RunResult(name, Status.FAILED, how_to_go_on(f"{first_line(error)}; log: {log_file}"))
 
 
 def _nothing_to_do(project: Project, plan: Plan, warnings: tuple[str, ...], started: float) -> RunResult:
@@ -218,102 +208,15 @@ def _finish_rebuild(
         return RunResult(
             plan.pipeline.name,
             Status.FAILED,
-            _go_on(f"a rebuild that was cut could not be ended: {first_line(error)}"),
+            how_to_go_on(f"a rebuild that was cut could not be ended: {first_line(error)}"),
         )
     return None
-
-
-def with_last(project: Project, plan: Plan, runs: Iterable[TableRun]) -> tuple[TableRun, ...]:
-    """Of tables that are up to date the run that has published them: those who follow them may not have heard
-    of it.
-    """
-    known, name = {row["table"]: row for row in plan.ledger.newest("tables")}, plan.pipeline.name
-    found = []
-    for run in runs:
-        row = known.get(run.table)
-        if (
-            run.state is State.UP_TO_DATE
-            and row
-            and run.version is not None
-            and row["version"] == run.version
-        ):
-            page = f"{name}/{row['run_id']}.html"
-            report = page if (project.reports / page).is_file() else None
-            run = replace(
-                run, last={"run_id": row["run_id"], "report": report, **Counts.of_row(row).as_dict()}
-            )
-        found.append(run)
-    return tuple(found)
-
-
-def _with_rebuilt(result: RunResult, cut: RunResult) -> RunResult:
-    """What a run ends with that has finished a rebuild first: where nothing else was to do, that alone. A
-    table that the run left as it was comes with the figures of the rebuild, and its new version is new to
-    those who follow it.
-    """
-    rebuilt = {run.table: run for run in cut.tables}
-    tables = [rebuilt.get(run.table, run) if run.state is State.UP_TO_DATE else run for run in result.tables]
-    if result.status is Status.NOTHING_TO_DO:
-        return replace(cut, tables=tuple(tables), warnings=(*cut.warnings, *result.warnings))
-    said = f"a rebuild that was cut was finished first, and has replaced {', '.join(rebuilt)}"
-    return replace(result, tables=tuple(tables), warnings=(said, *cut.warnings, *result.warnings))
 
 
 def _note_rules(project: Project, plan: Plan) -> list[str]:
     rebuild = f"weir rebuild {plan.pipeline.name}"
     said = "its rules changed since the last run; rows that are there stay"
     return [f"{table}: {said} (`{rebuild} {table}` judges them again)" for table in note_rules(project, plan)]
-
-
-def _register(
-    project: Project, plan: Plan, lease: Lease, files_per_batch: int | None
-) -> tuple[Plan, tuple[str, ...]]:
-    """Register what landed for the sources in this plan; what was not taken becomes a warning. Of streams the
-    plan knows what is new.
-    """
-    warnings, consumed, ahead = list[str](), plan.ledger.consumed_inputs(), dict[str, list[Row]]()
-    for name, source in plan.pipeline.sources.items():
-        table = f"bronze.{name}"
-        if table in plan.tables and not isinstance(source, FileSource):
-            feed = make_feed(plan.lake, project.landing, name, source, lease.check)
-            ahead[name] = register_stream(
-                feed,
-                datetime.now(UTC),
-                consumed.get(table, {}).get("arrivals"),
-                broker_settings(project, source),
-            )
-        elif table in plan.tables:
-            chosen = (
-                source
-                if files_per_batch is None
-                else source.model_copy(update={"files_per_batch": files_per_batch})
-            )
-            feed = make_feed(plan.lake, project.landing, name, chosen, lease.check)
-            found = register_arrivals(feed, datetime.now(UTC), consumed.get(table, {}).get("arrivals"))
-            warnings += _not_taken(plan.pipeline.name, name, found)
-    return replace(plan, ahead=ahead), tuple(warnings)
-
-
-def _not_taken(pipeline: str, source: str, found: Arrivals) -> list[str]:
-    """A few lines for each kind of file that brings no rows, the number of the others, and where they are
-    listed.
-    """
-    kinds = {
-        "refused": found.refused,
-        "repeated": found.repeated,
-        "waiting": found.waiting,
-        "unread": found.unread,
-    }
-    lines = [
-        f"{source}: {path!r} {kind}: {reason}"
-        for kind, named in kinds.items()
-        for path, reason in named[:LISTED]
-    ]
-    for kind, total in ((kind, len(named)) for kind, named in kinds.items() if len(named) > LISTED):
-        is_listed = kind in ("refused", "repeated")
-        more = f"{source}: {count(total - LISTED, 'more file')} {kind} ({total:,} in all)"
-        lines.append(say_more(pipeline, source, kind, total) if is_listed else more)
-    return lines
 
 
 def _execute(
@@ -338,44 +241,14 @@ def _execute(
         except Exception as error:  # noqa: BLE001 - Spark did not start, or ended: the run fails with the cause, and the ledger says so
             keep_trace(order.log_file, "the run", error)
             execution = execution or _new_execution(order, consumed, progress)
-            return Status.FAILED, _go_on(f"{first_line(error)}; log: {order.log_file}"), execution
+            return Status.FAILED, how_to_go_on(f"{first_line(error)}; log: {order.log_file}"), execution
         finally:
             if execution is not None:  # None only where the process is being ended from outside
                 execution.end(order)
-    return *_verdict(order.plan.pipeline.name, tables, order.log_file, execution.is_cut), execution
+    return *result_of(order.plan.pipeline.name, tables, order.log_file, execution.is_cut), execution
 
 
 def _new_execution(order: RunOrder, consumed: dict[str, dict[str, Any]], progress: "Progress") -> "Execution":
     from spark_jobs.run.execute import Execution  # a thread loads it while the JVM starts (run/spark.py)
 
     return Execution(order.plan, consumed, progress)
-
-
-def _verdict(name: str, tables: list[TableRun], log_file: Path, is_cut: bool) -> tuple[Status, str]:
-    failed = [run for run in tables if run.state is State.FAILED]
-    if failed:
-        more = f" (and {count(len(failed) - 1, 'more table')})" if len(failed) > 1 else ""
-        return Status.FAILED, _go_on(f"{failed[0].table} failed{more}: {failed[0].error}; log: {log_file}")
-    done = [run for run in tables if run.state is State.DONE]
-    if is_cut:
-        return Status.STOPPED, say_stopped(
-            str(stopping.asked_by()), f"{count(len(done), 'table')} brought up to date, others wait"
-        )
-    if held := [run for run in tables if run.state is State.BLOCKED]:
-        return Status.BLOCKED, "\n".join([*(str(run.error) for run in held), *_ways_on(name, held)])
-    return Status.OK, f"{count(len(done), 'table')} brought up to date"
-
-
-def _ways_on(name: str, held: list[TableRun]) -> list[str]:
-    """What can be done about tables that are blocked."""
-    ways = [f"readers keep what they had; `weir report {name} --open` shows the whole story. To go on:"]
-    for blocked in (run.held for run in held if run.held):
-        fix, *others = ways_on(name, blocked.table, blocked.seen, blocked.actions)
-        ways.append(f"  {fix.what}")
-        width = max((len(way.command) for way in others), default=0)
-        ways += [f"  {way.command:<{width}}    {way.what}" for way in others]
-    return ways
-
-
-def _go_on(cause: str) -> str:
-    return f"{cause}; published data is untouched; fix the cause and rerun to resume"

@@ -20,7 +20,8 @@ from spark_jobs.config.table_name import TableName
 from spark_jobs.config.task_stages import LAYERS
 from spark_jobs.lake.delta_log import oldest, table_bytes, table_version
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import Definition, Ledger
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger_tables import Definition
 from spark_jobs.lake.seen import Watermark
 from spark_jobs.lake.upstream import OtherTable, identities, look_at
 from spark_jobs.landing.arrivals import (

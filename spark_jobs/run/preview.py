@@ -11,7 +11,7 @@ from spark_jobs.config.text import count
 from spark_jobs.lake.delta_log import count_rows
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import holder_of, refuse_writes
-from spark_jobs.lake.ledger import ANEW, LIVE, SWAPPING
+from spark_jobs.lake.ledger_tables import ANEW, LIVE, SWAPPING
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.look import Look, look_at, read_if_it_matters

@@ -7,8 +7,7 @@ from typing import Any
 
 from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
-from spark_jobs.lake.balance import balances, records_unread
-from spark_jobs.lake.delivered import rows_not_delivered
+from spark_jobs.lake.balance import balances, records_unread, rows_not_delivered
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.run.order import RunOrder
 

@@ -14,17 +14,24 @@ from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.blocked import DISCARD
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
-from spark_jobs.lake.ledger import STREAM
+from spark_jobs.lake.ledger_batches import STREAM
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
 from spark_jobs.lake.verdicts import Decision
 from spark_jobs.run.context import Done, RunContext
 from spark_jobs.silver.dimensions import process_history
-from spark_jobs.silver.fact_table import FactTable, dimension_table, silver_table
+from spark_jobs.silver.fact_table import (
+    SET_ASIDE_DDL,
+    FactTable,
+    deleted_ddl,
+    dimension_ddl,
+    dimension_table,
+    silver_ddl,
+    silver_table,
+)
 from spark_jobs.silver.feed import Feed
 from spark_jobs.silver.reenrich import reenrich
 from spark_jobs.silver.reprocess import CLOCK, SELECTION, discard, release, replay
-from spark_jobs.silver.schema import SET_ASIDE_DDL, deleted_ddl, dimension_ddl, silver_ddl
 from spark_jobs.silver.set_aside import REPLAY
 from spark_jobs.silver.upsert import process_facts
 

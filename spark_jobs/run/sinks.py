@@ -24,9 +24,9 @@ from spark_jobs.config.sinks import (
     PythonSink,
 )
 from spark_jobs.lake import delta_log, streams, tables
+from spark_jobs.lake.balance import BEGIN, COMPLETE, last_delivered
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delivered import BEGIN, COMPLETE, last_delivered
-from spark_jobs.lake.ledger import AFTER
+from spark_jobs.lake.ledger_batches import AFTER
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
 from spark_jobs.run.context import Done, RunContext

@@ -11,9 +11,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.run import stopping
 from spark_jobs.run.order import RunOrder
-from spark_jobs.session.archive import RECORD
 from spark_jobs.session.hosts import hosts_of
-from spark_jobs.session.install import Installation
+from spark_jobs.session.install import RECORD, Installation
 from spark_jobs.session.settings import Workload, spark_settings, storage_settings
 from spark_jobs.session.start import spark_session
 

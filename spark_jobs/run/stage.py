@@ -13,7 +13,8 @@ from typing import Any
 from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.delta_log import count_rows, lost_files, table_id, table_properties, table_version
 from spark_jobs.lake.layout import SIDES, Lake
-from spark_jobs.lake.ledger import SWAPPING, Definition, Ledger
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger_tables import SWAPPING, Definition
 from spark_jobs.lake.storage import is_remote
 from spark_jobs.run.plan import Plan
 

@@ -17,12 +17,12 @@ from spark_jobs.failure import first_line
 from spark_jobs.lake import delta_commit, delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
-from spark_jobs.lake.ledger import LIVE, Definition
-from spark_jobs.lake.reasons import count_open
+from spark_jobs.lake.ledger_tables import LIVE, Definition
+from spark_jobs.lake.quarantine import count_open
 from spark_jobs.lake.tables import Batch
+from spark_jobs.run.finish_swap import without_sinks
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
-from spark_jobs.run.rebuild import without_sinks
 from spark_jobs.run.stage import NotReplaced, with_sides
 from spark_jobs.verify.compare import compare
 from spark_jobs.verify.result import TableCheck

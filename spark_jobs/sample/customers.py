@@ -19,7 +19,7 @@ from spark_jobs.sample.draws import (
     scatter,
     time_texts,
 )
-from spark_jobs.sample.order_dirt import late_customer
+from spark_jobs.sample.order_text import late_customer
 from spark_jobs.sample.orders import LATE_MEMBERS
 
 COLUMNS = ("customer_id", "city", "segment", "email", "changed_at")

@@ -20,7 +20,7 @@ from spark_jobs.sample.draws import (
     scatter,
     time_texts,
 )
-from spark_jobs.sample.order_dirt import late_product
+from spark_jobs.sample.order_text import late_product
 from spark_jobs.sample.orders import LATE_MEMBERS
 
 COLUMNS = ("sku", "category", "unit_cost", "changed_at")

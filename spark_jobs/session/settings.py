@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from spark_jobs.config.lakehouse import CUTS_PLANS, Profile
+from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.spark_settings import CUTS_PLANS
 from spark_jobs.session.hosts import Hosts
 
 

@@ -20,9 +20,9 @@ from spark_jobs.config.sql import columns_in
 from spark_jobs.config.types import is_complex
 from spark_jobs.quality.predicates import fails, shown_value
 from spark_jobs.silver.decoding import PLACE, Decoding
-from spark_jobs.silver.fields import alone, extract_fields, line_fields, nothing_lost
+from spark_jobs.silver.fields import extract_record
 from spark_jobs.silver.fitting import fit_text
-from spark_jobs.silver.nested import fit_nested, may_be_taken_whole, nested_in_text, take_whole
+from spark_jobs.silver.nested import fit_nested, may_be_taken_whole, take_whole
 from spark_jobs.silver.strict_sql import VALUE, fit_value, has_failed, value_of, with_results
 
 REASON = "struct<rule:string,column:string,value:string>"
@@ -38,7 +38,7 @@ def decode(records: DataFrame, how: Decoding, rules: Sequence[Rule] = ()) -> Dat
     not meet.
     """
     readable = records.where(F.col("_line") > 0)  # line 0 stands for a file that could not be read: no record
-    texts = _with_whole(_extract(readable.withColumnRenamed("record", "_record"), how), how)
+    texts = _with_whole(extract_record(readable.withColumnRenamed("record", "_record"), how), how)
     typed = _with_texts(
         texts.select("*", *_typed_columns(how), _broken_reasons().alias("_broken_reasons")), how
     )
@@ -65,38 +65,6 @@ def decode(records: DataFrame, how: Decoding, rules: Sequence[Rule] = ()) -> Dat
             *PLACE,
         )
     )
-
-
-def _extract(records: DataFrame, how: Decoding) -> DataFrame:
-    """Adds for each column with a path `_text_<column>`, or `_value_<column>` where it is nested; `_wrong`,
-    what is to say against the record as a whole; `_lost`, the columns whose number lost digits; and
-    `_has_element`. One row per element where the table explodes.
-    """
-    return _extract_lines(records, how) if how.source_format == "text" else extract_fields(records, how)
-
-
-def _extract_lines(records: DataFrame, how: Decoding) -> DataFrame:
-    lines = (
-        records.withColumn("_fields", line_fields(F.col("_record"), how.fields)) if how.fields else records
-    )
-    is_broken = F.col("_fields").isNull() & F.col("_problem").isNull() if how.fields else F.lit(False)
-    wrong = F.when(is_broken, F.lit("the line does not match the fields of its source")).alias("_wrong")
-    leaves = {name: _line_leaf(how, name) for name, c in how.columns.items() if not c.sql}
-    nested = [
-        nested_in_text(text).alias(f"_value_{name}")
-        for name, text in leaves.items()
-        if is_complex(how.columns[name].type)
-    ]
-    texts = [text.alias(f"_text_{name}") for name, text in leaves.items()]
-    return lines.select(
-        "*", wrong, nothing_lost(), F.lit(True).alias("_has_element"), *alone(), *texts, *nested
-    )
-
-
-def _line_leaf(how: Decoding, name: str) -> Column:
-    """The whole line, or one of its fields; a field that is empty is NULL."""
-    origin = how.columns[name].from_ or name
-    return F.col("_record") if origin == "value" else F.nullif(F.col("_fields").getField(origin), F.lit(""))
 
 
 def _with_whole(texts: DataFrame, how: Decoding) -> DataFrame:

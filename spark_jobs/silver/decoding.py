@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from spark_jobs.config.pipeline import Columns
+from spark_jobs.config.silver import Columns
 
 ORIGIN = ("_file", "_file_id", "_line", "_arrived_at")
 PLACE = (*ORIGIN, "_chunk")

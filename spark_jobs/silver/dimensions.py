@@ -11,16 +11,18 @@ from pyspark.sql import functions as F
 
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate, row_rules
+from spark_jobs.lake.kept import kept
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.small_writes import Upsert, append, upsert
-from spark_jobs.lake.tables import Batch, kept
+from spark_jobs.lake.tables import Batch
 from spark_jobs.silver import scd2
 from spark_jobs.silver.decisions import needs_texts
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
+from spark_jobs.silver.publish import without
 from spark_jobs.silver.set_aside import move_set_aside, with_records, write_set_aside
 from spark_jobs.silver.tally import Tally, observe_records, tally_rows
-from spark_jobs.silver.upsert import check_records, classify, without
+from spark_jobs.silver.upsert import check_records, classify
 from spark_jobs.silver.versions import CHANGE, change_order
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.config.pipeline import Dimension, Lookup
+from spark_jobs.config.silver import Dimension, Lookup
 from spark_jobs.silver.decode import REASON, VALUE_LENGTH
 
 MEMBER_RULE = "member of "

@@ -11,11 +11,12 @@ from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.json_text import WHOLE_JSON
+from spark_jobs.lake.kept import kept
 from spark_jobs.lake.small_writes import Upsert, upsert
-from spark_jobs.lake.tables import Batch, kept
+from spark_jobs.lake.tables import Batch
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.lookup import look_up, touched_facts
-from spark_jobs.silver.upsert import without
+from spark_jobs.silver.publish import without
 
 
 def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch: Batch) -> Counts:

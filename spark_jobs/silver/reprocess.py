@@ -13,16 +13,18 @@ from pyspark.sql import functions as F
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import row_rules
+from spark_jobs.lake.kept import kept
 from spark_jobs.lake.selection import DISCARDED, OPEN, Selection
-from spark_jobs.lake.tables import Batch, kept
+from spark_jobs.lake.tables import Batch
 from spark_jobs.silver.decisions import PLACE
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.dimensions import settle_history
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.lookup import MEMBER_RULE
+from spark_jobs.silver.publish import candidate, publish
 from spark_jobs.silver.set_aside import SAME_ROW, as_records, move_set_aside
 from spark_jobs.silver.tally import count_classes, tally_rows
-from spark_jobs.silver.upsert import candidate, classify, judge, publish, rank
+from spark_jobs.silver.upsert import classify, judge, rank
 
 # Rows that were set aside are looked at again. What enters: rows of quarantine and parked tables, with the
 # class `_was` that they are in now. What leaves: those that are good compete for the table like any row that

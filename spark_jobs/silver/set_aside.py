@@ -12,8 +12,7 @@ from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.selection import OPEN, REPLAYED
 from spark_jobs.lake.tables import Batch
-from spark_jobs.silver.fact_table import FactTable
-from spark_jobs.silver.schema import SET_ASIDE_DDL
+from spark_jobs.silver.fact_table import SET_ASIDE_DDL, FactTable
 
 REPLAY = "replay"
 """The step in which rows of quarantine are taken through the definition and rules of today."""

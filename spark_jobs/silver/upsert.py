@@ -1,44 +1,35 @@
 """A batch of bronze records into a silver table (or an scd1 dimension): decode, look up, pick the newest
-versions, publish.
-
-Versions compete only among rows whose members are there: a row that is parked joins in when it is released.
-So the table does not depend on which came first, the fact or its member. What is set aside is written first,
-and the table last.
+versions, then publish (publish.py).
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.config.expectations import SET_ASIDE
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.gate import Candidate, row_rules
+from spark_jobs.lake.gate import row_rules
+from spark_jobs.lake.kept import kept
 from spark_jobs.lake.seen import Seen
-from spark_jobs.lake.small_writes import Upsert, append, upsert
-from spark_jobs.lake.tables import Batch, RowsMissing, kept
+from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.silver.decisions import needs_texts, with_decisions
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.feed import Feed, add_seen
 from spark_jobs.silver.lookup import look_up, missing_reasons
+from spark_jobs.silver.publish import Judgement, candidate, publish
 from spark_jobs.silver.set_aside import with_records, write_set_aside
 from spark_jobs.silver.tally import EARLIEST, Tally, observe_records, tally_rows
 from spark_jobs.silver.versions import (
     CHANGE,
     change_order,
     content_hash,
-    is_newer,
     judge_winners,
     rank_versions,
 )
-
-ROWS_PER_FILE = 250_000
-"""Large loads are written in files of about so many rows, each a span of event time: who asks for a window
-then reads few of them.
-"""
 
 
 def process_facts(
@@ -118,19 +109,6 @@ def check_records(tally: Tally, entered: int, batch: Batch) -> None:
         raise RowsMissing(batch, lost, "records did not come out of decoding and lookups as they went in")
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """The winners of a batch with their verdict, the number of rows per class, of deleted keys that came
-    back, and of newer copies of versions that stand and of those that deleted their key.
-    """
-
-    rows: DataFrame
-    by_class: dict[str, int]
-    revived: int = 0
-    copies: int = 0
-    copies_of_deletes: int = 0
-
-
 @contextmanager
 def judge(ranked: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> Iterator[Judgement]:
     """Judge the winners against the versions that stand."""
@@ -168,67 +146,6 @@ def judge(ranked: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> It
             revived,
             *copies,
         )
-
-
-def publish(judgement: Judgement, batch: Batch, table: FactTable, counts: Counts) -> None:
-    """Deleted keys are remembered first. New rows alone are appended; a MERGE would read the table for
-    nothing.
-    """
-    judged = judgement.rows
-    if counts.deleted or judgement.revived or judgement.copies_of_deletes:
-        _remember_deleted(judgement, batch, table, counts)
-    if counts.updated or counts.grown != counts.inserted or judgement.copies:
-        is_removed = (F.col("_class") == "deleted") & F.col("_is_standing")
-        is_copy = F.col("_is_newer_copy") & ~F.col("_is_delete")
-        changed = judged.where(F.col("_class").isin("inserted", "updated") | is_removed | is_copy)
-        count = counts.inserted + counts.updated + counts.deleted + judgement.copies
-        _merge(changed.select(*published_columns(batch, table), "_is_delete"), count, batch, table, counts)
-    elif counts.inserted:
-        new = judged.where(F.col("_class") == "inserted").select(*published_columns(batch, table))
-        append(_by_event_time(new, table, counts), counts.inserted, table.name, batch, counts)
-
-
-def candidate(judgement: Judgement, tally: Tally, batch: Batch, table: FactTable) -> Candidate:
-    """The rows that the batch is about to publish, and the table as it will be with them."""
-    changed = judgement.rows.where(F.col("_class").isin("inserted", "updated", "deleted"))
-    rows = changed.where(F.col("_class") != "deleted").select(*shown_columns(batch, table))
-
-    def whole() -> DataFrame:
-        if not batch.inputs.get(table.name):
-            return rows
-        standing = batch.read(rows.sparkSession, table.name).select(*rows.columns)
-        return (without(standing, changed, table.key) if table.key else standing).unionByName(rows)
-
-    inserted, updated = (judgement.by_class.get(name, 0) for name in ("inserted", "updated"))
-    removed = inserted - judgement.by_class["grown"]
-    shown = changed.where((F.col("_class") != "deleted") | F.col("_is_standing")).select(
-        *shown_columns(batch, table), "_class"
-    )
-    return Candidate(
-        rows,
-        inserted + updated,
-        whole,
-        tally.asked,
-        tally.by_rule,
-        removes=lambda: removed > 0,
-        changes=shown,
-    )
-
-
-def without(standing: DataFrame, changed: DataFrame, key: Sequence[str]) -> DataFrame:
-    """The rows of a table that a batch leaves as they are."""
-    return standing.join(changed.select(*key), on=list(key), how="left_anti").select(*standing.columns)
-
-
-def shown_columns(batch: Batch, table: FactTable) -> list[Column | str]:
-    """What rules may name: all that a row says, and where it came from."""
-    event_time = table.decoding.event_time
-    event = [F.col(event_time).alias("_event_at")] if event_time else []
-    return [*table.declared, *table.taken, *event, *_origin(batch, table)]
-
-
-def published_columns(batch: Batch, table: FactTable) -> list[Column | str]:
-    return [*shown_columns(batch, table), *(["_seen_until", "_closed_until"] if table.is_watermarked else [])]
 
 
 def _held_reasons(held_for: Sequence[str]) -> Column:
@@ -292,52 +209,3 @@ def _standing(spark: SparkSession, tally: Tally, batch: Batch, table: FactTable)
     for name, (least, greatest) in tally.key_range.items():
         versions = versions.where(F.col(name).between(F.lit(least), F.lit(greatest)))
     return versions
-
-
-def _origin(batch: Batch, table: FactTable) -> list[Column | str]:
-    place = dict.fromkeys(["_file", "_file_id", "_line", "_content", *table.ties])
-    return ["_arrived_at", F.lit(batch.processed_at).alias("_processed_at"), *place]
-
-
-def _by_event_time(rows: DataFrame, table: FactTable, counts: Counts) -> DataFrame:
-    event_time, files = table.decoding.event_time, counts.inserted // ROWS_PER_FILE
-    return rows.repartitionByRange(files + 1, event_time) if event_time and files else rows
-
-
-def _remember_deleted(judgement: Judgement, batch: Batch, table: FactTable, counts: Counts) -> None:
-    """The table of deleted keys holds those whose newest version deletes them: one that
-    comes back leaves it.
-    """
-    identity = dict.fromkeys([*table.key, str(table.sequence)])
-    is_copy = F.col("_is_newer_copy") & F.col("_is_delete")
-    moved = judgement.rows.where(
-        (F.col("_class") == "deleted") | ((F.col("_class") == "inserted") & F.col("_was_deleted")) | is_copy
-    )
-    rows = moved.select(*identity, *_origin(batch, table), "_is_delete")
-    values = tuple(name for name in rows.columns if name != "_is_delete")
-    how = Upsert(table.key, values, delete_when="NOT new._is_delete", insert_when="new._is_delete")
-    upsert(
-        rows,
-        counts.deleted + judgement.revived + judgement.copies_of_deletes,
-        table.deleted,
-        how,
-        batch,
-        counts,
-    )
-
-
-def _merge(changed: DataFrame, count: int, batch: Batch, table: FactTable, counts: Counts) -> None:
-    """Write the rows, which were judged already; the guard holds the same order once more at the table
-    itself.
-    """
-    newer = is_newer(table.sequences, table.ties)
-    how = Upsert(
-        table.key,
-        tuple(name for name in changed.columns if name != "_is_delete"),
-        delete_when=f"new._is_delete AND {newer}",
-        update_when=newer,
-        insert_when="NOT new._is_delete",
-        compared=(str(table.sequence), *table.ties),
-        for_spark=table.is_change_feed,
-    )
-    upsert(changed, count, table.name, how, batch, counts)

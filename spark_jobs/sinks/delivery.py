@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from spark_jobs.config.text import count
+from spark_jobs.lake.balance import Delivered
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delivered import Delivered
 from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.sinks.changes import Tally
 

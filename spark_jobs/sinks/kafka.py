@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 from spark_jobs.config.connections import mend_login
 from spark_jobs.config.sinks import KafkaSink
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.tables import kept, writing
+from spark_jobs.lake.kept import kept
+from spark_jobs.lake.tables import writing
 from spark_jobs.sinks.changes import DELETE, JSON, OPERATION, ROW_ID, VERSION
 from spark_jobs.sinks.delivery import Delivery, SinkBatch
 

@@ -11,7 +11,7 @@ from spark_jobs.config.sensitive import MASK
 from spark_jobs.config.sinks import ConsoleSink, MemorySink
 from spark_jobs.config.text import count, plain
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.tables import kept
+from spark_jobs.lake.kept import kept
 from spark_jobs.sinks.changes import OPERATION
 from spark_jobs.sinks.delivery import Delivery
 

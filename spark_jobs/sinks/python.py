@@ -16,7 +16,8 @@ from spark_jobs.config.files import read_text
 from spark_jobs.config.hooks import ENDINGS, HookRaised, calling, line_of
 from spark_jobs.config.sinks import PythonSink
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.tables import kept, writing
+from spark_jobs.lake.kept import kept
+from spark_jobs.lake.tables import writing
 from spark_jobs.sinks.changes import OPERATION, PLACE, ROW_ID
 from spark_jobs.sinks.delivery import Delivery, SinkBatch
 

@@ -19,9 +19,9 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.failure import first_line, keep_trace_outside
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import STREAM, Lease, LeaseHeld, open_lease
-from spark_jobs.landing.stirring import Stirring
+from spark_jobs.landing.folder import Stirring
 from spark_jobs.run import stopping
-from spark_jobs.run.killed import close_killed_runs
+from spark_jobs.run.page import close_killed_runs
 from spark_jobs.run.pipeline import RunRequest, run_increment, run_pipeline
 from spark_jobs.run.plan import make_plan
 from spark_jobs.run.result import RunResult, Start, Status
@@ -29,8 +29,7 @@ from spark_jobs.stream.health import Mood, Pulse
 from spark_jobs.stream.trigger import ONCE, Trigger
 
 if TYPE_CHECKING:
-    from spark_jobs.stream.open_queries import LiveQueries
-    from spark_jobs.stream.relays import Relays
+    from spark_jobs.stream.open_queries import LiveQueries, Relays
 
 GAP, IDLE = 0.2, 1.0
 """Seconds in which others can take the lease after an increment, and after which a stream that found nothing
@@ -185,7 +184,7 @@ class _Stream:
         if self.live is not None:
             self.live.check()
         elif pipeline.relays:
-            from spark_jobs.stream.relays import Relays
+            from spark_jobs.stream.open_queries import Relays
 
             plan = make_plan(pipeline, self.project.conf, Lake(self.project.lake, self.name))
             self.live = Relays(

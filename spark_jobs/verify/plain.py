@@ -15,7 +15,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, NoReturn
 
-from spark_jobs.config.pipeline import Column
+from spark_jobs.config.silver import Column
 from spark_jobs.config.types import decimal_precision
 
 

@@ -2,16 +2,19 @@
 with it. Only reads.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.config.expectations import SET_ASIDE, Rule
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.tables import read
-from spark_jobs.verify.judging import Span, spans
+from spark_jobs.lake.verdicts import Verdicts
+from spark_jobs.verify.rows import QUARANTINED
 
 RECORDS_DDL = (
     "record string, _file string, _file_id string, _line bigint, _arrived_at timestamp, _chunk bigint,"
@@ -19,6 +22,26 @@ RECORDS_DDL = (
 )
 ARRIVALS_DDL = "chunk bigint, arrived_at timestamp, verdict string"
 TAKEN, CLOSED = "taken", "closed"
+
+STREAM, RULES = "stream", "rules"
+PLACE = ("_file_id", "_line", "_element")
+
+Build = Callable[[DataFrame, tuple[Rule, ...]], DataFrame]
+"""Typed rows of records, by these rules for single rows."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """The chunks of arrivals after one and up to another (None: without end) were judged by these rules."""
+
+    after: int | None
+    until: int | None
+    rules: tuple[Rule, ...]
+
+    def holds(self) -> Column:
+        chunk = F.col("_chunk")
+        is_after = chunk > self.after if self.after is not None else F.lit(True)
+        return is_after & (chunk <= self.until) if self.until is not None else is_after
 
 
 @dataclass(frozen=True)
@@ -75,3 +98,84 @@ class Standing:
 
     def _empty(self, ddl: str) -> DataFrame:
         return self.spark.createDataFrame([], ddl)
+
+
+# By which rules the records of a table were judged when they came, and what people decided about them
+# since: both are taken as recorded.
+#
+# Rules may change; rows that are there stay as they were judged. A decision of a person is no function of
+# the files at all.
+
+
+def spans(ledger: Ledger, table: str, generation: int) -> list[Span]:
+    """The rules of a table over time, oldest first; the last ones hold without end."""
+    verdicts, found = Verdicts(ledger), list[tuple[str | None, int | None]]()
+    for row in sorted(ledger.batches(table, generation), key=lambda row: int(row["batch"])):
+        if row["step"] == STREAM and row["chunk"] is not None:
+            intent = ledger.intent((table, STREAM, generation, row["batch"]))
+            version = intent.inputs.get(RULES) if intent else None
+            # the batches of a first snapshot have no order
+            chunk = max(row["chunk"], (found[-1][1] or 0) if found else 0)
+            if found and found[-1][0] == version:
+                found.pop()
+            found.append((version, chunk))
+    result, after = list[Span](), None
+    for number, (version, chunk) in enumerate(found or [(None, None)]):
+        rules = (
+            tuple(rule for rule in verdicts.rules(table, version) if rule.on_fail == "quarantine")
+            if version
+            else ()
+        )
+        until = chunk if number < len(found) - 1 else None
+        result.append(Span(after, until, rules))
+        after = until
+    return result
+
+
+def judged_rows(
+    records: DataFrame, build: Build, rules: list[Span], quarantine: DataFrame | None
+) -> DataFrame:
+    """The typed rows of a table: each by the rules of its time, or as a person decided."""
+    frames = [build(records.where(span.holds()), span.rules) for span in rules]
+    rows = frames[0]
+    for frame in frames[1:]:
+        rows = rows.unionByName(frame)
+    if quarantine is None or "state" not in quarantine.columns:
+        return rows
+    is_replayed = F.col("state") == "replayed"
+    # mostly so, and what follows decodes the records a second time
+    if quarantine.where(is_replayed | _is_by_hand()).isEmpty():
+        return rows
+    place = [F.col(name.removeprefix("_")).alias(name) for name in PLACE]
+    passed = quarantine.where(is_replayed).select(*place)
+    again = build(
+        records.join(
+            passed.select("_file_id", "_line").distinct(), on=["_file_id", "_line"], how="left_semi"
+        ),
+        (),
+    )
+    rows = rows.join(passed, on=list(PLACE), how="left_anti").unionByName(
+        again.join(passed, on=list(PLACE), how="left_semi")
+    )
+    names = F.transform("reasons", lambda reason: reason["rule"])
+    return _as_decided(rows, quarantine.where(_is_by_hand()).select(*place, names.alias("_named")))
+
+
+def _is_by_hand() -> Column:
+    """Discarded, set aside with its batch, or looked at again since it came."""
+    was_set_aside = F.exists("reasons", lambda reason: reason["rule"] == SET_ASIDE)
+    return (F.col("state") == "discarded") | (
+        (F.col("state") == "open") & (was_set_aside | (F.col("attempts") > 0))
+    )
+
+
+def _as_decided(rows: DataFrame, decided: DataFrame) -> DataFrame:
+    joined = rows.join(decided, on=list(PLACE), how="left")
+    is_decided = F.col("_named").isNotNull()
+    changed = {
+        "_class": F.when(is_decided, QUARANTINED).otherwise(F.col("_class")),
+        "_rules": F.coalesce("_named", "_rules"),
+    }
+    return joined.select(
+        *(changed[name].alias(name) if name in changed else F.col(name) for name in rows.columns)
+    )

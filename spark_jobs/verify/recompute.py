@@ -19,12 +19,12 @@ from pyspark.sql import functions as F
 from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import other_pipeline
-from spark_jobs.config.pipeline import Pipeline, Silver
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.silver import Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.verify import gold_rows, rows
-from spark_jobs.verify.judging import judged_rows
-from spark_jobs.verify.published import Standing
+from spark_jobs.verify.published import Standing, judged_rows
 from spark_jobs.verify.rows import Membership, with_members
 
 ANSI = "spark.sql.ansi.enabled"

@@ -8,7 +8,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from spark_jobs.config.expectations import Rule
-from spark_jobs.config.pipeline import Dimension, Lookup, Pipeline, Silver
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.silver import Dimension, Lookup, Silver
 from spark_jobs.config.sources import AnySource
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.decoding import Decoding

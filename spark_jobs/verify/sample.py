@@ -13,8 +13,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
-from spark_jobs.config.pipeline import Dimension, Silver
 from spark_jobs.config.sensitive import MASK
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.verify.plain import (

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold
-from spark_jobs.config.pipeline import Dimension, Silver
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.verify.gold_rows import WINDOW, keeps_late, key_of
 from spark_jobs.verify.recompute import PLACE, Recomputation

@@ -10,7 +10,7 @@ import fastavro
 import pyarrow as pa
 import pytest
 
-from spark_jobs.bronze import avro, broken
+from spark_jobs.bronze import avro, batches
 from spark_jobs.bronze.messages import _avro_reader
 from tests.bronze.arrive import read, refusal, written
 
@@ -215,7 +215,7 @@ def test_a_map_that_has_a_key_twice_is_a_problem_of_its_row_alone(
 
     found = read(written(tmp_path, "a.avro", container(schema, [(3, b"".join(rows))])), "avro")
     messages = _avro_reader(schema, "none", LONGEST)(pa.array(rows)).to_pylist()
-    monkeypatch.setattr(broken, "MOST_BROKEN", 1)
+    monkeypatch.setattr(batches, "MOST_BROKEN", 1)
     refused = read(written(tmp_path, "b.avro", container(schema, [(2, rows[1] * 2)])), "avro")
 
     assert [(line, problem) for line, _, problem in found] == [

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from spark_jobs.bronze.barren import MOST_OF_EMPTY, barren_in, find_barren
+from spark_jobs.bronze.ingest import MOST_OF_EMPTY, barren_in, find_barren
 
 FILES: list[dict[str, Any]] = [
     {"path": f"{name}.csv", "file_id": name, "chunk": 4, "size": size, "start_byte": None}

@@ -18,7 +18,7 @@ from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.layout import Lake
 from spark_jobs.landing.arrivals import read_arrivals
 from spark_jobs.landing.feed import make_feed
-from spark_jobs.landing.registrar import register_arrivals
+from spark_jobs.landing.look import register_arrivals
 from tests.conftest import unguarded
 
 pytestmark = pytest.mark.spark

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.bronze import broken, lines
+from spark_jobs.bronze import batches, lines
 from spark_jobs.bronze.records import read_records
 from spark_jobs.config.sources import FileSource
 from tests.bronze.arrive import Row, arrived, read, refusal, written
@@ -71,7 +71,7 @@ def test_the_line_numbers_of_an_appended_part_go_on_behind_a_line_that_is_too_lo
 def test_a_few_lines_that_are_no_text_are_set_aside_alone_and_many_refuse_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broken, "MOST_BROKEN", 3)
+    monkeypatch.setattr(batches, "MOST_BROKEN", 3)
     few = written(tmp_path, "few.json", b'{"a":1}\n' + b"caf\xe9\n" * 3)
     rare = written(tmp_path, "rare.json", b'{"a":1}\n' * 50 + b"caf\xe9\n" * 4)
     many = written(tmp_path, "many.json", b'{"a":1}\n' + b"caf\xe9\n" * 4)
@@ -88,7 +88,7 @@ def test_a_few_lines_that_are_no_text_are_set_aside_alone_and_many_refuse_the_fi
 def test_a_json_file_without_objects_is_refused_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broken, "MOST_BROKEN", 3)
+    monkeypatch.setattr(batches, "MOST_BROKEN", 3)
     values, objects = b'[\n{"a":1}\n1,\n2,\n3,\n4\n]\n', b'{"a":1}\n' + b'{"a":1},\n' * 4 + b'{"a":1}\n'
     assert "6 of its 7 records are no JSON objects, the first is line 1" in refusal(
         read(written(tmp_path, "a.json", values))

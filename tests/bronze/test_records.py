@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from spark_jobs.bronze import broken, lines, records, xml
+from spark_jobs.bronze import batches, lines, records, xml
 from spark_jobs.bronze.records import read_records
 from spark_jobs.config.sources import FileSource
 from tests.bronze.arrive import arrived, read, refusal, written
@@ -330,7 +330,7 @@ def test_an_xml_element_that_is_too_long_is_set_aside_and_the_others_are_read(tm
 def test_an_xml_file_of_elements_that_are_too_long_is_refused_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broken, "MOST_BROKEN", 3)
+    monkeypatch.setattr(batches, "MOST_BROKEN", 3)
     long = f"<order>{'x' * 2000}</order>"
     text = f"<r><order>1</order>{long * 4}</r>"
     found = read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order", bytes_per_record=1000)

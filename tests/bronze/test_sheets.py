@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.bronze import broken, lines
+from spark_jobs.bronze import batches, lines
 from tests.bronze.arrive import read, refusal, written
 
 ROWS = b"".join(b"%d,fine\n" % number for number in range(3, 50))
@@ -109,7 +109,7 @@ def test_ten_thousand_columns_are_read_in_a_moment(tmp_path: Path) -> None:
 def test_a_file_of_rows_of_another_width_is_refused_as_a_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broken, "MOST_BROKEN", 3)
+    monkeypatch.setattr(batches, "MOST_BROKEN", 3)
     some = written(tmp_path, "some.csv", b"id,name\n" + b"1\n" * 3 + b"2,b\n" * 20)
     many = written(tmp_path, "many.csv", b"id,name\n2,b\n" + b"1\n" * 4 + b"2,b\n" * 20)
 

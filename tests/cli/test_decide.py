@@ -11,11 +11,12 @@ import pytest
 from deltalake import write_deltalake
 from typer.testing import CliRunner, Result
 
-from spark_jobs.cli.app import app
+from spark_jobs.cli.group import app
 from spark_jobs.lake.blocked import Finding, Grounds
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import FileLease, hold_lease
-from spark_jobs.lake.ledger import SWAPPING, Definition, Ledger
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger_tables import SWAPPING, Definition
 from spark_jobs.lake.verdicts import BLOCKED, Decision, Verdict, Verdicts
 from spark_jobs.run.pipeline import RunRequest
 from spark_jobs.run.result import RunResult, Status

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from spark_jobs.cli.app import app
+from spark_jobs.cli.group import app
 from spark_jobs.config.loading import load_project
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.landing.feed import make_feed
-from spark_jobs.landing.registrar import register_arrivals
+from spark_jobs.landing.look import register_arrivals
 from tests.conftest import Workshop, unguarded
 from tests.lake.quarantine_table import bad, set_aside
 

@@ -9,7 +9,7 @@ from spark_jobs.config import load_project
 from spark_jobs.config.columns import aggregate_columns, dimension_columns, silver_columns
 from spark_jobs.config.document import read_document
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.silver.schema import dimension_ddl, silver_ddl
+from spark_jobs.silver.fact_table import dimension_ddl, silver_ddl
 
 ROOT = Path(__file__).resolve().parents[2]
 

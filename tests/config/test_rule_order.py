@@ -2,8 +2,8 @@
 
 import pytest
 
+from spark_jobs.config.graph import is_blocking, rule_edges
 from spark_jobs.config.loading import load_project
-from spark_jobs.config.rule_order import is_blocking, rule_edges
 from spark_jobs.config.task_stages import stages
 from tests.config.conftest import Workspace
 

@@ -8,12 +8,12 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import (
     EVERYTHING,
-    Names,
     all_names,
     sensitive_columns,
     sensitive_paths,
     without_hidden_plans,
 )
+from spark_jobs.config.sensitive_fields import Names
 from tests.config.conftest import SHOP, Workspace
 from tests.config.test_columns import clicks
 from tests.conftest import Workshop

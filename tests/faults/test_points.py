@@ -5,7 +5,8 @@ table.
 from collections.abc import Callable, Hashable
 
 from spark_jobs.lake.failpoints import POINTS
-from spark_jobs.lake.ledger import LIVE, POINTLESS, SWAPPING
+from spark_jobs.lake.ledger import POINTLESS
+from spark_jobs.lake.ledger_tables import LIVE, SWAPPING
 from tests.conftest import Workshop
 from tests.faults import kiosk, shop
 from tests.faults.deaths import Deaths, Point

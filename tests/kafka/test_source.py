@@ -11,7 +11,7 @@ from confluent_kafka import Producer, TopicPartition
 from spark_jobs.lake.failpoints import Failpoint
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.run import bronze
+from spark_jobs.run import bronze, bronze_writes
 from tests.conftest import Workshop
 from tests.kafka.broker import Broker
 
@@ -51,7 +51,7 @@ def test_nothing_is_lost_or_doubled_by_a_broker_that_is_killed_and_a_run_that_is
 ) -> None:
     declare(workshop, kafka, "restarted")
     kafka.send("restarted", *numbers(*range(10)))
-    register, append = vars(bronze)["register_batch"], bronze.append_records
+    register, append = vars(bronze)["register_batch"], bronze_writes.append_records
 
     def restart_the_broker(feed: Any, batch: str, *rest: Any) -> Any:
         if batch == "1.1":
@@ -65,7 +65,7 @@ def test_nothing_is_lost_or_doubled_by_a_broker_that_is_killed_and_a_run_that_is
             raise Failpoint("cut")
 
     monkeypatch.setattr(bronze, "register_batch", restart_the_broker)
-    monkeypatch.setattr(bronze, "append_records", cut_after_the_write)
+    monkeypatch.setattr(bronze_writes, "append_records", cut_after_the_write)
     cut = workshop.run("shop")
     monkeypatch.undo()
     kafka.stop(at_once=True)

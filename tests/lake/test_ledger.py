@@ -12,8 +12,9 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.known_rows import FEW, KnownRows
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseNotTaken
-from spark_jobs.lake.ledger import SWAPPING, Definition, Ledger
+from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.ledger_schemas import SCHEMAS
+from spark_jobs.lake.ledger_tables import SWAPPING, Definition
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.sequence import read_markers
 from spark_jobs.lake.verdicts import Decision, Verdict, Verdicts

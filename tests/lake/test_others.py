@@ -9,7 +9,8 @@ from deltalake import write_deltalake
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import keeps_changes
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import SWAPPING, Definition, Ledger
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger_tables import SWAPPING, Definition
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.upstream import look_at
 from tests.conftest import unguarded

@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.testing import assertDataFrameEqual
 
-from spark_jobs.config.lakehouse import CUTS_PLANS
-from spark_jobs.lake import delta_log, small_writes, tables
+from spark_jobs.config.spark_settings import CUTS_PLANS
+from spark_jobs.lake import delta_log, kept, small_writes, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, hold_lease
@@ -182,7 +182,7 @@ def test_few_rows_that_are_long_are_left_to_spark(
     ddl, how = "id bigint, tags string", Upsert(("id",), ("id", "tags"))
     for number, length, is_by_driver in ((0, 10, True), (1, 3_000_000, False)):
         with (
-            tables.kept(session.sql(f"SELECT 1L AS id, repeat('x', {length}) AS tags")) as rows,
+            kept.kept(session.sql(f"SELECT 1L AS id, repeat('x', {length}) AS tags")) as rows,
             counting(session) as asked,
         ):
             upsert(rows, 1, NAME, how, new_batch(tmp_path, lease, "lake", number, ddl=ddl), Counts())

@@ -12,8 +12,7 @@ from deltalake import DeltaTable, write_deltalake
 from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.layout import Lake
 from spark_jobs.landing.feed import Feed, make_feed
-from spark_jobs.landing.look import Arrivals
-from spark_jobs.landing.registrar import register_arrivals
+from spark_jobs.landing.look import Arrivals, register_arrivals
 from spark_jobs.landing.taking import Taking, take_file
 from tests.conftest import unguarded
 

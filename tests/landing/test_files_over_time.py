@@ -15,7 +15,7 @@ from spark_jobs.cli.take import take_command
 from spark_jobs.lake.layout import Lake
 from spark_jobs.landing.arrivals import read_arrivals
 from spark_jobs.landing.feed import make_feed
-from spark_jobs.landing.registrar import register_arrivals
+from spark_jobs.landing.look import register_arrivals
 from spark_jobs.report.account import sum_up
 from tests.conftest import Workshop, unguarded
 

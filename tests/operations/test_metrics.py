@@ -14,9 +14,8 @@ import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
 from spark_jobs.lake.counts import Counts
-from spark_jobs.operations.metrics import Sample, prometheus_text, samples_of
+from spark_jobs.operations.metrics import Sample, exporter, prometheus_text, samples_of
 from spark_jobs.operations.status import PipelineStatus, TableStatus
-from spark_jobs.operations.telemetry import exporter
 
 NOW = datetime(2024, 5, 1, 12, 0, tzinfo=UTC)
 ORDERS = TableStatus(

@@ -13,23 +13,22 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from spark_jobs.bronze.ingest import BRONZE_DDL
-from spark_jobs.cli.app import app
 from spark_jobs.cli.check import every_problem
-from spark_jobs.config import connections, gold, relays, sinks, sources
+from spark_jobs.cli.group import app
+from spark_jobs.config import connections, gold, relays, silver, sinks, sources
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
 from spark_jobs.config.checks.project import check_folder
 from spark_jobs.config.document import read_document
 from spark_jobs.config.lakehouse import Profile
-from spark_jobs.config.model import Model
-from spark_jobs.config.names import READABLE
+from spark_jobs.config.names import READABLE, Model
 from spark_jobs.gold.late import LATE_DDL
 from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.ledger_schemas import SCHEMAS
 from spark_jobs.landing.arrivals_schema import ARRIVALS
 from spark_jobs.run.result import EXIT_CODES
-from spark_jobs.silver.schema import ORIGIN_DDL, SEEN_DDL, SET_ASIDE_DDL
+from spark_jobs.silver.fact_table import ORIGIN_DDL, SEEN_DDL, SET_ASIDE_DDL
 from tests.conftest import Workshop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,11 +50,11 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Delta": sources.DeltaSource,
     "Rate": sources.RateSource,
     "Socket": sources.SocketSource,
-    "Column": models.Column,
-    "Dimension": models.Dimension,
-    "Silver": models.Silver,
-    "Event time": models.EventTime,
-    "Lookup": models.Lookup,
+    "Column": silver.Column,
+    "Dimension": silver.Dimension,
+    "Silver": silver.Silver,
+    "Event time": silver.EventTime,
+    "Lookup": silver.Lookup,
     "Gold": gold.Gold,
     "Window": gold.Window,
     "Dedup": gold.Dedup,

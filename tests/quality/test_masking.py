@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.config.sensitive import Names
+from spark_jobs.config.sensitive_fields import Names
 from spark_jobs.quality.masking import mask_problem, mask_reasons, mask_record
 
 TOKEN = {("user", "token")}

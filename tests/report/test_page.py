@@ -13,8 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from spark_jobs.report.collect import collect_report
-from spark_jobs.report.facts import FileFact, Report
+from spark_jobs.report.facts import Report
 from spark_jobs.report.render import render_run
+from spark_jobs.report.source_facts import FileFact
 from spark_jobs.report.write import write_report
 from tests.report.lake_of_runs import PIPELINE, START, Day, Judged, LakeOfRuns, run_id_of
 

@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from spark_jobs.lake.counts import Counts
-from spark_jobs.report.facts import Point, SourceFact, TableFact, TableState
-from spark_jobs.report.flow import Flow, draw_tall, draw_wide, make_nodes
-from spark_jobs.report.trend import HEIGHT, TICK, draw_rule_trend, draw_table_trend
+from spark_jobs.report.facts import Point, TableFact, TableState
+from spark_jobs.report.flow import Flow, draw_tall, draw_wide
+from spark_jobs.report.flow_nodes import make_nodes
+from spark_jobs.report.render import HEIGHT, TICK, draw_rule_trend, draw_table_trend
+from spark_jobs.report.source_facts import SourceFact
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -22,12 +22,12 @@ from spark_jobs.lake.states import TableEnd, write_states
 from spark_jobs.operations.status import status_of
 from spark_jobs.report.collect import collect_report
 from spark_jobs.report.facts import Outcome, Report, RuleState, TableState
-from spark_jobs.report.flow import WIDTH, make_nodes, room_of, wrap
+from spark_jobs.report.flow_nodes import WIDTH, make_nodes, room_of, wrap
 from spark_jobs.report.render import render_run
 from spark_jobs.report.rules import found_rules
 from spark_jobs.report.write import write_report
-from spark_jobs.run.killed import close_killed_runs
 from spark_jobs.run.order import new_order, note_run
+from spark_jobs.run.page import close_killed_runs
 from spark_jobs.run.plan import make_plan
 from tests.conftest import unguarded
 from tests.report.lake_of_runs import START, Day, Judged, LakeOfRuns, run_id_of

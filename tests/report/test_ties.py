@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from spark_jobs.lake.counts import Counts
 from spark_jobs.report.facts import Outcome, Run, TableFact, TableState
-from spark_jobs.report.flow import make_nodes
+from spark_jobs.report.flow_nodes import make_nodes
 from spark_jobs.report.verdict import judge_run, judge_table
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)

@@ -17,7 +17,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.seen import Seen
 from spark_jobs.landing.feed import make_feed
-from spark_jobs.landing.registrar import register_arrivals
+from spark_jobs.landing.look import register_arrivals
 from spark_jobs.run.definitions import note_definitions
 from spark_jobs.run.plan import Plan, make_plan
 from tests.conftest import Workshop, unguarded

@@ -9,7 +9,8 @@ import pytest
 
 from spark_jobs.config.errors import UsageError
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import BatchId, Ledger
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger_batches import BatchId
 from spark_jobs.report.account import sum_up
 from spark_jobs.silver.decode import decode
 from tests.conftest import Workshop

@@ -15,7 +15,8 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.quality.result import RuleResult
-from spark_jobs.run.quality_gate import BatchGate, masked, tells_of_sensitive
+from spark_jobs.run.judging import masked, tells_of_sensitive
+from spark_jobs.run.quality_gate import BatchGate
 from tests.conftest import Workshop
 
 SHOP = """

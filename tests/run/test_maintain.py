@@ -16,11 +16,12 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from spark_jobs.cli.app import app
+from spark_jobs.cli.group import app
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
-from spark_jobs.lake.ledger import Definition, Ledger
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger_tables import Definition
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.upkeep import RETENTION
 from spark_jobs.run.maintain import Maintenance, TableUpkeep, maintain_pipeline

@@ -12,7 +12,7 @@ from spark_jobs.lake import failpoints
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.report.collect import collect_report
-from spark_jobs.report.flow import make_nodes
+from spark_jobs.report.flow_nodes import make_nodes
 from spark_jobs.report.runs import run_ids
 from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.verify.pipeline import verify_pipeline

@@ -14,7 +14,7 @@ from deltalake import write_deltalake
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.lease import hold_lease
-from spark_jobs.lake.ledger import SWAPPING, Definition
+from spark_jobs.lake.ledger_tables import SWAPPING, Definition
 from spark_jobs.lake.verdicts import BLOCKED, Verdict, Verdicts
 from spark_jobs.landing.arrivals import close_marks, read_arrivals
 from spark_jobs.run import pipeline as run_module

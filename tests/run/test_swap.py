@@ -12,9 +12,11 @@ import pytest
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake import failpoints
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.ledger import LIVE, SWAPPING, Ledger
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.ledger_tables import LIVE, SWAPPING
 from spark_jobs.report.account import sum_up
-from spark_jobs.run.rebuild import Rebuild, rebuild_tables
+from spark_jobs.run.rebuild import rebuild_tables
+from spark_jobs.run.rebuild_result import Rebuild
 from spark_jobs.run.result import Status
 from tests.conftest import PROFILE, Workshop
 

@@ -16,8 +16,7 @@ from spark_jobs.lake import storage
 from spark_jobs.lake.layout import Lake
 from spark_jobs.landing.arrivals import read_arrivals
 from spark_jobs.landing.feed import Feed, make_feed
-from spark_jobs.landing.look import look_at
-from spark_jobs.landing.registrar import register_arrivals
+from spark_jobs.landing.look import look_at, register_arrivals
 from tests.conftest import unguarded
 from tests.s3.server import S3Server
 

@@ -13,7 +13,7 @@ from spark_jobs.sample.clicks import MISTAKES as CLICK_MISTAKES
 from spark_jobs.sample.csv_text import DEFECTS
 from spark_jobs.sample.delivery import SampleSummary
 from spark_jobs.sample.draws import BASE_MS
-from spark_jobs.sample.order_dirt import ODD_STATUSES
+from spark_jobs.sample.order_text import ODD_STATUSES
 from spark_jobs.sample.orders import KINDS as ORDER_KINDS
 from spark_jobs.sample.orders import ROLES
 from spark_jobs.sample.write import write_sample

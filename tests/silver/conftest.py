@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.bronze.ingest import BRONZE_DDL
 from spark_jobs.config.expectations import Rule
-from spark_jobs.config.pipeline import Columns
+from spark_jobs.config.silver import Columns
 from spark_jobs.run.silver import LENIENT
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.decoding import Decoding

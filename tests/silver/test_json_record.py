@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.config.pipeline import Columns
+from spark_jobs.config.silver import Columns
 from spark_jobs.silver.decoding import PLACE, Decoding
 from spark_jobs.silver.fields import extract_fields
 from spark_jobs.silver.fitting import FLOATING

@@ -18,13 +18,13 @@ from spark_jobs.bronze.arrived import make_arrived
 from spark_jobs.bronze.counting import Count
 from spark_jobs.bronze.ingest import _bronze_rows
 from spark_jobs.bronze.records import read_records
-from spark_jobs.cli.app import app
+from spark_jobs.cli.group import app
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.landing.arrivals import read_arrivals
 from spark_jobs.landing.feed import Feed, make_feed
-from spark_jobs.landing.registrar import register_arrivals
+from spark_jobs.landing.look import register_arrivals
 from spark_jobs.verify.files import CHANGED, GONE, UNREAD, verify_files
 from spark_jobs.verify.result import Outcome, TableCheck, Verification
 from tests.conftest import Workshop, unguarded

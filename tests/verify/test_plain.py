@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.config.pipeline import Column
+from spark_jobs.config.silver import Column
 from spark_jobs.verify.plain import (
     MISFIT,
     UNSURE,

@@ -3,10 +3,10 @@
 import ast
 from pathlib import Path as FilePath
 
-from spark_jobs.config.checks.tables import Path
-from spark_jobs.config.document import Report
+from spark_jobs.config.checks.columns import Path
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.files import read_text
+from spark_jobs.config.validation import Report
 
 
 def read_module(reference: str, conf: FilePath, path: Path, report: Report) -> ast.Module | None:

@@ -6,15 +6,16 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path as FilePath
 
+from spark_jobs.config.checks.columns import Path
 from spark_jobs.config.checks.hooks import read_module
-from spark_jobs.config.checks.tables import Path
 from spark_jobs.config.columns import silver_columns
-from spark_jobs.config.document import Report
 from spark_jobs.config.expressions import judge_row_expression
 from spark_jobs.config.gold import Gold, Join, JoinSide
 from spark_jobs.config.names import other_pipeline
-from spark_jobs.config.pipeline import Pipeline, Silver
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.silver import Silver
 from spark_jobs.config.types import is_complex
+from spark_jobs.config.validation import Report
 
 NO_UPDATE = {
     "state": (

@@ -15,15 +15,15 @@ from spark_jobs.config.checks.sql import Columns, check_sql_table
 from spark_jobs.config.checks.tables import check_dimension, check_silver
 from spark_jobs.config.checks.upstream import check_between, is_unloaded, tables_of_others
 from spark_jobs.config.columns import aggregate_columns, dimension_columns, row_keys, silver_columns
-from spark_jobs.config.document import Report
 from spark_jobs.config.errors import Problem, did_you_mean, set_aside_repeats
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import gold_inputs
 from spark_jobs.config.loading import LAKEHOUSE, Project, pipeline_file, survey_project
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.row_order import Keys
+from spark_jobs.config.row_keys import Keys
 from spark_jobs.config.rule_files import PipelineRules
 from spark_jobs.config.sinks import FileSink
+from spark_jobs.config.validation import Report
 
 # Checks of conf/lakehouse.yml: the roots of the lake and of the landing zone, where they are, and the
 # profile.

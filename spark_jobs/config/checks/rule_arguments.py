@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from spark_jobs.config.checks.columns import Path
 from spark_jobs.config.checks.sql import Columns
-from spark_jobs.config.checks.tables import Path
 from spark_jobs.config.columns import ANY
-from spark_jobs.config.document import Report
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.names import shorten
 from spark_jobs.config.regexes import judge_regex
 from spark_jobs.config.types import is_complex
+from spark_jobs.config.validation import Report
 
 # What a value in an expectation can be compared with: columns of numbers, text, times or truth, and whole
 # counts.

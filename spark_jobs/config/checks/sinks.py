@@ -6,9 +6,8 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path as FilePath
 
+from spark_jobs.config.checks.columns import Path
 from spark_jobs.config.checks.hooks import read_module
-from spark_jobs.config.checks.tables import Path
-from spark_jobs.config.document import Report
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.graph import table_names
 from spark_jobs.config.loading import pipeline_file
@@ -33,6 +32,7 @@ from spark_jobs.config.sinks import (
 )
 from spark_jobs.config.table_name import TableName
 from spark_jobs.config.types import is_complex
+from spark_jobs.config.validation import Report
 
 CANNOT = {
     ("files", "update"): (

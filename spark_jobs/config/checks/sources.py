@@ -3,14 +3,14 @@
 from itertools import combinations
 from pathlib import PurePosixPath
 
-from spark_jobs.config.checks.tables import Path
-from spark_jobs.config.document import Report
+from spark_jobs.config.checks.columns import Path
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import judge_row_expression
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.regexes import judge_line_regex
 from spark_jobs.config.relays import FIELDS, Relay
 from spark_jobs.config.sources import DeltaSource, FileSource, KafkaSource, SocketSource
+from spark_jobs.config.validation import Report
 
 # Checks of the landing folders of a pipeline.
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from spark_jobs.config.checks.sql import Columns
 from spark_jobs.config.columns import aggregate_columns, dimension_columns, silver_columns
-from spark_jobs.config.document import Report
 from spark_jobs.config.graph import pipeline_names, pipelines_read
 from spark_jobs.config.loading import pipeline_file
 from spark_jobs.config.names import READABLE, SIDES, other_pipeline
 from spark_jobs.config.pipeline import Pipeline, TableSchedule
+from spark_jobs.config.validation import Report
 
 
 def tables_of_others(pipeline: Pipeline, others: Iterable[Pipeline]) -> dict[str, Columns | None]:

@@ -1,0 +1,183 @@
+"""Checks of the columns that a table declares: their names, and where in the record they are."""
+
+from itertools import combinations
+
+from spark_jobs.config.columns import decoded_columns, own_columns
+from spark_jobs.config.errors import did_you_mean
+from spark_jobs.config.expressions import judge_row_expression
+from spark_jobs.config.names import shorten
+from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.regexes import group_names, judge_line_regex
+from spark_jobs.config.silver import Dimension, Silver
+from spark_jobs.config.sources import BRONZE_FIELDS, MESSAGE_FIELDS, FileSource
+from spark_jobs.config.types import is_complex
+from spark_jobs.config.validation import Report
+
+# Checks of the columns of a silver table or dimension: names, paths into the record, types and SQL.
+
+Path = tuple[str | int, ...]
+NOT_OF_THE_RECORD = (
+    "remove the column: the table has _file, _file_id, _line and _arrived_at of its own; messages alone have"
+    " _key and the like"
+)
+
+
+def check_columns(pipeline: Pipeline, table: Silver | Dimension, path: Path, report: Report) -> None:
+    """Everything about the columns themselves, and `from` and `where` of the table."""
+    report.require((*path, "from"), table.from_, list(pipeline.sources), "source")
+    _check_names(table, path, report)
+    source = pipeline.sources.get(table.from_)
+    if isinstance(source, FileSource) and source.format in ("csv", "text"):
+        _check_flat(table, path, source, report)
+    else:
+        _check_paths(table, path, report)
+    for name, column in table.columns.items():
+        for message, hint in judge_row_expression(column.sql, decoded_columns(table)) if column.sql else ():
+            report.add(
+                (*path, "columns", name, "sql"), column.sql, message, _about_siblings(table, message) or hint
+            )
+    for message, hint in judge_row_expression(table.where, own_columns(table)) if table.where else ():
+        report.add((*path, "where"), table.where, message, hint)
+
+
+def check_named(
+    table: Silver | Dimension, name: str, path: Path, report: Report, *, orderable: bool = True
+) -> str | None:
+    """The type of a column that a key of the table names; a problem and None where it is not there or cannot
+    be compared.
+    """
+    if not report.require(path, name, list(table.columns), "column"):
+        return None
+    spark_type = table.columns[name].type
+    if orderable and is_complex(spark_type):
+        report.add(
+            path,
+            name,
+            f"the column {name!r} is {shorten(spark_type)}, which cannot be compared",
+            "use a column of a simple type",
+        )
+        return None
+    return spark_type
+
+
+def check_key(table: Silver | Dimension, key: list[str], path: Path, report: Report) -> None:
+    for index, name in enumerate(key):
+        place = (*path, "key", index) if len(key) > 1 else (*path, "key")
+        check_named(table, name, place, report)
+        if name in key[:index]:
+            report.add(place, name, f"the column {name!r} stands twice in the key", "keep one")
+
+
+def _about_siblings(table: Silver | Dimension, message: str) -> str:
+    """A column with SQL may not name another one with SQL: say so, instead of guessing another name."""
+    computed = [
+        name for name, column in table.columns.items() if column.sql and f"no column {name!r} " in message
+    ]
+    return (
+        f"{computed[0]!r} is itself computed by sql; repeat its expression, or name the columns that it is"
+        " made from"
+        if computed
+        else ""
+    )
+
+
+def _check_names(table: Silver | Dimension, path: Path, report: Report) -> None:
+    seen: dict[str, str] = {}
+    for name in table.columns:
+        if (first := seen.setdefault(name.lower(), name)) != name:
+            message = f"the columns {first!r} and {name!r} differ only in case"
+            report.add((*path, "columns", name), name, message, "Spark takes them for one; rename one")
+
+
+def _check_paths(table: Silver | Dimension, path: Path, report: Report) -> None:
+    """A field of the record is either a value or an object: payment and payment.amount
+    cannot both be taken.
+    """
+    paths = {
+        name: tuple((column.from_ or name).split("."))
+        for name, column in table.columns.items()
+        if column.has_path
+    }
+    for name, parts in paths.items():
+        _check_path(parts, (*path, "columns", name, "from"), report)
+    for (name, parts), (other, others) in combinations(paths.items(), 2):
+        shorter, longer = sorted((parts, others), key=len)
+        place = (*path, "columns", other)
+        if len(shorter) < len(longer) and longer[: len(shorter)] == shorter:
+            message = (
+                f"{'.'.join(shorter)!r} is taken as a value, but {'.'.join(longer)!r} is a field of it"
+                f" (columns {name!r}, {other!r})"
+            )
+            hint = "take the fields one by one, or the whole as a struct and its fields by sql"
+            report.add(place, ".".join(others), message, hint)
+        elif parts != others and _folded(parts) == _folded(others) and name.lower() != other.lower():
+            message = (
+                f"{'.'.join(parts)!r} and {'.'.join(others)!r} differ only in case (columns {name!r},"
+                f" {other!r})"
+            )
+            report.add(place, ".".join(others), message, "Spark takes them for one field; keep one")
+    if isinstance(table, Silver) and table.explode:
+        _check_explode(table.explode, paths, path, report)
+
+
+def _folded(parts: tuple[str, ...]) -> list[str]:
+    return [part.lower() for part in parts]
+
+
+def _check_path(parts: tuple[str, ...], place: Path, report: Report) -> None:
+    if not all(part.strip() for part in parts) or any("`" in part for part in parts):
+        text = ".".join(parts)
+        report.add(
+            place,
+            text,
+            f"{text!r} is not a path in the record",
+            "write the names of fields with single dots between them",
+        )
+
+
+def _check_explode(explode: str, paths: dict[str, tuple[str, ...]], path: Path, report: Report) -> None:
+    array = tuple(explode.split("."))
+    _check_path(array, (*path, "explode"), report)
+    for name, parts in paths.items():
+        if len(parts) < len(array) and array[: len(parts)] == parts:
+            message = f"the column {name!r} takes {'.'.join(parts)!r}, which contains the array {explode!r}"
+            report.add(
+                (*path, "columns", name), ".".join(parts), message, "take fields beside the array or below it"
+            )
+
+
+def _check_flat(table: Silver | Dimension, path: Path, source: FileSource, report: Report) -> None:
+    """Records of csv are flat; those of text have the one field `value`, and those that its `fields` name."""
+    if isinstance(table, Silver) and table.explode:
+        message = f"'explode' is incompatible with format: {source.format}, whose records hold no arrays"
+        report.add((*path, "explode"), table.explode, message, "use a json or parquet source")
+    if source.format != "text":
+        for name, column in table.columns.items():
+            if column.has_path and (column.from_ or name) in BRONZE_FIELDS | MESSAGE_FIELDS:
+                message = f"{column.from_!r} is no column of a csv file: 'from' takes a name of its header"
+                report.add((*path, "columns", name, "from"), column.from_, message, NOT_OF_THE_RECORD)
+        return
+    named = group_names(source.fields) if source.fields and judge_line_regex(source.fields) is None else []
+    for name, column in table.columns.items():
+        taken = column.from_ or name
+        if column.rest:
+            report.add(
+                (*path, "columns", name, "rest"),
+                name,
+                "a line of text has no other fields than those of its source",
+                "remove it",
+            )
+            continue
+        if column.sql is None and taken not in ("value", *named):
+            place = (*path, "columns", name)
+            if source.fields:
+                hint = did_you_mean(taken, ["value", *named])
+                report.add(
+                    place, taken, f"the fields of source {table.from_!r} have no group {taken!r}", hint
+                )
+            else:
+                hint = (
+                    "write {type: string, from: value}, and parse it in other columns by sql, or give the"
+                    " source `fields`"
+                )
+                report.add(place, taken, f"a text record has no field {taken!r}, only 'value'", hint)

@@ -1,0 +1,153 @@
+"""Puts the tables of a rebuild in their place, also after a rebuild that was cut: all of them or, where that
+cannot be, none.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from spark_jobs.config import Project
+from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.table_name import TableName
+from spark_jobs.config.text import count
+from spark_jobs.failure import first_line
+from spark_jobs.lake.delta_log import table_version
+from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.lease import Lease
+from spark_jobs.lake.ledger_tables import ANEW, SWAPPING
+from spark_jobs.lake.storage import remove
+from spark_jobs.run.order import RunOrder, new_order, note_run
+from spark_jobs.run.plan import Plan
+from spark_jobs.run.result import Start, State, Status, TableRun
+from spark_jobs.run.stage import (
+    check_live,
+    check_stage,
+    describe_stage,
+    leave_out,
+    unfinished_swap,
+)
+
+if TYPE_CHECKING:
+    from spark_jobs.run.result import TableRun
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A rebuild that was cut, and whose tables were replaced to the end by this order."""
+
+    order: RunOrder
+    tables: tuple[TableRun, ...]
+
+
+@dataclass
+class Swap:
+    """How far the tables of a rebuild are replaced."""
+
+    tables: list[str]
+    is_begun: bool = False
+    replaced: list[str] = field(default_factory=list)
+
+    def describe(self, pipeline: str) -> str:
+        """What a rebuild that fails has done so far, and what to do next."""
+        if not self.is_begun:
+            return "nothing was replaced: remove the cause and run it again"
+        if len(self.replaced) == len(self.tables):
+            return f"all tables were replaced: remove the cause, and `weir run {pipeline}` goes on"
+        tables = count(len(self.tables), "table was", "tables were")
+        done = f"{len(self.replaced):,} of {tables} replaced ({', '.join(self.replaced) or 'none'})"
+        return f"{done}: remove the cause, and `weir run {pipeline}` replaces the others"
+
+
+def without_sinks(tables: Collection[str]) -> list[str]:
+    """What is built and replaced. A sink below a rebuilt table gets a new generation with it, and its next
+    run delivers the difference.
+    """
+    return [table for table in tables if not TableName(table).is_sink]
+
+
+def finish_swap(
+    project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start | None
+) -> Finished | None:
+    """A rebuild that was killed while it replaced tables had said so first: the next command replaces them to
+    the end, as a run of its own.
+
+    StageLost before anything is replaced where that cannot be done. A table that the pipeline file no longer
+    has is left as it is.
+    """
+    begun = unfinished_swap(plan.ledger)
+    if not begun:
+        return None
+    declared = {table: known for table, known in begun.items() if table in plan.tables}
+    left_out = {table: leave_out(known) for table, known in begun.items() if table not in declared}
+    staged = replace(
+        plan, lake=replace(plan.lake, staged=frozenset(declared)), definitions=plan.definitions | declared
+    )
+    check_stage(staged.lake, {table: declared[table] for table in without_sinks(declared)})
+    check_live(plan.lake, without_sinks(declared))
+    order = new_order(project, profile, only_tables(staged, list(declared)), lease)
+    if declared:
+        from spark_jobs.run.spark import start_session  # the JVM's side
+        from spark_jobs.run.swap import swap_tables
+
+        note_run(order, "rebuild started")
+        try:
+            with (start or start_session)(order, {}) as spark:
+                swap_tables(spark, order, plan, left_out, on_replaced=lambda table: None)
+        except Exception as error:
+            note_run(
+                order,
+                "rebuild ended",
+                Status.FAILED,
+                f"what was cut could not be finished: {first_line(error)}",
+            )
+            raise
+        note_run(
+            order, "rebuild ended", Status.OK, f"what was cut is finished: {', '.join(declared)} replaced"
+        )
+    else:
+        order.ledger.write_definitions(order.run_id, left_out)
+    discard_stage(plan.lake, lease)
+    return Finished(order, replaced_tables(order, plan.lake, without_sinks(declared))) if declared else None
+
+
+def replaced_tables(order: RunOrder, live: Lake, tables: Collection[str]) -> tuple[TableRun, ...]:
+    """Tables that were replaced, each with its version now and what became of the rows from which it was
+    built.
+    """
+    return tuple(
+        TableRun(
+            table,
+            State.DONE,
+            counts=order.ledger.sums(table, order.plan.generation(table)),
+            version=table_version(live.table(table)),
+        )
+        for table in tables
+    )
+
+
+def only_tables(plan: Plan, chosen: list[str]) -> Plan:
+    return replace(plan, tables={table: inputs for table, inputs in plan.tables.items() if table in chosen})
+
+
+def note_swapping(order: RunOrder, natives: list[str], swap: Swap) -> None:
+    """Write down what was built, and that it takes the place of the current tables: from here on it is
+    finished by the next command.
+    """
+    plan = order.plan
+    fresh = {table: plan.definitions[table] for table in plan.tables}
+    fresh |= {
+        table: replace(
+            fresh[table], starts_after=plan.inputs_of_others(table), stage=describe_stage(plan.lake, table)
+        )
+        for table in swap.tables
+    }
+    check_stage(plan.lake, {table: fresh[table] for table in swap.tables})
+    begun = {table: replace(known, state=SWAPPING) for table, known in fresh.items()}
+    anew = {table: replace(plan.definitions[table], starts_after={ANEW: True}) for table in natives}
+    order.ledger.write_definitions(order.run_id, begun | anew)
+    swap.is_begun = True
+
+
+def discard_stage(lake: Lake, lease: Lease) -> None:
+    lease.check()  # another process may be building there by now
+    remove(lake.stage)
