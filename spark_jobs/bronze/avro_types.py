@@ -30,10 +30,11 @@ def load_fastavro() -> ModuleType:
     return fastavro
 
 
-def _read_decimal(data: bytes, writer_schema: dict[str, Any], *_: Any) -> Decimal:
+def _read_decimal(data: bytes, schema: dict[Any, Any] | None, _: dict[Any, Any] | None = None) -> Decimal:
     """With all its digits: whether they fit is asked by the column that takes them."""
     unscaled = Decimal(int.from_bytes(data, byteorder="big", signed=True))
-    return unscaled.scaleb(-int(writer_schema.get("scale", 0)), EXACT)
+    scale = schema.get("scale", 0) if schema else 0
+    return unscaled.scaleb(-int(scale), EXACT)
 
 
 def _read_within(end: int, read: Read) -> Read:

@@ -96,8 +96,8 @@ STRUCTURE: dict[str, Case] = {
         "use format: csv",
     ),
     "a quote between fields": (
-        "{format: csv,",
-        "{format: csv, delimiter: '\"',",
+        "customers: {format: csv,",
+        "customers: {format: csv, delimiter: '\"',",
         "delimiter",
         '"',
         "cannot part fields",
