@@ -13,8 +13,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from spark_jobs.bronze.ingest import BRONZE_DDL
+from spark_jobs.cli.app import app
 from spark_jobs.cli.check import every_problem
-from spark_jobs.cli.group import app
 from spark_jobs.config import connections, gold, relays, silver, sinks, sources
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
