@@ -58,7 +58,7 @@ class Orders:
 
 
 class Session(Protocol):
-    """The Spark session of a stream (standing.py): `increments` it has served, how one gets it, and how it
+    """The Spark session of a stream (session.py): `increments` it has served, how one gets it, and how it
     ends.
     """
 

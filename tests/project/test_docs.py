@@ -286,6 +286,23 @@ def test_the_glossary_names_places_that_are_there() -> None:
     ] == []
 
 
+def test_the_pages_name_modules_that_are_there() -> None:
+    packages = "|".join(
+        sorted(path.name for path in (ROOT / "spark_jobs").iterdir() if path.is_dir() and path.stem[0] != "_")
+    )
+    pages = [page for page in (*PAGES, ROOT / "CONTRIBUTING.md") if page.name != "CHANGELOG.md"]
+    named = {
+        (page.relative_to(ROOT).as_posix(), name)
+        for page in pages
+        for name in re.findall(
+            rf"`(?:spark_jobs/)?((?:{packages})/[a-z_/]+\.py)`", page.read_text(encoding="utf-8")
+        )
+    }
+
+    assert named, "the pattern fits no page any more"
+    assert [place for place in sorted(named) if not (ROOT / "spark_jobs" / place[1]).is_file()] == []
+
+
 def test_every_system_column_is_explained() -> None:
     page = TABLES_PAGE.read_text(encoding="utf-8")
     declared = [
