@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.config import Project, load_project
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.lakehouse import Profile
-from spark_jobs.run import pipeline as run_module
+from spark_jobs.run import register
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.pipeline import RunRequest, run_pipeline
 from spark_jobs.run.preview import Outlook, look_ahead
@@ -276,7 +276,7 @@ class Workshop:
 
     def plan(self, pipeline: str) -> Outlook:
         """As `weir plan`, by the clock that the test gives its runs."""
-        return look_ahead(self.project, pipeline, vars(run_module)["datetime"].now(UTC))
+        return look_ahead(self.project, pipeline, vars(register)["datetime"].now(UTC))
 
     def _has_work(self, pipeline: str) -> bool | None:
         """None where the configuration is refused: the run refuses it as well."""

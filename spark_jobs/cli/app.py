@@ -18,6 +18,8 @@ from spark_jobs.cli.quarantine import quarantine
 from spark_jobs.config.hooks import leave
 from spark_jobs.lake.storage import StorageFailed
 
+__all__ = ["app", "main"]  # the group with all its commands: group.py alone has none
+
 PLAN_CODES = (
     "Exit codes: 0 there is work · 1 a table cannot be read · 2 configuration or usage · 3 nothing to do"
 )

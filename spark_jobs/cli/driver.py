@@ -40,7 +40,7 @@ def run_weir(arguments: list[str]) -> dict[str, Any]:
     """What the command prints, to be printed by the `weir` that has submitted it, its exit code, and the runs
     that it has reported.
     """
-    from spark_jobs.cli.group import app
+    from spark_jobs.cli.app import app
 
     said = {name: _Copy(stream) for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr))}
     with contextlib.redirect_stdout(said["stdout"]), contextlib.redirect_stderr(said["stderr"]):

@@ -29,7 +29,8 @@ from spark_jobs.lake.quarantine import RuleCount, count_rules
 from spark_jobs.lake.selection import DISCARDED, OPEN, Selection
 from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.skipped import UNREADABLE, FileAside, files_set_aside
-from spark_jobs.quality.masking import QuarantinedRow, describe_reason, mask_problem, read_quarantined
+from spark_jobs.quality.masking import mask_problem
+from spark_jobs.quality.quarantined import QuarantinedRow, describe_reason, read_quarantined
 
 Options = tuple[list[str] | None, list[str] | None, str | None, str | None, str]
 """--rule, --file, --since, --until, --state as they were typed."""

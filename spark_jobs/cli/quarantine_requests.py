@@ -87,7 +87,7 @@ def _run(
     def run() -> RunResult:
         project = load_checked(name)
         check_table(project.pipelines[name], table, row_tables(project.pipelines[name]))
-        return _do_rows(project, name, table, filters, action, reason, is_dry, profile)
+        return _do(project, name, table, filters, action, reason, is_dry, profile)
 
     with result_alone(as_json):
         result = until_stopped(name, run)
@@ -95,7 +95,7 @@ def _run(
     return result.exit_code
 
 
-def _do_rows(
+def _do(
     project: Project,
     name: str,
     table: str,

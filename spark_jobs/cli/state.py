@@ -78,7 +78,7 @@ def _read(
     log_file: Path,
 ) -> "StateOfTable":
     from spark_jobs.run.state import read_state
-    from spark_jobs.verify.pipeline import start_session
+    from spark_jobs.verify.session import start_session
 
     with (
         hold_lease(Lake(project.lake, name).lease(), name, "weir state") as lease,

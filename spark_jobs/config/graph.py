@@ -64,7 +64,7 @@ def order_tables(pipeline: Pipeline, conf: Path) -> dict[str, tuple[str, ...]]:
     or the tables form a ring.
 
     Tables of other pipelines stand among the inputs, as in retail.silver.orders; whether they are there is
-    for checks.py to say.
+    for checks/ to say.
     """
     names = node_names(pipeline)
     inputs = {table: tuple(inputs_of(pipeline, table, conf)) for table in names}

@@ -1,7 +1,7 @@
 """Loads conf/ and expectations/ into typed, frozen objects. One row of nothing is read: only YAML, so that
 DAGs can do it at every parse.
 
-Deeper checks, which need SQL or several files, are in checks.py.
+Deeper checks, which need SQL or several files, are in checks/.
 """
 
 import os

@@ -2,7 +2,7 @@
 imports no pyspark.
 
 The models hold what one file can say about itself. What needs several keys, SQL or other files is in
-checks.py.
+checks/.
 """
 
 from collections.abc import Iterator

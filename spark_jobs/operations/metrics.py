@@ -1,6 +1,4 @@
-"""The state of pipelines as figures for a monitoring system: in Prometheus' text format, or for OpenTelemetry
-(telemetry.py).
-"""
+"""The state of pipelines as figures for a monitoring system: Prometheus' text, or sent by OpenTelemetry."""
 
 import os
 import sys

@@ -110,7 +110,7 @@ def note_run(
     seconds: float | None = None,
 ) -> None:
     """A row in the ledger's runs: a start without an end is a run that was killed, which the next start
-    writes down (killed.py).
+    writes down (page.py).
     """
     BEGUN.add(order.run_id)
     order.ledger.write_run(

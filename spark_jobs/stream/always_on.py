@@ -3,7 +3,7 @@ it.
 
 The same tables, checkpoints and ledger as scheduled runs, and the lease only while an increment is at work:
 runs, releases, replays and upkeep come in between, and either way can follow the other at any time. A source
-that keeps nothing (a socket) is read by a query that stays open (live.py), and so are relays (relays.py),
+that keeps nothing (a socket) is read by a query that stays open (open_queries.py), and so are relays,
 which have no increments; a stream with one keeps the lease.
 """
 
@@ -19,7 +19,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.failure import first_line, keep_trace_outside
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import STREAM, Lease, LeaseHeld, open_lease
-from spark_jobs.landing.folder import Stirring
+from spark_jobs.landing.stirring import Stirring
 from spark_jobs.run import stopping
 from spark_jobs.run.page import close_killed_runs
 from spark_jobs.run.pipeline import RunRequest, run_increment, run_pipeline
@@ -58,7 +58,7 @@ class Orders:
 
 
 class Session(Protocol):
-    """The Spark session of a stream (standing.py): `increments` it has served, how one gets it, and how it
+    """The Spark session of a stream (session.py): `increments` it has served, how one gets it, and how it
     ends.
     """
 

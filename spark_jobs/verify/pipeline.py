@@ -4,16 +4,13 @@ never a traceback.
 It holds the pipeline's lease while it reads, so that nothing moves, and it writes nothing but its log.
 """
 
-import os
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from pyspark.sql import SparkSession
 
 from spark_jobs.config import Project
 from spark_jobs.config.errors import UsageError, did_you_mean
@@ -21,7 +18,7 @@ from spark_jobs.config.graph import order_tables
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sensitive import sensitive_columns, without_hidden_plans
+from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.failure import first_line, keep_trace
@@ -30,18 +27,13 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.landing.packing import TIMES_COLUMNAR
-from spark_jobs.session.hosts import hosts_of
-from spark_jobs.session.install import Installation
 from spark_jobs.session.jvm_end import note_done, note_work
-from spark_jobs.session.settings import Workload, spark_settings, storage_settings
-from spark_jobs.session.start import spark_session
 from spark_jobs.verify.result import Outcome, TableCheck, Verification
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from spark_jobs.verify.sample import Sampled
-
 
 DIFFERING_ROWS = 5
 NOT_RECOMPUTED = "what it has kept in its state, and when, is not in the tables"
@@ -223,40 +215,3 @@ def _verdict(checks: list[TableCheck], given_by: str, log_file: Path) -> tuple[O
         Outcome.OK,
         f"{count(len(compared), 'table is', 'tables are')} what {given_by}, {count(rows, 'row')}{more}",
     )
-
-
-# The Spark session of a verification. It recomputes every table, so its settings follow the size of all
-# that these are made from.
-
-
-MEGABYTE = 1024 * 1024
-
-
-@contextmanager
-def start_session(
-    project: Project, profile: Profile, pipeline: str, size: int, lease: int | None, log_file: Path
-) -> Iterator[SparkSession]:
-    """A session of the verification's own, which holds its lease."""
-    installed, profile = (
-        Installation(project.root),
-        without_hidden_plans(profile, project.pipelines[pipeline], project.conf),
-    )
-    installed.check()
-    workload = Workload.BIG if size > profile.big_load_from_mb * MEGABYTE else Workload.SMALL
-    log4j, cores = project.conf / "log4j2.properties", os.cpu_count() or 1
-    storage, more_jars = storage_settings(project.roots), installed.component_jars(project.components)
-    with hosts_of(profile, installed, project.root) as hosts:
-        settings = spark_settings(
-            profile,
-            workload,
-            cores,
-            installed.jars,
-            installed.archive,
-            log4j,
-            log_file,
-            more_jars=more_jars,
-            storage=storage,
-            hosts=hosts,
-        )
-        with spark_session(f"weir verify {pipeline}", settings, installed.java(), log_file, lease) as spark:
-            yield spark

@@ -11,7 +11,7 @@ import pytest
 from deltalake import write_deltalake
 from typer.testing import CliRunner, Result
 
-from spark_jobs.cli.group import app
+from spark_jobs.cli.app import app
 from spark_jobs.lake.blocked import Finding, Grounds
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import FileLease, hold_lease

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from spark_jobs.cli.group import app
+from spark_jobs.cli.app import app
 from tests.conftest import Workshop
 
 PIPELINE = """# What the shop sends.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from spark_jobs.cli.group import app
+from spark_jobs.cli.app import app
 from spark_jobs.config.loading import load_project
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from spark_jobs.cli.group import app
+from spark_jobs.cli.app import app
 from spark_jobs.config.loading import load_project
 from spark_jobs.lake import failpoints
 from spark_jobs.lake.layout import Lake

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from typer.testing import CliRunner, Result
 
-from spark_jobs.cli.group import app
+from spark_jobs.cli.app import app
 from tests.conftest import Workshop
 
 Weir = Callable[..., Result]

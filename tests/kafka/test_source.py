@@ -65,7 +65,7 @@ def test_nothing_is_lost_or_doubled_by_a_broker_that_is_killed_and_a_run_that_is
             raise Failpoint("cut")
 
     monkeypatch.setattr(bronze, "register_batch", restart_the_broker)
-    monkeypatch.setattr(bronze_writes, "append_records", cut_after_the_write)
+    monkeypatch.setattr(bronze, "append_records", cut_after_the_write)
     cut = workshop.run("shop")
     monkeypatch.undo()
     kafka.stop(at_once=True)

@@ -13,8 +13,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from spark_jobs.bronze.ingest import BRONZE_DDL
+from spark_jobs.cli.app import app
 from spark_jobs.cli.check import every_problem
-from spark_jobs.cli.group import app
 from spark_jobs.config import connections, gold, relays, silver, sinks, sources
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
@@ -284,6 +284,23 @@ def test_the_glossary_names_places_that_are_there() -> None:
     assert [
         word for word, named in places.items() if not named or not all((ROOT / one).exists() for one in named)
     ] == []
+
+
+def test_the_pages_name_modules_that_are_there() -> None:
+    packages = "|".join(
+        sorted(path.name for path in (ROOT / "spark_jobs").iterdir() if path.is_dir() and path.stem[0] != "_")
+    )
+    pages = [page for page in (*PAGES, ROOT / "CONTRIBUTING.md") if page.name != "CHANGELOG.md"]
+    named = {
+        (page.relative_to(ROOT).as_posix(), name)
+        for page in pages
+        for name in re.findall(
+            rf"`(?:spark_jobs/)?((?:{packages})/[a-z_/]+\.py)`", page.read_text(encoding="utf-8")
+        )
+    }
+
+    assert named, "the pattern fits no page any more"
+    assert [place for place in sorted(named) if not (ROOT / "spark_jobs" / place[1]).is_file()] == []
 
 
 def test_every_system_column_is_explained() -> None:

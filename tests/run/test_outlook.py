@@ -18,6 +18,7 @@ from spark_jobs.lake.ledger_tables import SWAPPING, Definition
 from spark_jobs.lake.verdicts import BLOCKED, Verdict, Verdicts
 from spark_jobs.landing.arrivals import close_marks, read_arrivals
 from spark_jobs.run import pipeline as run_module
+from spark_jobs.run import register
 from spark_jobs.run.preview import Expected
 from spark_jobs.run.result import State, Status, TableRun
 from tests.conftest import Workshop, _empty_workshop
@@ -154,7 +155,7 @@ def test_an_idle_feed_is_work_exactly_where_a_run_closes_windows(
         def now(zone: tzinfo) -> datetime:
             return datetime.now(zone) + timedelta(hours=2)
 
-    monkeypatch.setattr(run_module, "datetime", Later)
+    monkeypatch.setattr(register, "datetime", Later)
     change_pipeline(standing, "settle: 1 hour", "settle: 1 hour, idle_after: 1 hour")
     change_pipeline(standing, "idle_after: 1 hour, same", "idle_after: 1 day, same")
     assert standing.workshop.run("shop").status is Status.NOTHING_TO_DO, "no window is made of members"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.run import pipeline as run_module
+from spark_jobs.run import register
 from tests.conftest import Workshop
 
 pytestmark = pytest.mark.spark
@@ -144,7 +144,7 @@ def test_a_fact_is_given_up_when_files_go_on_arriving_and_corrected_when_its_mem
 
     workshop.land("orders/2.json", order(2, None))
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "datetime", Later)
+        patch.setattr(register, "datetime", Later)
         run(workshop)
     assert workshop.rows("shop.silver.orders", "id", "city") == [(1, None), (2, None)]
     assert waiting(workshop, "parked.silver.orders") == []

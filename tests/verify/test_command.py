@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from spark_jobs.cli.group import app
+from spark_jobs.cli.app import app
 from spark_jobs.verify.result import shown
 from tests.conftest import ROOT
 

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from spark_jobs.cli import verify as command
-from spark_jobs.cli.group import app
+from spark_jobs.cli.app import app
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.verify.pipeline import verify_pipeline

@@ -18,7 +18,7 @@ from spark_jobs.bronze.arrived import make_arrived
 from spark_jobs.bronze.counting import Count
 from spark_jobs.bronze.ingest import _bronze_rows
 from spark_jobs.bronze.records import read_records
-from spark_jobs.cli.group import app
+from spark_jobs.cli.app import app
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
