@@ -102,7 +102,7 @@ class WeirOperator(BaseOperator):
         none.
         """
         self.log.warning("%s: %s", why, GOING_DOWN)
-        raise AirflowRescheduleException(datetime.now(UTC))
+        raise AirflowRescheduleException(datetime.now(UTC))  # type: ignore[no-untyped-call]
 
     def _call(self, context: Context, argv: Sequence[str]) -> Finished:
         try:
