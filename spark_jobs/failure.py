@@ -41,13 +41,14 @@ QUOTED_VALUE = re.compile(
 )
 """What Java and Python say of a text that is no number or time."""
 WORKER_SAID = re.compile(
-    r"""(?P<way>File\ "[^"\n]*/conf/[^"\n]*",\ line\ \d+[^\n]*\n(?:[ \t]+[^\n]*\n)*)
+    r"""(?P<way>File\ "[^"\n]*/conf/[^"\n]*",\ line\ \d+[^\n]*\n(?:[ \t][^\n]*\n)*+)
     (?P<kind>[A-Za-z_][\w.]*):\ [^\n]*
     (?:\n(?![ \t]|JVM|Caused|Traceback)[^\n]+)*""",
     re.VERBOSE,
 )
 """In the trace of a Python worker the way to an error of a file below conf/, its kind, and its words, which
-may hold values of rows.
+may hold values of rows. The indented lines are taken once, for good (`*+`): where no words follow them, each
+other way to take them would be tried, twice as many for every line.
 """
 
 

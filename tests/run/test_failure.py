@@ -128,6 +128,16 @@ def test_neither_a_person_nor_the_log_is_told_a_value(said: str, told: str, tmp_
     assert "cret" not in (tmp_path / "run.log").read_text(encoding="utf-8")
 
 
+def test_a_long_trace_that_ends_without_words_is_kept_as_it_is(tmp_path: Path) -> None:
+    """For each line the way to take it doubled the ways to be tried: such a failure never came to its end."""
+    frames = '  File "/envs/site-packages/py4j/java_gateway.py", line 1362, in __call__\n    send(command)\n'
+    said = f'Traceback:\n  File "/srv/shop/conf/hooks/shop.py", line 3, in top\n    rows()\n{frames * 40}EOFError\n'
+
+    keep_trace(tmp_path / "run.log", "gold.top", JavaError(said))
+
+    assert said in (tmp_path / "run.log").read_text()
+
+
 def test_a_failure_cannot_forge_lines_or_colours(tmp_path: Path) -> None:
     error = ValueError("bad \x1b[31mred\rover\u202e")
 
