@@ -25,7 +25,7 @@ up: .envs/.setup .envs/airflow/.ready ## Airflow on this machine, with its UI, t
 down: ## end it with all that it started; running loads finish their batch, in five minutes or GRACE=60 seconds
 	@! test -x $(SPARK)/python || $(SPARK)/python -m service down $(if $(GRACE),--grace $(GRACE))
 
-demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a delivery that is held, through Airflow
+demo: .envs/.setup .envs/airflow/.ready ## a first load, an increment and a delivery that is blocked, through Airflow
 	@$(SPARK)/python -m service.demo
 
 test: .envs/.setup .envs/airflow/.ready .envs/spark/.dev ## the tests with real Spark and Delta, in two processes: each takes a core and 3 GB

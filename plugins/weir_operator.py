@@ -3,8 +3,8 @@ returns its JSON result.
 
 Exit codes decide what Airflow does next. 0 (done), 3 (nothing to do) and, for runs, 4 (a batch is held) are
 results. 2 (configuration), 4 and 6 (stopped) fail at once, because a retry would meet the same files, or go
-against the person who stopped it; but what `make down` has stopped goes on after the next start. 1 (engine
-failure) and 5 (another run holds the pipeline) are worth a retry.
+against the person who stopped it; but what `make down` has stopped goes on after the next start, in the same
+try. 1 (engine failure) and 5 (another run holds the pipeline) are worth a retry.
 """
 
 import json
@@ -13,11 +13,12 @@ import re
 import subprocess
 import time
 from collections.abc import Callable, Collection, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from airflow.sdk import BaseOperator, Context
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowRescheduleException
 from weir_assets import announce_nothing
 from weir_process import Finished, end_group, follow, start
 
@@ -29,7 +30,7 @@ PASSING = {1: "engine failure", LEASED: "another run holds the lease"}
 # Airflow kills a task that it has asked to end after 5: what is left by then is ended before, and the next
 # run goes on
 GRACE_SECONDS = 4.0
-GOING_DOWN = "Airflow is going down, and the next try goes on"
+GOING_DOWN = "Airflow is going down, and this task goes on after its next start"
 TABLE_ENDED = re.compile(r"[a-z]+\.\S+ +(failed|blocked)\b")
 LEASE_WAIT_SECONDS = 300.0
 LEASE_POLLS = 60
@@ -84,10 +85,10 @@ class WeirOperator(BaseOperator):
         waited_until = time.monotonic() + self.lease_wait_seconds
         while True:
             if is_going_down():
-                raise WeirFailed(f"{' '.join(argv[1:])} was not started: {GOING_DOWN}")
+                self._go_on_later(f"{' '.join(argv[1:])} was not started")
             finished = self._call(context, argv)
             if finished.exit_code == STOPPED and is_going_down():
-                raise WeirFailed(f"{_said(finished)}; {GOING_DOWN}", read_result(finished.last_line))
+                self._go_on_later(_said(finished))
             if finished.exit_code < 0 and arguments[0] == "run":
                 self._list_killed(context)
             if finished.exit_code != LEASED or time.monotonic() >= waited_until:
@@ -95,6 +96,13 @@ class WeirOperator(BaseOperator):
             pause = self.lease_wait_seconds / LEASE_POLLS
             self.log.info("%s; trying again in %.0f s", _said(finished), pause)
             time.sleep(pause)
+
+    def _go_on_later(self, why: str) -> NoReturn:
+        """Ends the task without a failure: a retry would be one less for what fails, and a pipeline may have
+        none.
+        """
+        self.log.warning("%s: %s", why, GOING_DOWN)
+        raise AirflowRescheduleException(datetime.now(UTC))  # type: ignore[no-untyped-call]
 
     def _call(self, context: Context, argv: Sequence[str]) -> Finished:
         try:

@@ -26,6 +26,7 @@ def say_paused(dags: Mapping[str, bool] | None, environ: Mapping[str, str]) -> s
             "DAGs that are switched on load by their schedules, and others do not: the list of DAGs shows"
             " which."
         )
+    dags = {name: is_paused for name, is_paused in dags.items() if name != UPKEEP}
     if not dags and environ.get(AT_CREATION, "").lower() in ("false", "0", "f"):
         return (
             f"DAGs are being read, and are switched on at once, as {AT_CREATION} says: they load by their"
@@ -33,7 +34,6 @@ def say_paused(dags: Mapping[str, bool] | None, environ: Mapping[str, str]) -> s
         )
     if not dags:
         return "DAGs are being read. They are paused until you switch them on: nothing is loaded before."
-    dags = {name: is_paused for name, is_paused in dags.items() if name != UPKEEP}
     active = sorted(name for name, is_paused in dags.items() if not is_paused)
     if not active:
         return f"{_count(len(dags))} paused until you switch them on: nothing is loaded before."
@@ -56,10 +56,18 @@ def paused_dags(url: str, password_file: Path) -> dict[str, bool] | None:
             {"Content-Type": "application/json"},
             {"username": USER, "password": password},
         )["access_token"]
-        found = _ask(f"{url}/api/v2/dags?limit=1000", {"Authorization": f"Bearer {token}"})
-        return {str(dag["dag_id"]): bool(dag["is_paused"]) for dag in found["dags"]}
+        dags: dict[str, bool] = {}
+        # Page by page: Airflow cuts a longer one to 100 and does not say so.
+        while page := _dags(url, token, len(dags)).items() - dags.items():
+            dags |= dict(page)
+        return dags
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _dags(url: str, token: str, offset: int) -> dict[str, bool]:
+    found = _ask(f"{url}/api/v2/dags?limit=100&offset={offset}", {"Authorization": f"Bearer {token}"})
+    return {str(dag["dag_id"]): bool(dag["is_paused"]) for dag in found["dags"]}
 
 
 def _ask(url: str, headers: Mapping[str, str], body: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -84,6 +84,7 @@ def say_task(state: str | None, started_at: datetime | None) -> str:
         "running": f"This task is at work{_since(started_at)}. A report is written when its run ends.",
         "skipped": "This task was skipped: there was nothing for it to do, so there is no report.",
         "up_for_retry": "This task failed and is tried again; the try has left no report.",
+        "up_for_reschedule": "This task was stopped with Airflow, and goes on now that it is up again.",
         "failed": "This task failed and has left no report: its log says why.",
         "upstream_failed": "This task did not begin, because one before it failed.",
         "success": f"This task succeeded, and there is no report of it: {GONE}.",

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from spark_jobs.bronze.arrived import UnreadableFile
+from spark_jobs.bronze.avro_types import load_fastavro
 from spark_jobs.bronze.avro_walk import SHORT, Walked, Walker, make_walker
 from spark_jobs.bronze.batches import Record, set_aside
 from spark_jobs.bronze.objects import as_text
@@ -35,9 +36,7 @@ Unpack = Callable[[bytes], bytes]
 
 
 def read_avro(opened: BufferedReader, longest: int) -> Iterator[Record]:
-    import fastavro  # only where an Avro file is read
-
-    line = 0
+    fastavro, line = load_fastavro(), 0
     try:
         schema, unpack, marker = _read_header(opened)
         walker = make_walker(schema, longest)
@@ -98,8 +97,7 @@ def _read_header(opened: BufferedReader) -> tuple[Any, Unpack, bytes]:
     """The schema, what unpacks a block, and the marker behind each block; leaves the file
     at its first block.
     """
-    import fastavro
-
+    fastavro = load_fastavro()
     opened.seek(0)
     header = io.BytesIO(opened.read(HEADER_BYTES))
     found = fastavro.block_reader(header)

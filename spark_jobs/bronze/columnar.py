@@ -174,7 +174,13 @@ def parquet_batches(opened: BufferedReader, longest: int) -> Iterator[pa.RecordB
     units = ("ns", "us") if any(column.physical_type == "INT96" for column in columns) else ("ns",)
     opened.seek(0)
     files = [
-        pq.ParquetFile(opened, read_dictionary=texts, coerce_int96_timestamp_unit=unit) for unit in units
+        pq.ParquetFile(
+            opened,
+            read_dictionary=texts,
+            coerce_int96_timestamp_unit=unit,
+            page_checksum_verification=True,  # Arrow passes over the checksums of pages if it is not asked
+        )
+        for unit in units
     ]
     metadata = files[0].metadata
     for number in range(metadata.num_row_groups):

@@ -209,12 +209,14 @@ def _decode_lines(numbers: pa.Array, lines: pa.Array, longest: int) -> pa.Record
 
 
 def _decode_line(number: int, line: bytes, longest: int) -> Record | None:
+    """The same of a line alone: which lines are blank must not depend on its neighbours."""
     if not line.strip():
         return None
     if len(line) > longest:
         return set_aside(number, len(line), longest)
     try:
-        return number, line.removesuffix(b"\r").decode(), None
+        text = line.removesuffix(b"\r").decode()
+        return (number, text, None) if text.strip() else None
     except UnicodeDecodeError:
         text = line.removesuffix(b"\r").decode(errors="backslashreplace")
         return (

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.bronze.avro_types import load_fastavro
 from spark_jobs.bronze.avro_walk import SHORT, Walker, make_walker
 from spark_jobs.bronze.objects import as_text
 from spark_jobs.bronze.rows import too_long
@@ -208,8 +209,7 @@ def _quoted(text: Column) -> Column:
 
 def _avro_reader(schema: dict[str, Any], framing: str, longest: int) -> Callable[[pa.Array], pa.Array]:
     def read(values: pa.Array) -> pa.Array:
-        import fastavro
-
+        fastavro = load_fastavro()
         walker = make_walker(fastavro.parse_schema(schema), longest)
         found = [_read_avro(fastavro, walker, value, framing, longest) for value in values.to_pylist()]
         return pa.array(found, pa.struct([("text", pa.string()), ("size", pa.int64())]))

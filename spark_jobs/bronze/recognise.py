@@ -28,6 +28,8 @@ BEGINNINGS = {
     b"BZh": ("a bzip2 file", PACKED),
     b"\x28\xb5\x2f\xfd": ("a Zstandard file", PACKED),
     b"\xfd7zXZ\0": ("an xz file", "land it unpacked, or packed as .gz, .bz2 or .zst"),
+    b"\x04\x22\x4d\x18": ("an LZ4 file", "land it unpacked, or packed as .gz, .bz2 or .zst"),
+    b"7z\xbc\xaf\x27\x1c": ("a 7z archive", "land the files that it holds, as text"),
     b"PK\x03\x04": ("a zip archive or an Office document", "land the files that it holds, as text"),
     b"\xd0\xcf\x11\xe0": ("an old Office document", "land it as text"),
     b"PAR1": ("a Parquet file", "give it a source with format: parquet"),
@@ -38,6 +40,8 @@ BEGINNINGS = {
     b"\x89PNG": ("a picture", "remove it"),
     b"\xff\xd8\xff": ("a picture", "remove it"),
 }
+TAR, TAR_AT = b"ustar", 257
+"""Behind its first 512 bytes an archive is text where its files are, and may be nearly all of it."""
 ENCODINGS = {"utf-32-le": "UTF-32", "utf-32-be": "UTF-32", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16"}
 
 
@@ -60,6 +64,8 @@ def _recognise(start: bytes, delimiter: bytes) -> tuple[str, str] | None:
     for beginning, seems in BEGINNINGS.items():
         if start.startswith(beginning):
             return seems
+    if zeros and start.startswith(TAR, TAR_AT):
+        return "a tar archive", "land the files that it holds"
     odd = (
         zeros
         if is_text

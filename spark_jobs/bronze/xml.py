@@ -20,7 +20,9 @@ from spark_jobs.bronze.batches import Record, set_aside
 BLOCK_BYTES = 64 * 1024
 DEEPEST = 100
 TEXT = "value"
-TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
+BLANKS = " \t\r\n"
+"""Those of XML; others, such as a blank that does not break, are the sender's."""
+TAG = re.compile(rb"""\0?<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 UNKNOWN = re.compile(rb"&(?!(?:amp|lt|gt|apos|quot);|#)[^;\s]*;")
 
 Path = tuple[str, ...]
@@ -35,12 +37,14 @@ def read_xml(
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler, parser.EntityDeclHandler = reader.text, _refuse_entity
     parser.XmlDeclHandler, parser.DefaultHandlerExpand = reader.declare, _refuse_unknown_entity
-    parser.StartDoctypeDeclHandler = lambda *_: _look_at_tags(parser, reader)
+    unread = _Unread(parser)
+    parser.StartDoctypeDeclHandler = lambda *_: _look_at_tags(parser, reader, unread)
     parser.buffer_text = True
     content, size, line, is_last = unpack(opened, file), 0, 0, False
     while not is_last:
         block = content.read(_next_block(size - parser.CurrentByteIndex, longest))
         is_last, size = not block, size + len(block)
+        unread.add(block)
         try:
             parser.Parse(block, is_last)
         except expat.ExpatError as error:
@@ -96,15 +100,29 @@ def _refuse_unknown_entity(markup: str) -> None:
         )
 
 
-def _look_at_tags(parser: expat.XMLParserType, reader: "_Reader") -> None:
+class _Unread:
+    """What the parser has not come past yet. It would copy all of it for every tag that is asked for."""
+
+    def __init__(self, parser: expat.XMLParserType) -> None:
+        self.parser, self.content, self.start = parser, b"", 0
+
+    def add(self, block: bytes) -> None:
+        at = max(0, self.parser.CurrentByteIndex)
+        self.content, self.start = self.content[at - self.start :] + block, at
+
+    def tag(self) -> bytes:
+        """The tag that the parser is at, as it is written; in UTF-16 without its zeros."""
+        written = TAG.match(self.content, self.parser.CurrentByteIndex - self.start)
+        return written[0].replace(b"\0", b"") if written else b""
+
+
+def _look_at_tags(parser: expat.XMLParserType, reader: "_Reader", unread: _Unread) -> None:
     """From a DTD on: of an entity in an attribute no handler is told, so tags with attributes are looked at
     as they are written.
     """
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        raw = parser.GetInputContext() or b"" if attributes else b""
-        written = TAG.match(raw.replace(b"\0", b"") if b"\0" in raw[:2] else raw)  # UTF-16
-        for entity in UNKNOWN.findall(written[0]) if written else ():
+        for entity in UNKNOWN.findall(unread.tag()) if attributes else ():
             _refuse_unknown_entity(entity.decode(errors="replace"))
         reader.start(tag, attributes)
 
@@ -127,7 +145,7 @@ class _Element:
 
     def value(self, *, is_row: bool) -> Any:
         """An object, or the text of an element that has nothing else; None where it is empty."""
-        text = "".join(self.texts).strip()
+        text = "".join(self.texts).strip(BLANKS)
         if text and (self.fields or is_row):
             self.add(TEXT, text, is_list=False)
         return self.fields if self.fields or is_row else text or None

@@ -77,6 +77,11 @@ def _print_tables(console: Console, name: str, tables: list[dict[str, Any]]) -> 
             "ties: keys of which several versions had the same sequence and different content; they are no"
             " rows"
         )
+    if any(table["late"] for table in tables):
+        console.print(
+            "late: rows that came after a window of theirs was closed; they count in it, or with `late: keep`"
+            " stand beside the table"
+        )
     console.print(
         "gold: the changed silver rows that came, the rows written for them, the late ones; bronze"
         " quarantines files that cannot be read"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from spark_jobs.config.functions import TAKE_TIMES, TEXTS, WITH_FORMAT
+from spark_jobs.config.functions import BEHIND_A_PART, TAKE_TIMES, TEXTS, WITH_FORMAT
 from spark_jobs.config.names import shorten
 from spark_jobs.config.sql import DIALECT, Complaint, function_names
 
@@ -146,7 +146,13 @@ def _read_as_times(node: exp.Expr, types: Types) -> list[exp.Expr]:
         return parts if is_of_times else []
     takes = function_names(node) & TAKE_TIMES if isinstance(node, exp.Anonymous) else set()
     has_format = bool(takes & WITH_FORMAT) and len(node.expressions) > 1
-    return node.expressions[:1] if takes and not has_format else []
+    place = _place_of_time(node)
+    return node.expressions[place : place + 1] if takes and not has_format else []
+
+
+def _place_of_time(function: exp.Expr) -> int:
+    """At which place a function that keeps its name takes its time."""
+    return 1 if function_names(function) & BEHIND_A_PART else 0
 
 
 def _is_timestamp(node: exp.Expr, types: Types) -> bool:
@@ -161,11 +167,9 @@ def _is_read_as_time(node: exp.Expr, types: Types) -> bool:
     value, around = node, node.parent
     while around is not None:
         if isinstance(around, exp.Cast):
-            return bool(around.is_type(*TIMES))
-        if isinstance(around, OF_TIMES) or (
-            isinstance(around, exp.Anonymous) and function_names(around) & TAKE_TIMES
-        ):
-            return value.arg_key not in NO_VALUES and (value.index or 0) == 0
+            return any(kind.is_type(*TIMES) for kind in around.to.find_all(exp.DataType))
+        if isinstance(around, OF_TIMES) or function_names(around) & TAKE_TIMES:
+            return value.arg_key not in NO_VALUES and (value.index or 0) == _place_of_time(around)
         if isinstance(around, exp.Add | exp.Sub | exp.Values | exp.SetOperation):
             return True
         others = _beside(value, around)

@@ -3,6 +3,7 @@ place; or a command line that cannot be meant.
 """
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -121,14 +122,21 @@ def nearest(value: str, choices: Iterable[str]) -> str | None:
     without its layer.
     """
     by_lower = {choice.lower(): choice for choice in choices}
-    if known := [by_lower[here] for here in SYNONYMS.get(value.lower(), ()) if here in by_lower]:
-        return known[0]
+    for word in (value.lower(), _plain_word(value)):
+        if known := [by_lower[here] for here in SYNONYMS.get(word, ()) if here in by_lower]:
+            return known[0]
     found = difflib.get_close_matches(value.lower(), by_lower, n=1, cutoff=0.6)
     if not found:
         by_tail = {lower.rpartition(".")[2]: choice for lower, choice in reversed(by_lower.items())}
         tails = difflib.get_close_matches(value.lower().rpartition(".")[2], by_tail, n=1, cutoff=0.75)
         return by_tail[tails[0]] if tails else None
     return by_lower[found[0]]
+
+
+def _plain_word(value: str) -> str:
+    """As words are written here, and without what stands in brackets: primaryKey, primary-key, number(10)."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", value.partition("(")[0])
+    return re.sub(r"[\s-]+", "_", words.strip()).lower()
 
 
 @dataclass(frozen=True)

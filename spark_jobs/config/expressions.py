@@ -135,6 +135,9 @@ def _refused_functions(text: str, tree: exp.Expr, columns: Collection[str]) -> I
     if tree.find(exp.Collate):
         reason, hint = WHY_REFUSED["collation"]
         yield f"COLLATE may not be used: {reason}", hint
+    if any(kind.is_type("time", "timetz") for kind in tree.find_all(exp.DataType)):
+        reason, hint = WHY_REFUSED["type"]
+        yield f"TIME may not be used: {reason}", hint
 
 
 def _plain_calls(tree: exp.Expr) -> Iterator[str]:

@@ -69,11 +69,14 @@ WITHOUT_PARENTHESES = _words(
 # Written like a function, but a word of the grammar: before a parenthesis these call nothing.
 GRAMMAR = _words("""
     all and anti any array as between by case cast char cross cube dec decimal distinct else end except
-    exclude exists filter for from full group grouping having in inner intersect is join lateral left like
-    ilike limit map minus natural not numeric offset on or order outer over partition pivot qualify recursive
-    regexp right rlike rollup select semi set sets some struct tablesample then timestampadd timestampdiff
-    try_cast union unpivot using values varchar view when where with within
-    """) | {"grouping sets"}
+    exclude exists filter for from full group grouping having in inner intersect interval is join lateral left
+    like ilike limit map minus natural not numeric offset on or order outer over partition pivot qualify
+    recursive regexp right rlike rollup select semi set sets some struct tablesample then timestampadd
+    timestampdiff try_cast union unpivot using values varchar view when where with within
+    """) | {
+    "grouping sets",
+    *(f"{word} by" for word in ("cluster", "distribute", "group", "order", "partition", "sort")),
+}
 
 AGGREGATES = _words("""
     any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate
@@ -150,6 +153,8 @@ WITH_FORMAT = _words(
     "to_date to_timestamp to_timestamp_ltz to_timestamp_ntz try_to_date try_to_timestamp unix_timestamp"
     " to_unix_timestamp"
 )
+# Of these the ones that take a part or an interval first, and the time behind it.
+BEHIND_A_PART = _words("date_part datepart time_bucket")
 # Functions whose result is text.
 TEXTS = _words("""
     array_join base64 btrim char chr concat concat_ws date_format dayname decode elt format_number

@@ -231,7 +231,7 @@ class Gold(Model):
 
     @property
     def keeps_late(self) -> bool:
-        """Whether rows that come too late are set aside, and count nowhere."""
+        """Whether rows that come too late are set aside, and do not count there."""
         return self.is_native or self.late == "keep"
 
     @property

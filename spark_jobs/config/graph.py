@@ -37,7 +37,7 @@ def node_names(pipeline: Pipeline) -> list[str]:
 
 
 def keeps_late(pipeline: Pipeline, table: str) -> bool:
-    """Whether rows that come too late for this table are set aside, and count nowhere."""
+    """Whether rows that come too late for this table are set aside, and do not count there."""
     layer, name = TableName(table).parts
     return layer == "gold" and name in pipeline.gold and pipeline.gold[name].keeps_late
 

@@ -88,6 +88,8 @@ QUANTIFIED = re.compile(
 """The parts of an expression, with how often each may come."""
 NARROW = re.compile(r"[ -\-/-~]|\\[dws.\-]|\[(?!\^)(?:(?!\\[DWSpP])[ -~])*\]")
 """A character that has one width in Java."""
+OF_SEVERAL_WIDTHS = (")", r"\R", r"\X")
+"""The end of a group, and what Java matches as one: a line end, a character with its marks."""
 
 
 def judge_regex(pattern: str) -> Judgement:
@@ -193,11 +195,16 @@ def _calls_itself(part: str, often: str | None, most: str | None, mode: str | No
     """Whether Java calls itself for every turn of a repetition. It does for groups, and where characters of
     two widths are counted; not where the repetition gives nothing back.
     """
+    if mode == "+":
+        return False
+    # exactly so often, as in {300}
+    if part in OF_SEVERAL_WIDTHS and most is None and str(often).startswith("{"):
+        return int(str(often)[1:-1]) > MOST_IN_JAVA
     is_endless = often in ("*", "+") or most == ""
     is_counted = bool(most) and int(str(most)) > MOST_IN_JAVA
-    if mode == "+" or not (is_endless or is_counted):
-        return False
-    return part == ")" or (is_counted and not NARROW.fullmatch(part))
+    if part in OF_SEVERAL_WIDTHS:
+        return is_endless or is_counted
+    return is_counted and not NARROW.fullmatch(part)
 
 
 def _judge_syntax(pattern: str) -> Judgement:

@@ -90,12 +90,14 @@ def _key_of(source: exp.Expr, keys: Keys) -> Sequence[str] | None:
 
 def _multiplies(select: exp.Select) -> bool:
     """Whether its result has several rows of one, so that what identified it does so no longer."""
+    return bool(select.args.get("laterals")) or has_generator(select)
+
+
+def has_generator(select: exp.Select) -> bool:
     nodes = (
         node for part in select.selects for node in part.walk(prune=lambda node: isinstance(node, exp.Query))
     )
-    return bool(select.args.get("laterals")) or any(
-        function_names(node) & GENERATORS or isinstance(node, exp.UDTF) for node in nodes
-    )
+    return any(function_names(node) & GENERATORS or isinstance(node, exp.UDTF) for node in nodes)
 
 
 def sources_of(select: exp.Select) -> list[exp.Expr]:
@@ -128,6 +130,7 @@ def text_of(part: exp.Expr, select: exp.Select | None) -> str:
     """The part as text to compare: in lower case, and without the name of the table where
     there is only one.
     """
+    part = part.unnest()
     text = part.sql(DIALECT).lower().replace("`", "")
     sources = sources_of(select) if select is not None else []
     if isinstance(part, exp.Column) and len(sources) == 1 and len(part.parts) > 1:

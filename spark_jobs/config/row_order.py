@@ -17,7 +17,15 @@ from spark_jobs.config.functions import (
     SORTS,
 )
 from spark_jobs.config.names import shorten
-from spark_jobs.config.row_keys import Keys, by_position, identifies_row, is_aggregate, text_of, texts_of
+from spark_jobs.config.row_keys import (
+    Keys,
+    by_position,
+    has_generator,
+    identifies_row,
+    is_aggregate,
+    text_of,
+    texts_of,
+)
 from spark_jobs.config.sql import DIALECT, Complaint, function_names
 
 ALL = "ALL"
@@ -56,6 +64,8 @@ def has_total_order(window: exp.Window, keys: Keys = {}) -> bool:  # noqa: B006 
 def _limited(query: exp.Query, keys: Keys) -> Iterator[Complaint]:
     """LIMIT and OFFSET take some rows by their place: without a total order any rows."""
     limit, offset = query.args.get("limit"), query.args.get("offset")
+    if isinstance(limit, exp.Fetch):
+        return  # refused as a clause, whatever its order
     is_cut = offset is not None or (limit is not None and limit.expression.name.upper() != ALL)
     order = query.args.get("order")
     if not is_cut or _is_total(
@@ -108,8 +118,8 @@ def _is_determined(value: exp.Expr, texts: set[str], select: exp.Select) -> bool
 
 def _names_all_used(texts: set[str], select: exp.Select) -> bool:
     """Whether every column that a SELECT uses behind its WHERE is among these."""
-    if select.args.get("group") is not None:
-        return False
+    if select.args.get("group") is not None or has_generator(select):
+        return False  # a window sees the rows that explode makes, and cannot name what tells them apart
     clauses = [
         *select.selects,
         *(select.args[name] for name in ("qualify", "having", "order") if select.args.get(name)),

@@ -65,7 +65,8 @@ class Counts:
 @dataclass(frozen=True)
 class Totals:
     """`published` are rows of silver, `members` those of dimensions. `went_on` left quarantine or were parked
-    no longer. `late_kept` came too late for a window and count in none; `late_repaired` came late and count.
+    no longer. `late_kept` came too late for at least one window, which does not count them; `late_repaired`
+    came late and count.
     """
 
     records: int = 0
@@ -81,12 +82,14 @@ class Totals:
 
     @property
     def set_aside(self) -> int:
-        """Rows that readers do not get, or that count nowhere."""
+        """Rows that readers do not get, or that came too late for a window."""
         return self.quarantined + self.parked + self.late_kept
 
 
 def add_up(tables: Iterable[tuple[str, Counts, int]]) -> Totals:
-    """Of these tables: the name of each, what became of its rows, and how many late ones count nowhere."""
+    """Of these tables: the name of each, what became of its rows, and how many late ones do not count where
+    they came too late.
+    """
     known = [(TableName(name).layer, counts, late_kept) for name, counts, late_kept in tables]
     middle = [counts for layer, counts, _ in known if layer in ("silver", "dimension")]
     classes = [value for counts in middle for value in (counts.quarantined, counts.parked)]
@@ -114,11 +117,16 @@ LEAST_ROWS = 20
 LEAST_SHARE = 0.05
 TIMES = 3
 """A share that is so many times the one before has jumped."""
-WORDS = {"quarantined": "quarantined", "parked": "parked", "late": "too late for a window and not counted"}
+WORDS = {
+    "quarantined": "quarantined",
+    "parked": "parked",
+    "late": "too late for a window or state, and not counted there",
+}
 
 
 def is_all_set_aside(table: str, counts: Counts, late_kept: int) -> bool:
-    """Whether rows came and readers get none of them, because all are in quarantine, or too late."""
+    """Whether rows came and readers get none of them, because all are in quarantine, or too late for
+    a window."""
     if TableName(table).is_gold:
         return late_kept >= counts.rows_in > 0  # a window that they touch is written again as it was
     return (

@@ -116,8 +116,8 @@ def lost_files(path: str) -> list[str]:
     return [name for name, size in files if size not in (there.get(name), there.get(unquote(name)))]
 
 
-def table_property(path: str, name: str) -> str | None:
-    found: str | None = DeltaTable(path).metadata().configuration.get(name)
+def table_properties(path: str) -> dict[str, str]:
+    found: dict[str, str] = DeltaTable(path).metadata().configuration
     return found
 
 

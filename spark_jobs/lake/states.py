@@ -42,8 +42,8 @@ COLUMNS = [
 @dataclass(frozen=True)
 class TableEnd:
     """One table in one run. `actions` are what may be decided about a blocked batch, `seen` what the decision
-    is about. `late_kept`: rows that came too late and count nowhere; None where that is not known. `alarms`:
-    sentences about shares of rows that nobody should miss.
+    is about. `late_kept`: rows that came too late and do not count there; None where that is not known.
+    `alarms`: sentences about shares of rows that nobody should miss.
     """
 
     run_id: str

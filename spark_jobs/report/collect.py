@@ -1,6 +1,7 @@
 """From the ledger to a report: every part is bounded, and cut to what a page can show."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -62,13 +63,19 @@ def collect_tables(
     history: Sequence[Run],
     work: Work,
     rules: Mapping[str, tuple[RuleFact, ...]],
+    late: Mapping[str, int],
 ) -> tuple[TableFact, ...]:
-    """Every table in the order of the data, as the last run of the history left it."""
+    """Every table in the order of the data, as the last run of the history left it. `late` are the late rows
+    of each since the lake began.
+    """
     known = work.tables_of(history[-1])
     without = TableState.NO_TRACE if history[-1].status == KILLED else TableState.NOT_IN_RUN
     still = {table: TableWork(table, without) for table in node_names(pipeline)}
     return tuple(
-        _table(pipeline, conf, lake, known.get(table, still[table]), history, work, rules.get(table, ()))
+        replace(
+            _table(pipeline, conf, lake, known.get(table, still[table]), history, work, rules.get(table, ())),
+            late_open=_late_open(lake, table, late),
+        )
         for table in still
     )
 
@@ -97,9 +104,15 @@ def _table(
         updated_at=next((row["ended_at"] for row in reversed((*batches, *ended)) if row["ended_at"]), None),
         quarantine_open=count_open(lake.table(f"quarantine.{table}")),
         parked_open=count_open(lake.table(f"parked.{table}")),
-        late_open=count_rows(lake.table(f"late.{table}")),
         trend=_trend(batches, history),
     )
+
+
+def _late_open(lake: Lake, table: str, late: Mapping[str, int]) -> int:
+    """Late rows that do not count. The table beside has one row for each window that a row was late for, so
+    the ledger's number is taken, as everywhere.
+    """
+    return max(0, late.get(table, 0)) if count_rows(lake.table(f"late.{table}")) else 0
 
 
 def _newest(path: str) -> tuple[datetime | None, str]:
@@ -225,11 +238,12 @@ def collect_report(project: Project, name: str, run_id: str, made_at: datetime) 
     run, work = history[-1], Work.read(lake, history)
     decisions = collect_decisions(lake, run_id, work.gates[run_id])
     rules = rules_of_tables(pipeline, lake, run, history)
-    tables = collect_tables(pipeline, project.conf, lake, history, work, rules)
     files, file_count = collect_files_not_taken(pipeline, lake)
     drift = collect_drift(lake, run_id)
     is_cut = read_runs(lake, known[-1:])[0].status in (RUNNING, KILLED)
     balance = _balance(project, name, lake, is_cut=is_cut)
+    late = {entry.table: entry.counts.late for entry in balance}
+    tables = collect_tables(pipeline, project.conf, lake, history, work, rules, late)
     current = collect_current(project, name, lake, known, balance, history, work)
     is_newest, gates = until == len(known), work.gates_of(run)
     new_fields = [f"{found.source}.{found.field}" for found in drift if found.is_new]

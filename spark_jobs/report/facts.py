@@ -129,7 +129,9 @@ class RuleFact(RuleFound):
 
 @dataclass(frozen=True)
 class TableWork:
-    """What a run did to a table, and how that ended. `late_kept`: late rows that count nowhere."""
+    """What a run did to a table, and how that ended. `late_kept`: late rows that do not count where they came
+    too late.
+    """
 
     name: str
     state: TableState

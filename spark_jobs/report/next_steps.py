@@ -104,9 +104,8 @@ def _row_notes(table: TableWork) -> Iterable[str]:
         yield f"{table.name}: {what if TableName(table.name).is_bronze else rows}."
     if table.late_kept:
         yield (
-            f"{table.name}:"
-            f" {count(table.late_kept, 'row came too late and counts', 'rows came too late and count')}"
-            " nowhere."
+            f"{table.name}: {count(table.late_kept, 'row')} came too late for a window or state, and"
+            f" {'does' if table.late_kept == 1 else 'do'} not count there."
         )
     if table.counts.ties:
         yield (

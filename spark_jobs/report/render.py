@@ -102,7 +102,7 @@ def render_index(
         Point(line.link, line.started_at, line.published, max(0, line.set_aside))
         for line in reversed(lines[:RUNS_DRAWN])
     ]
-    trend = draw_table_trend(points) if is_one_pipeline else None
+    trend = draw_table_trend(points, "set aside") if is_one_pipeline else None
     return _render(
         "index.html",
         made_at,
@@ -228,20 +228,19 @@ def draw_rule_trend(points: Sequence[Point]) -> Trend | None:
     return Trend(_width(points), HEIGHT, tuple(bars), words)
 
 
-def draw_table_trend(points: Sequence[Point]) -> Trend | None:
-    """The rows that were published, and on top of them those that were quarantined."""
+def draw_table_trend(points: Sequence[Point], aside: str = "quarantined") -> Trend | None:
+    """The rows that were published, and on top of them those that were not: `aside` says what they are."""
     if len(points) < 2:
         return None
     most = max((_all(point) for point in points), default=0) or 1
     bars: list[Bar] = []
     for place, point in enumerate(points):
-        published = _bar(place, (point.rows or 0) / most, False, _say_table(point))
+        said = _say_table(point, aside)
+        published = _bar(place, (point.rows or 0) / most, False, said)
         bars.append(published)
         if point.bad:
             height = max(LEAST, HEIGHT * point.bad / most)
-            bars.append(
-                Bar(published.x, max(0, published.y - height), round(height, 1), True, _say_table(point))
-            )
+            bars.append(Bar(published.x, max(0, published.y - height), round(height, 1), True, said))
     published_rows = [point.rows or 0 for point in points]
     words = (
         f"Rows published in {count(len(points), 'run')}, oldest first: from {min(published_rows):,} to"
@@ -274,8 +273,8 @@ def _say_rule(point: Point) -> str:
     return f"{moment(point.at)}: {what or ('met' if point.is_met else 'not met')}"
 
 
-def _say_table(point: Point) -> str:
-    return f"{moment(point.at)}: {number(point.rows)} published, {number(point.bad)} quarantined"
+def _say_table(point: Point, aside: str) -> str:
+    return f"{moment(point.at)}: {number(point.rows)} published, {number(point.bad)} {aside}"
 
 
 def _width(points: Sequence[Point]) -> int:

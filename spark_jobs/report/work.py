@@ -114,7 +114,7 @@ class Work:
         )
 
     def _keeps_late(self, table: str) -> bool:
-        """Of runs of earlier versions: only a table whose late rows count nowhere has a table beside it for
+        """Of runs of earlier versions: only a table whose late rows are kept has a table beside it for
         them.
         """
         return TableName(table).is_gold and table_version(self.lake.table(f"late.{table}")) is not None

@@ -15,6 +15,7 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import MASK, sensitive_columns
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.ledger_batches import BatchId
 from spark_jobs.quality.result import RuleResult
 from spark_jobs.run.plan import Plan
@@ -44,11 +45,9 @@ def judge_rows(
     table, step, generation, _ = batch_id
     others = dict.fromkeys(name for rule in rules for name in tables_read_by(rule, plan.pipeline.upstream))
     done = [Counts.of_row(row) for row in plan.ledger.batches(table, generation) if row["step"] == step]
-    versions = {name: plan.version(name) for name in others} | {
-        name: inputs[name] for name in others if name in plan.others and name in inputs
-    }
     frames = {
-        name: _frame(rows.sparkSession, plan, name, version, rules) for name, version in versions.items()
+        name: _frame(rows.sparkSession, plan, name, version_to_judge_by(plan, inputs, name), rules)
+        for name in others
     }
     around = Surroundings(
         tables={name: frame for name, frame in frames.items() if frame is not None},
@@ -63,6 +62,16 @@ def judge_rows(
         masked(result) if tells_of_sensitive(plan.pipeline, table, result.rule, plan.conf) else result
         for result in found
     ]
+
+
+def version_to_judge_by(plan: Plan, inputs: Mapping[str, Any], name: str) -> int | None:
+    """The version of another table that rules read; None where it is not there. One of another pipeline that
+    a rebuild is replacing is no input, but it has rows, the old or the new ones, and never counts as empty.
+    """
+    if name not in plan.others:
+        return plan.version(name)
+    version = inputs.get(name, plan.version(name))
+    return table_version(plan.lake.table(name)) if version is None else version
 
 
 def _frame(

@@ -238,6 +238,8 @@ def _build_and_swap(
     from spark_jobs.run.swap import compare_tables, swap_tables
 
     check_inputs(order.plan, live.lake)
+    if swap is not None:
+        check_live(live.lake, swap.tables)  # asked again before the swap: building may take hours
     with (start or start_session)(order, {}) as spark:
         runs = _run_tables(only_tables(order.plan, without_sinks(order.plan.tables)), order, spark, progress)
         for failed in (run for run in runs if run.state in (State.FAILED, State.BLOCKED)):

@@ -115,7 +115,7 @@ class TableRun:
     where the ledger knows it.
     """
     late_kept: int = 0
-    """Of the late rows those that count nowhere."""
+    """Of the late rows those that do not count there."""
 
     def as_dict(self) -> dict[str, Any]:
         numbers = {

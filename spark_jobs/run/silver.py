@@ -121,12 +121,24 @@ def run_dimension(run: RunContext, name: str) -> None:
             counts, seen = process_facts(records, batch, target)
         return counts, Seen(chunk=seen.chunk, records=seen.records)
 
-    rows = streams.read_rows(
-        run.new_session(**LENIENT),
-        run.lake.table(f"bronze.{dimension.from_}"),
-        checkpoint=run.checkpoint(table),
-    )
-    run.stream(rows, table, LENIENT, work, target.reads)
+    run.stream(_read_bronze(run, target, dimension.from_), table, LENIENT, work, target.reads)
+
+
+def _read_bronze(run: RunContext, table: FactTable, source: str) -> DataFrame:
+    """The stream of records. What is there already is one batch in two cases.
+
+    What a row's table had seen when its file came is known only if chunks come in their order. Delta gives
+    the first snapshot of a table, which a new or rebuilt table reads, by the times of its data files: cut
+    into several batches it would be out of order.
+
+    A rule about the whole table would block a rebuild whose first batch is a part of it, and readers see none
+    of these.
+    """
+    is_of_table = any(rule.scope == "table" and rule.on_fail == "block" for rule in run.rules(table.name))
+    is_whole = table.is_watermarked or (bool(run.lake.staged) and is_of_table)
+    read = streams.read_all_rows if is_whole else streams.read_rows
+    path = run.lake.table(f"bronze.{source}")
+    return read(run.new_session(**LENIENT), path, checkpoint=run.checkpoint(table.name))
 
 
 def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
@@ -149,14 +161,7 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
         counts, now = process_facts(records, batch, target, feed)
         return counts, now if target.is_watermarked else Seen(chunk=now.chunk, records=now.records)
 
-    # What a row's table had seen when its file came is known only if chunks come in their order. Delta gives
-    # the first snapshot of a table, which a new or rebuilt table reads, by the times of its data files: cut
-    # into several batches it would be out of order.
-    read = streams.read_all_rows if target.is_watermarked else streams.read_rows
-    rows = read(
-        run.new_session(**LENIENT), run.lake.table(f"bronze.{silver.from_}"), checkpoint=run.checkpoint(table)
-    )
-    run.stream(rows, table, LENIENT, work, target.reads)
+    run.stream(_read_bronze(run, target, silver.from_), table, LENIENT, work, target.reads)
     moved = _moved_dimensions(run, target, inputs, consumed)
     for dimension, after in moved.items():
         _reenrich(run, target, dimension, after, inputs[f"dimension.{dimension}"])

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from spark_jobs.config.table_name import TableName
-from spark_jobs.lake.delta_log import count_rows, lost_files, table_id, table_property, table_version
+from spark_jobs.lake.delta_log import count_rows, lost_files, table_id, table_properties, table_version
 from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.ledger_tables import SWAPPING, Definition
@@ -23,7 +23,8 @@ LEFT_OUT = "(left out of the pipeline file while a rebuild replaced it)"
 has to be rebuilt.
 """
 SHOWN = 3
-APPEND_ONLY = "delta.appendOnly"
+APPEND_ONLY, CONSTRAINT = "delta.appendOnly", "delta.constraints."
+"""Properties with which somebody has bound a table: what was built may break them."""
 
 
 class StageLost(Exception):
@@ -37,6 +38,14 @@ class StageLost(Exception):
             f" {'; '.join(self.problems[:SHOWN])}{more}; `weir rebuild {pipeline}` builds it again from"
             " bronze"
         )
+
+
+class NotReplaced(Exception):
+    """A current table could not be replaced. Those before it were: the next command goes on with this one."""
+
+    def __init__(self, table: str, cause: str) -> None:
+        self.table, self.cause = table, cause
+        super().__init__(f"{table} could not be replaced: {cause}")
 
 
 class NotReplaceable(Exception):
@@ -74,8 +83,13 @@ def check_live(lake: Lake, tables: Collection[str]) -> None:
     for name in (name for table in tables for name in with_sides(table)):
         path = lake.table(name)
         if table_version(path) is not None:
-            if table_property(path, APPEND_ONLY) == "true":
+            properties = table_properties(path)
+            if properties.get(APPEND_ONLY) == "true":
                 raise NotReplaceable(lake.pipeline, name, f"its property {APPEND_ONLY} is true")
+            if bound := sorted(key for key in properties if key.startswith(CONSTRAINT)):
+                constraint = bound[0].removeprefix(CONSTRAINT)
+                why = f"it has the CHECK constraint {constraint!r}, which the rebuilt rows may break"
+                raise NotReplaceable(lake.pipeline, name, why)
             if not is_remote(path) and not os.access(path, os.W_OK):
                 raise NotReplaceable(lake.pipeline, name, f"this user may not write to {path}")
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.config.table_name import TableName
+from spark_jobs.failure import first_line
 from spark_jobs.lake import delta_commit, delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
@@ -22,7 +23,7 @@ from spark_jobs.lake.tables import Batch
 from spark_jobs.run.finish_swap import without_sinks
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
-from spark_jobs.run.stage import with_sides
+from spark_jobs.run.stage import NotReplaced, with_sides
 from spark_jobs.verify.compare import compare
 from spark_jobs.verify.result import TableCheck
 from spark_jobs.verify.targets import Target
@@ -108,7 +109,7 @@ def swap_tables(
                     datetime.now(UTC),
                     {},
                 )
-                tables.overwrite(rows, name, batch, Counts())
+                _overwrite(rows, name, batch)
                 reach("swap.after", table)
         on_replaced(table)
     now = replace(live, tables=staged.tables, definitions=live.definitions | staged.definitions)
@@ -121,6 +122,14 @@ def swap_tables(
     fresh = {table: replace(staged.definitions[table], state=LIVE, stage=None) for table in staged.tables}
     fresh |= {table: replace(fresh[table], starts_after=inputs) for table, inputs in consumed.items()}
     order.ledger.write_definitions(order.run_id, {**left_out, **fresh})
+
+
+def _overwrite(rows: DataFrame, name: str, batch: Batch) -> None:
+    """NotReplaced, with the table's name: what Spark says of a failed write often has none."""
+    try:
+        tables.overwrite(rows, name, batch, Counts())
+    except Exception as error:
+        raise NotReplaced(name, first_line(error)) from error
 
 
 def _read(spark: SparkSession, plan: Plan, name: str) -> DataFrame | None:

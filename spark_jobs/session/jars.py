@@ -5,11 +5,13 @@ pyspark brings Ivy, so that neither Maven nor an address has to be configured. N
 the rest of them are older copies of jars that Spark has itself.
 """
 
+import fcntl
 import hashlib
 import importlib.util
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,15 +133,16 @@ def fetch(jars: Mapping[Path, Jar], folder: Path, java: Java) -> None:
         ]
         command += ["-retrieve", f"{scratch}/[artifact]-[revision].[ext]"]
         try:
-            answer = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                timeout=TIMEOUT_SECONDS,
-                check=False,
-            )
+            with ivy_alone():
+                answer = subprocess.run(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    timeout=TIMEOUT_SECONDS,
+                    check=False,
+                )
         except subprocess.TimeoutExpired as timeout:
             raise JarUnavailable(
                 next(iter(jars.values())), folder, f"no answer within {TIMEOUT_SECONDS} seconds"
@@ -150,6 +153,18 @@ def fetch(jars: Mapping[Path, Jar], folder: Path, java: Java) -> None:
                 raise JarUnavailable(jar, path.parent, answer.stdout)
             verify_jar(fetched, jar.sha256)
             fetched.replace(path)
+
+
+@contextmanager
+def ivy_alone() -> Iterator[None]:
+    """Waits for the set-up of another project of this user: Ivy does not lock the cache that both share, and
+    one of two fails.
+    """
+    lock = Path.home() / ".ivy2" / "weir.lock"
+    lock.parent.mkdir(exist_ok=True)
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _order(jars: Iterable[Jar]) -> str:

@@ -100,11 +100,20 @@ def on_time(silver: DataFrame, late: DataFrame | None, table: str) -> DataFrame:
     return silver.join(places, on=list(PLACE), how="left_anti")
 
 
-def watermark_of(join: Join, progress: Sequence[DataFrame]) -> DataFrame:
-    """How far the query has come (`_until`), by the greatest event times (`_high`) of both inputs."""
+def newest_of(silver: DataFrame) -> DataFrame:
+    """The greatest event time (`_high`) of the rows that a query has read. Its table may have seen later
+    ones, which rules have quarantined: by these the query comes further with its next row, and not before.
+    """
+    return silver.where(F.col("_event_at") >= F.expr(EARLIEST)).agg(F.max("_event_at").alias("_high"))
+
+
+def watermark_of(join: Join, newest: Sequence[DataFrame]) -> DataFrame:
+    """How far the query has come at least (`_until`), by the greatest event times (`_high`) that it has read
+    of both inputs.
+    """
     left, right = (
         frame.select((F.col("_high") - F.expr(f"INTERVAL {side.watermark}")).alias(f"_{name}"))
-        for frame, side, name in zip(progress, join.sides.values(), SIDES, strict=True)
+        for frame, side, name in zip(newest, join.sides.values(), SIDES, strict=True)
     )
     both = [F.col(f"_{name}") for name in SIDES]
     until = F.least(*both) if join.watermark_policy == "min" else F.greatest(*both)

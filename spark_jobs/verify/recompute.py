@@ -206,13 +206,10 @@ class Recomputation:
         }
         if gold.join is not None:
             sides = [side.from_ for side in gold.join.sides.values()]
-            progress = [
-                gold_rows.progress(self._seen_by_file(table, self.pipeline.silver[TableName(table).name]))
-                for table in sides
-            ]
+            newest = [gold_rows.newest_of(inputs[table]) for table in sides]
             left, right = (rows[table] for table in sides)
             return gold_rows.join_rows(
-                gold.join, left, right, standing, gold_rows.watermark_of(gold.join, progress)
+                gold.join, left, right, standing, gold_rows.watermark_of(gold.join, newest)
             )
         assert gold.dedup is not None
         return gold_rows.dedup_rows(gold.dedup, rows[str(gold.from_)], standing)

@@ -79,9 +79,8 @@ def test_a_run_that_was_killed_is_put_into_the_list_of_runs(ends: dict[str, Any]
     assert ends["killed"]["lines"] == ["run killed --layer silver --json", "report killed --json"]
 
 
-def test_while_airflow_is_going_down_nothing_begins_and_the_task_is_tried_again(ends: dict[str, Any]) -> None:
-    assert ends["going down"]["retried"]
-    assert "was not started: Airflow is going down, and the next try goes on" in ends["going down"]["text"]
+def test_while_airflow_is_going_down_nothing_begins_and_no_try_is_lost(ends: dict[str, Any]) -> None:
+    assert ends["going down"]["raised"] == "AirflowRescheduleException"
 
 
 def test_a_missing_command_says_what_to_do(ends: dict[str, Any]) -> None:

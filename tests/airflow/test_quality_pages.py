@@ -278,6 +278,7 @@ def test_a_tab_without_a_report_says_what_airflow_knows_of_its_run(told: dict[st
     assert states["awaiting_input"] == "This task waits for an answer."
     assert "its log says why" in states["failed"]
     assert "nothing for it to do" in states["skipped"]
+    assert "goes on now that it is up again" in states["up_for_reschedule"]
     assert "run is running. A report is written when a run of its tables ends." in states["run running"]
     assert "decide waits for an answer" in states["run waiting"]
     assert "failed in run and has left no report" in states["run failed"]

@@ -148,6 +148,34 @@ def test_a_time_that_python_does_not_know_is_named_with_its_row(tmp_path: Path) 
     assert "row 2 has a time beyond the years 1 to 9999" in refusal(found)
 
 
+@pytest.mark.parametrize("kind", ["bytes", "fixed"])
+def test_a_decimal_keeps_the_digits_that_its_schema_does_not_expect(tmp_path: Path, kind: str) -> None:
+    decimal = {"logicalType": "decimal", "precision": 4, "scale": 2}
+    is_fixed = kind == "fixed"
+    at = {"type": "fixed", "name": "f", "size": 9, **decimal} if is_fixed else {"type": "bytes", **decimal}
+    schema = {"type": "record", "name": "r", "fields": [{"name": "price", "type": at}]}
+    values = [-123_456, 1_000_005, 10**20 + 1]
+    contents = [value.to_bytes(9, "big", signed=True) for value in values]
+    rows = b"".join(content if is_fixed else text(content) for content in contents)
+    found = read(written(tmp_path, "a.avro", container(schema, [(3, rows)])), "avro")
+    assert [record for _, record, _ in found] == [
+        '{"price": "-1234.56"}', '{"price": "10000.05"}', '{"price": "1000000000000000000.01"}'
+    ]  # fmt: skip
+    messages = _avro_reader(schema, "none", LONGEST)(pa.array([rows[: len(rows) // 3]])).to_pylist()
+    assert messages == [{"text": '{"price": "-1234.56"}', "size": None}]
+
+
+@pytest.mark.parametrize(("kind", "unit"), [("int", "millis"), ("long", "micros")])
+@pytest.mark.parametrize("value", [-5, 86_400_000_000])
+def test_what_is_no_time_of_day_does_not_become_another_one(
+    tmp_path: Path, kind: str, unit: str, value: int
+) -> None:
+    at = {"name": "at", "type": {"type": kind, "logicalType": f"time-{unit}"}}
+    schema = {"type": "record", "name": "r", "fields": [at]}
+    found = read(written(tmp_path, "a.avro", container(schema, [(2, number(1_000) + number(value))])), "avro")
+    assert "is no time of day" in refusal(found)
+
+
 def test_a_file_that_is_cut_or_damaged_anywhere_gives_no_record(tmp_path: Path) -> None:
     whole = container(PAIR, [(1, pair(1)), (1, pair(2))])
     start = whole.index(SYNC) + len(SYNC)

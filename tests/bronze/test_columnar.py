@@ -133,6 +133,23 @@ def test_texts_are_the_same_by_their_dictionary_as_without(tmp_path: Path) -> No
     ]
 
 
+def test_a_damaged_page_of_parquet_refuses_the_file_where_its_writer_kept_checksums(tmp_path: Path) -> None:
+    path, table = tmp_path / "a.parquet", pa.table({"amount": [7_100 + row for row in range(100)]})
+    pq.write_table(
+        table,
+        path,
+        compression="none",
+        use_dictionary=False,
+        write_statistics=False,
+        write_page_checksum=True,
+    )
+    assert len(read(path, "parquet")) == 100
+    whole, value = path.read_bytes(), (7_142).to_bytes(8, "little")
+    assert whole.count(value) == 1
+    path.write_bytes(whole.replace(value, (7_143).to_bytes(8, "little")))
+    assert "CRC checksum verification failed" in refusal(read(path, "parquet"))
+
+
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 def test_columns_may_have_any_name(tmp_path: Path, file_format: str) -> None:
     table = pa.table(

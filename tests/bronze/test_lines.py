@@ -53,6 +53,14 @@ def test_a_packed_line_without_end_is_never_held_as_a_whole(
     assert max(held) == 5000
 
 
+def test_which_lines_are_blank_does_not_depend_on_their_neighbours(tmp_path: Path) -> None:
+    content = "one\n\u00a0\n\u3000 \n\x1c\n\u200b\ntwo\n".encode()
+    alone = read(written(tmp_path, "a.log", content), "text")
+    assert [record for _, record, _ in alone] == ["one", "\u200b", "two"]
+    beside = read(written(tmp_path, "b.log", content + b"\xff\n"), "text")
+    assert beside[:-1] == alone
+
+
 def test_the_line_numbers_of_an_appended_part_go_on_behind_a_line_that_is_too_long(tmp_path: Path) -> None:
     file = written(tmp_path, "a.log", b"one\n" + b"x" * 2000 + b"\nthree\n")
     source = FileSource.model_validate({"format": "text", "path": "in", "bytes_per_record": 1000})

@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import random
+import tarfile
 from pathlib import Path
 
 import fastavro
@@ -30,6 +31,20 @@ def avro() -> bytes:
     return content.getvalue()
 
 
+def tar() -> bytes:
+    """Nearly all of its beginning is the text of its file."""
+    content, lines = io.BytesIO(), LINES.encode() * 2_000
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        member = tarfile.TarInfo("a.json")
+        member.size = len(lines)
+        archive.addfile(member, io.BytesIO(lines))
+    return content.getvalue()
+
+
+def lz4() -> bytes:
+    return bytes(pa.compress(LINES.encode() * 10, "lz4", asbytes=True))
+
+
 NO_TEXT = {
     "UTF-16 text;": LINES.encode("utf-16"),
     "UTF-32 text;": LINES.encode("utf-32"),
@@ -41,6 +56,8 @@ NO_TEXT = {
     "an xz file": lzma.compress(LINES.encode()),
     "a Parquet file; give it a source with format: parquet": parquet(),
     "an Avro file": avro(),
+    "an LZ4 file": lz4(),
+    "a tar archive; land the files that it holds": tar(),
     "binary data": random.Random(1).randbytes(100_000),
     # EBCDIC, which UTF-16 could be, too
     "binary data; look at what wrote it": LINES.encode("cp500", errors="replace"),

@@ -1,6 +1,7 @@
 import bz2
 import gzip
 import io
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -266,6 +267,35 @@ def test_an_entity_of_a_dtd_elsewhere_is_not_passed_over(tmp_path: Path, row: st
     text = f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE r SYSTEM "r.dtd"><r>{row}</r>'
     reason = refusal(read(written(tmp_path, "a.xml", text.encode(encoding)), "xml", row_tag="order"))
     assert "it has the entity '&nbsp;', which it does not declare" in reason
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+def test_an_entity_of_a_dtd_elsewhere_is_found_behind_whatever_stands_before_it(
+    tmp_path: Path, encoding: str
+) -> None:
+    before = f"<!--{'ü' * 70_000}-->" + "<order n='ü &amp; u'/>" * 5_000
+    mark, declared = ("\ufeff", "utf-16") if encoding.startswith("utf-16") else ("", encoding)
+    start = f'{mark}<?xml version="1.0" encoding="{declared}"?><!DOCTYPE r SYSTEM "r.dtd"><r>{before}'
+    whole, entity = f"{start}</r>", f'{start}<order n="A&nbsp;B"/></r>'
+    assert len(read(written(tmp_path, "a.xml", whole.encode(encoding)), "xml", row_tag="order")) == 5_000
+    reason = refusal(read(written(tmp_path, "b.xml", entity.encode(encoding)), "xml", row_tag="order"))
+    assert "it has the entity '&nbsp;'" in reason
+
+
+def test_tags_behind_a_dtd_take_time_in_proportion_to_the_file(tmp_path: Path) -> None:
+    """Python's parser copies all that it has waiting for each tag that it is asked to show."""
+    text = f'<!DOCTYPE r SYSTEM "r.dtd"><r><!--{"c" * 5_000_000}-->' + f'<order n="1"/>{" " * 220}' * 20_000
+    file = written(tmp_path, "a.xml", f"{text}</r>".encode())
+    before = time.process_time()
+    assert len(read(file, "xml", row_tag="order")) == 20_000
+    assert time.process_time() - before < 8
+
+
+def test_other_blanks_than_those_of_xml_are_the_senders(tmp_path: Path) -> None:
+    text = "<r><order><name> \n\u00a0x\u3000\t</name><note>\u00a0</note></order></r>"
+    assert read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order") == [
+        (1, '{"name": "\u00a0x\u3000", "note": "\u00a0"}', None)
+    ]
 
 
 def test_what_every_xml_file_may_have_is_read_beside_a_dtd_elsewhere(tmp_path: Path) -> None:

@@ -95,6 +95,14 @@ STRUCTURE: dict[str, Case] = {
         "incompatible with format: json",
         "use format: csv",
     ),
+    "a quote between fields": (
+        "customers: {format: csv,",
+        "customers: {format: csv, delimiter: '\"',",
+        "delimiter",
+        '"',
+        "cannot part fields",
+        "between the fields of its files",
+    ),
     "names that differ in case": (
         "      paid_at:",
         "      Version: int\n      paid_at:",
@@ -1127,7 +1135,7 @@ def test_a_pipeline_that_is_called_like_a_part_of_a_lake_is_refused(workspace: W
     [
         ("primary_key", "key"), ("unique_key", "key"), ("merge_keys", "key"), ("filter", "where"), ("schema", "columns"),
         ("updated_at", "sequence_by"), ("order_by", "sequence_by"), ("timestamp", "event_time"), ("source", "from"), ("join", "lookup"),
-        ("unnest", "explode"),
+        ("unnest", "explode"), ("primary-key", "key"), ("primaryKey", "key"), ("sort-by", "sequence_by"),
     ],
 )  # fmt: skip
 def test_a_key_of_another_tool_is_known_again(workspace: Workspace, written: str, here: str) -> None:

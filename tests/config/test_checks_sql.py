@@ -216,6 +216,21 @@ REFUSED = {
         "takes, of rows",
         "ORDER BY amount DESC, city",
     ),
+    "a limit in the words of the standard": (
+        "SELECT city FROM silver.orders ORDER BY city FETCH FIRST 3 ROWS ONLY",
+        1,
+        "sql/top.sql",
+        "FETCH may not be used",
+        "ORDER BY … LIMIT",
+    ),
+    "a numbering of what explode makes": (
+        "SELECT city, explode(tags) AS tag, row_number() OVER (PARTITION BY city ORDER BY tags) AS n FROM"
+        " silver.orders",
+        1,
+        "sql/top.sql",
+        "equal in its ORDER BY",
+        "add the key",
+    ),
     "a limit in a subquery": (
         "SELECT city FROM (SELECT * FROM silver.orders LIMIT 1)",
         1,
@@ -320,6 +335,10 @@ def test_sql_that_cannot_be_a_table_is_refused(
             " BY m, city LIMIT 1"
         ),
         "SELECT city, order_id FROM silver.orders LIMIT ALL",
+        "SELECT city, order_id FROM silver.orders ORDER BY (order_id) LIMIT 3",
+        "SELECT (city) AS town, count(*) AS n FROM silver.orders GROUP BY (city)",
+        "SELECT city, rank() OVER (PARTITION BY (city) ORDER BY (amount)) AS n FROM silver.orders CLUSTER BY (city)",
+        "SELECT ordered_at + INTERVAL (version) DAY AS due FROM silver.orders DISTRIBUTE BY (city) SORT BY (city)",
         (
             "SELECT tag, count(*) AS order_count FROM silver.orders LATERAL VIEW explode(tags) t AS tag GROUP"
             " BY tag"

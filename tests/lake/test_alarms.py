@@ -18,9 +18,10 @@ USUAL = Counts(rows_in=10_000, inserted=9_980, quarantined=20)
         ("silver.a", Counts(rows_in=100, inserted=98, quarantined=2), 0, None),
         ("silver.a", Counts(rows_in=10, inserted=5, quarantined=5), 0, None),
         ("gold.b", Counts(rows_in=19_244, inserted=1, late=19_244), 19_244,
-         "gold.b: all 19,244 rows that came are too late for a window and not counted"),
+         "gold.b: all 19,244 rows that came are too late for a window or state, and not counted there"),
         ("gold.b", Counts(rows_in=100, inserted=4, late=30), 30,
-         "gold.b: 30.0% of the rows are too late for a window and not counted (30 of 100); before it was 0.0%"),
+         "gold.b: 30.0% of the rows are too late for a window or state, and not counted there (30 of 100);"
+         " before it was 0.0%"),
         ("gold.b", Counts(rows_in=100, inserted=4, late=30), 0, None),
         ("bronze.c", Counts(rows_in=100, inserted=60, quarantined=40), 0, None),
     ],

@@ -73,6 +73,17 @@ def test_a_service_waits_only_for_services_and_for_health_that_is_checked(name: 
         assert how["condition"] != "service_completed_successfully" or SERVICES[other]["restart"] == "no"
 
 
+def test_all_that_a_load_needs_is_stopped_after_the_scheduler_has_let_it_finish() -> None:
+    """Compose stops a service after those that depend on it, and all others at once."""
+    needed, found = {"airflow-scheduler"}, set[str]()
+    while needed:
+        found |= needed
+        needed = {other for name in needed for other in SERVICES[name].get("depends_on", {})} - found
+
+    parts = {"postgres", "airflow-api-server", "spark-master", "spark-worker-1", "spark-worker-2"}
+    assert parts <= found
+
+
 def test_networks_volumes_and_secrets_are_declared_and_used() -> None:
     used: dict[str, set[str]] = {"networks": set(), "volumes": set(), "secrets": set()}
     for service in SERVICES.values():

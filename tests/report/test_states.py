@@ -9,9 +9,11 @@ from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Self
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from spark_jobs.cli.account import account_command
 from spark_jobs.lake.blocked import allowed_actions, ways_on
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.lease import hold_lease
@@ -164,11 +166,24 @@ def test_late_rows_that_count_nowhere_are_in_verdict_totals_and_picture(shop: La
     report = report_of(shop, Day(0))
 
     assert report.verdict.outcome is Outcome.WARNINGS
-    assert "gold.revenue_per_hour: 40 rows came too late and count nowhere." in report.verdict.notes
+    note = "gold.revenue_per_hour: 40 rows came too late for a window or state, and do not count there."
+    assert note in report.verdict.notes
     assert "40 late and not counted" in report.verdict.why
     assert (report.totals.late_kept, report.totals.set_aside) == (40, 45), "with the five that are parked"
     nodes = {node.name: node for node in make_nodes(report.sources, report.tables, report.gates)}
     assert [branch.text for branch in nodes["gold.revenue_per_hour"].branches] == ["40 late, not counted"]
+
+
+def test_a_row_that_is_late_for_several_windows_is_one_row_on_the_page(shop: LakeOfRuns) -> None:
+    shop.run(Day(0, quarantined=0, gold=replace(ALL_LATE, inserted=3), late_kept=40))
+    windows = pa.table({"window_start": [START] * 80})  # two windows of each of the 40
+    write_deltalake(shop.lake.table("late.gold.revenue_per_hour"), windows)
+
+    report = report_of(shop, Day(0))
+
+    gold = next(table for table in report.tables if table.name == "gold.revenue_per_hour")
+    assert (gold.late_kept, gold.late_open) == (40, gold.counts.late)
+    assert f"{gold.counts.late} rows came too late for a window or state, over all runs" in render_run(report)
 
 
 def test_repaired_late_rows_are_no_warning(shop: LakeOfRuns) -> None:
@@ -303,6 +318,49 @@ def test_after_a_killed_run_the_newest_page_speaks_of_what_it_left(tmp_path: Pat
         " silver rows" in overview
     )
     assert report_of(shop, Day(0)).verdict.outcome is Outcome.GOOD, "an older page is about its own run"
+
+
+def test_the_account_says_whether_late_rows_count(
+    shop: LakeOfRuns, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.run(Day(0))
+    monkeypatch.setenv("WEIR_HOME", str(shop.root))
+
+    account_command("shop", as_json=False)
+
+    assert "they count in it, or with `late: keep` stand beside the table" in capsys.readouterr().out
+
+
+def test_every_note_of_the_verdict_is_on_the_page(shop: LakeOfRuns) -> None:
+    shop.run(Day(0))
+    report = report_of(shop, Day(0))
+    notes = tuple(f"silver.orders: rule_{number} is not met." for number in range(15))
+
+    page = render_run(replace(report, verdict=replace(report.verdict, notes=notes)))
+
+    assert all(note in page for note in notes)
+    assert "and 7 more" in page
+
+
+def test_of_a_blocked_batch_no_rule_says_that_rows_were_quarantined(shop: LakeOfRuns) -> None:
+    shop.run(Day(0, "blocked", "blocked", verdict="blocked", judged=UNMET))
+
+    page = render_run(report_of(shop, Day(0)))
+
+    assert "! Rows fail" in page
+    assert "Rows quarantined" not in page
+
+
+def test_the_list_of_runs_calls_rows_set_aside_what_they_are(shop: LakeOfRuns) -> None:
+    """They are quarantined, parked or late."""
+    for day in (Day(0), Day(1)):
+        shop.run(day)
+        write_report(shop.project, "shop", day.run_id)
+
+    page = (shop.root / "reports/shop/index.html").read_text(encoding="utf-8")
+
+    [newest, _] = listed(shop)
+    assert f"{newest['published']} published, {newest['set_aside']} set aside" in page
 
 
 def test_a_table_that_an_earlier_run_left_blocked_is_the_verdict_of_a_run_that_had_no_part_in_it(

@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.config.errors import UsageError
-from spark_jobs.lake import failpoints
+from spark_jobs.lake import failpoints, streams
+from spark_jobs.lake.checkpoints import Checkpoint
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.verdicts import Verdicts
@@ -396,6 +398,30 @@ def test_a_batch_that_only_removes_rows_is_judged_in_every_layer(workshop: Works
         workshop.rows("shop.gold.per_kind", "top"),
     ) == ([(2,)], [(10,)])
     assert missing(workshop) == {}
+
+
+def test_a_rebuild_is_judged_as_the_table_that_it_makes_and_not_by_its_first_batch(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Delta gives a table a thousand files at a time: here one."""
+    workshop.write("conf/pipelines/shop.yml", STOCK.partition("gold:")[0])
+    for number in (1, 2):
+        workshop.land(f"items/{number}.json", item(number))
+        assert workshop.run("shop").exit_code == 0
+    workshop.write("expectations/shop/silver.items.yml", NOT_EMPTY.replace("min_value: 1", "min_value: 2"))
+    read_rows = streams.read_rows
+
+    def read_bounded(
+        spark: SparkSession, path: str, files_per_batch: int = 1, checkpoint: Checkpoint | None = None
+    ) -> DataFrame:
+        return read_rows(spark, path, files_per_batch, checkpoint)
+
+    monkeypatch.setattr(streams, "read_rows", read_bounded)
+
+    rebuilt = rebuild_tables(workshop.project, "shop", PROFILE, ["silver.items"], start=workshop._start)
+
+    assert rebuilt.exit_code == 0, rebuilt.message
+    assert workshop.rows("shop.silver.items", "id") == [(1,), (2,)]
 
 
 def test_a_release_lets_nothing_pass_but_what_was_seen(workshop: Workshop) -> None:

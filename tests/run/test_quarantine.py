@@ -112,7 +112,9 @@ def test_replayed_rows_that_pass_by_now_are_published_once_and_the_others_stay(
     assert workshop.run("shop").status is Status.NOTHING_TO_DO
 
 
-def test_a_replay_that_dies_is_ended_by_the_next_run(with_quarantine: Workshop, tmp_path: Path) -> None:
+def test_a_replay_or_a_discard_that_dies_is_ended_by_the_next_run(
+    with_quarantine: Workshop, tmp_path: Path
+) -> None:
     workshop = with_quarantine.copied(tmp_path / "home")
 
     for point in ("gate.after", "write.after", "marker.before"):
@@ -124,6 +126,12 @@ def test_a_replay_that_dies_is_ended_by_the_next_run(with_quarantine: Workshop, 
     assert ended.exit_code == 0, ended.message
     assert ids(workshop) == [1, 3]
     assert states(workshop, "silver.orders") == [(1, "replayed", 1), (2, "open", 1), (4, "open", 1)]
+
+    with failpoints.arm("write.before:quarantine.silver.orders@discard=raise"):
+        cut = replayed(workshop, "silver.orders", "discard", rules=("cents_not_negative",))
+    assert (cut.status, states(workshop, "silver.orders")[1]) == (Status.FAILED, (2, "open", 1))
+    assert workshop.run("shop").exit_code == 0
+    assert states(workshop, "silver.orders") == [(1, "replayed", 1), (2, "discarded", 1), (4, "open", 1)]
     assert missing(workshop) == {}
     assert workshop.run("shop").status is Status.NOTHING_TO_DO
 

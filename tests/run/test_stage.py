@@ -16,6 +16,8 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.ledger_tables import LIVE, SWAPPING, Definition
 from spark_jobs.run.finish_swap import Rebuild
+from spark_jobs.run.judging import version_to_judge_by
+from spark_jobs.run.plan import make_plan
 from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import Status
 from spark_jobs.run.stage import NotReplaceable, StageLost, check_live, check_stage, describe_stage
@@ -112,6 +114,12 @@ def test_a_current_table_that_refuses_to_be_replaced_is_found_first(tmp_path: Pa
     lake = Lake(str(tmp_path), "shop")
     write_deltalake(lake.table(f"parked.{TABLE}"), pa.table({"id": [1]}))
     check_live(lake, [TABLE])
+    DeltaTable(lake.table(f"parked.{TABLE}")).alter.add_constraint({"small": "id < 100"})
+    with pytest.raises(
+        NotReplaceable, match=r"parked\.silver\.orders cannot be replaced: .* CHECK .* 'small'"
+    ):
+        check_live(lake, [TABLE])
+    DeltaTable(lake.table(f"parked.{TABLE}")).alter.drop_constraint("small")
     DeltaTable(lake.table(f"parked.{TABLE}")).alter.set_table_properties({"delta.appendOnly": "true"})
     with pytest.raises(
         NotReplaceable,
@@ -173,6 +181,21 @@ def test_a_table_with_rows_is_not_rebuilt_while_its_input_of_another_pipeline_is
     assert (
         "gold.count cannot be replaced: shop.silver.orders is being replaced by a rebuild" in refused.message
     )
+
+
+def test_a_rule_does_not_take_a_table_of_another_pipeline_that_is_replaced_for_an_empty_one(
+    standing: Workshop,
+) -> None:
+    project, board = standing.project, Lake(standing.project.lake, "board")
+    ledger = Ledger(Lake(project.lake, "shop"), guard=lambda: None)
+    ledger.write_definitions("1", {TABLE: Definition(2, {}, {}, SWAPPING)})
+    plan = make_plan(project.pipelines["board"], project.conf, board)
+    assert plan.version(f"shop.{TABLE}") is None, "it is no input"
+
+    assert version_to_judge_by(plan, {}, f"shop.{TABLE}") == 0
+    assert version_to_judge_by(plan, {f"shop.{TABLE}": 7}, f"shop.{TABLE}") == 7
+    shutil.rmtree(f"{project.lake}/shop/silver/orders")
+    assert version_to_judge_by(plan, {}, f"shop.{TABLE}") is None
 
 
 def test_a_table_without_rows_keeps_no_rebuild_waiting_for_what_never_came(standing: Workshop) -> None:

@@ -72,8 +72,8 @@ def loaded(first_load: Workshop, tmp_path: Path) -> Workshop:
 
 
 def fill_the_disk(point: str, table: str, step: str) -> None:
-    """Before gold.per_hour is replaced: the rebuild lives on, and says how far it came."""
-    if (point, table) == ("swap.before", "gold.per_hour"):
+    """When gold.per_hour is to be replaced: the rebuild lives on, and says how far it came."""
+    if (point, table, step) == ("write.before", "gold.per_hour", "swap"):
         raise OSError("no space left on device")
 
 
@@ -82,6 +82,7 @@ def test_what_a_cut_rebuild_has_lost_stops_the_run_and_is_built_again(loaded: Wo
     with failpoints.deciding(fill_the_disk):
         cut = rebuild(loaded, "silver.orders")
     assert cut.status is Status.FAILED
+    assert "gold.per_hour could not be replaced: OSError: no space left on device" in cut.message
     assert "1 of 3 tables were replaced (silver.orders)" in cut.message
     assert "`weir run shop` replaces the others" in cut.message
 

@@ -4,12 +4,15 @@ import json
 import os
 import socket
 import stat
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from service.__main__ import main
-from service.dags import say_paused
+from service.dags import paused_dags, say_paused
 from service.demo.airflow import Airflow, prepare_database
 from service.environ import MARKER, Settings, service_environ
 from service.health import ServiceFailed, unhealthy_parts
@@ -17,6 +20,7 @@ from service.keys import ensure_keys, ensure_passwords
 from service.processes import all_processes
 from service.start import CannotStart, start_service, users_of
 from service.state import read_state
+from tests.airflow.webhook import serving
 
 
 @pytest.mark.system
@@ -148,11 +152,46 @@ def test_what_is_said_of_paused_dags_is_so() -> None:
         == "1 DAG is switched on, and loads by schedule: shop; 1 DAG is paused."
     )
     assert say_paused(on, {}).endswith("and load by schedule: dag_0, dag_1, dag_2, dag_3, dag_4 and 2 more.")
-    assert "paused until you switch them on" in say_paused({}, {})
+    for none_read in ({}, {"weir_maintenance": False}):
+        assert say_paused(none_read, {}).startswith("DAGs are being read. They are paused until you switch")
     assert "switched on at once" in say_paused(
         {}, {"WEIR_AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False"}
     )
     assert "paused" not in say_paused(None, {})
+
+
+def test_every_dag_is_asked_for_also_where_airflow_answers_page_by_page(tmp_path: Path) -> None:
+    names = [f"dag_{number:03}" for number in range(205)]
+    passwords = tmp_path / "passwords.json"
+    passwords.write_text('{"admin": "secret"}', encoding="utf-8")
+
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), type("Api", (_Api,), {"names": names}))) as port:
+        dags = paused_dags(f"http://127.0.0.1:{port}", passwords)
+
+    assert dags == {name: name != "dag_204" for name in names}
+
+
+class _Api(BaseHTTPRequestHandler):
+    """Airflow's API as far as `up` asks it: pages of at most 100 DAGs, of which the last one is on."""
+
+    names: list[str]
+
+    def do_POST(self) -> None:
+        self._answer({"access_token": "a-token"})
+
+    def do_GET(self) -> None:
+        asked = parse_qs(urlsplit(self.path).query)
+        begin, limit = int(asked["offset"][0]), min(int(asked["limit"][0]), 100)
+        page = self.names[begin : begin + limit]
+        self._answer({"dags": [{"dag_id": name, "is_paused": name != self.names[-1]} for name in page]})
+
+    def _answer(self, body: Any) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Says nothing."""
 
 
 def environ_of(pid: int) -> bytes:

@@ -3,19 +3,24 @@ Processes stand for Airflow's.
 """
 
 import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from service.container import API
 from service.environ import MARKER
 from service.processes import boot_id, find_process, is_running
 from service.state import Component, State, going_down_file, read_state, write_state
 from service.stop import PARENT, stop_service
+from tests.airflow.webhook import serving
 
 pytestmark = pytest.mark.system
 SCHEDULER = "import signal; print(flush=True); signal.pause()"
@@ -143,26 +148,78 @@ def test_with_nothing_at_work_down_is_quick_and_says_nothing(
 
 def test_the_scheduler_of_a_container_lets_a_load_finish_its_batch(tmp_path: Path) -> None:
     """Its `airflow` starts a load, and waits."""
-    command = tmp_path / ".envs" / "airflow" / "bin" / "airflow"
-    command.parent.mkdir(parents=True)
-    (tmp_path / "airflow_home").mkdir()
-    load = f'{PARENT}=1 setsid "{sys.executable}" "{Path(__file__).with_name("fake_load.py")}" run shop'
-    command.write_text(
-        f"#!/bin/sh\n{load} &\ntrap 'exit 0' TERM\nwhile :; do sleep 0.1; done\n", encoding="utf-8"
-    )
-    command.chmod(0o755)
-    environ = {**os.environ, "WEIR_HOME": str(tmp_path), "WEIR_FAKE_BATCH_SECONDS": "1"}
+    environ = container(tmp_path)
 
-    with subprocess.Popen(
-        [sys.executable, "-m", "service", "scheduler"], env=environ, stdout=subprocess.PIPE, text=True
-    ) as main:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "load").exists():
-            assert time.monotonic() < deadline, "the load does not begin"
-            time.sleep(0.1)
+    with scheduler_of(environ) as main:
+        wait_for(tmp_path / "load")
         main.terminate()
         said, _ = main.communicate(timeout=60)
 
     assert main.returncode == 0
     assert (tmp_path / "load").read_text(encoding="utf-8") == "begun 15 batch "
     assert "waiting for the batch at work" in said
+
+
+def test_the_scheduler_of_a_container_begins_when_the_api_server_answers(tmp_path: Path) -> None:
+    """After a boot the containers start in any order, and a task would lose its try."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = probe.getsockname()
+    url = f"http://127.0.0.1:{address[1]}"
+    environ = container(tmp_path) | {API: f"{url}/execution/"}
+
+    with scheduler_of(environ) as main:
+        assert main.stdout is not None
+        assert main.stdout.readline() == f"waiting for the API server at {url}\n"
+        assert not (tmp_path / "load").exists()
+        with serving(ThreadingHTTPServer(address, Healthy)):
+            wait_for(tmp_path / "load")
+        main.terminate()
+        main.communicate(timeout=60)
+
+    assert main.returncode == 0
+
+
+def test_the_scheduler_of_a_container_ends_at_once_while_it_waits_for_the_api_server(tmp_path: Path) -> None:
+    with scheduler_of(container(tmp_path) | {API: "http://127.0.0.1:1/execution/"}) as main:
+        assert main.stdout is not None
+        main.stdout.readline()
+        main.terminate()
+
+        assert main.wait(timeout=30) == 130
+    assert not (tmp_path / "load").exists()
+
+
+class Healthy(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"metadatabase": {"status": "healthy"}}')
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Says nothing."""
+
+
+def container(root: Path) -> dict[str, str]:
+    """The environment of a project whose `airflow` starts a load, and waits."""
+    command = root / ".envs" / "airflow" / "bin" / "airflow"
+    command.parent.mkdir(parents=True)
+    (root / "airflow_home").mkdir()
+    load = f'{PARENT}=1 setsid "{sys.executable}" "{Path(__file__).with_name("fake_load.py")}" run shop'
+    command.write_text(
+        f"#!/bin/sh\n{load} &\ntrap 'exit 0' TERM\nwhile :; do sleep 0.1; done\n", encoding="utf-8"
+    )
+    command.chmod(0o755)
+    return {**os.environ, "WEIR_HOME": str(root), "WEIR_FAKE_BATCH_SECONDS": "1"}
+
+
+def scheduler_of(environ: dict[str, str]) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "service", "scheduler"]
+    return subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True)
+
+
+def wait_for(file: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not file.exists():
+        assert time.monotonic() < deadline, "the load does not begin"
+        time.sleep(0.1)

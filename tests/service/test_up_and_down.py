@@ -70,7 +70,7 @@ def test_airflow_comes_up_serves_its_dags_and_goes_down_whole_when_loads_have_fi
     assert "seconds more at most: fake_load.py maintain shop" in told[0], told
     assert load.read_text(encoding="utf-8") == "begun 15 batch ", "asked once, and the batch is done"
     assert (real_project / "signals").read_text(encoding="utf-8") == "15 "
-    assert states(real_project) == {"wait": ("failed", 1), "load": ("up_for_retry", 1)}
+    assert states(real_project) == {"wait": ("failed", 1), "load": ("up_for_reschedule", 1)}
     assert state.processes() == []
     assert read_state(real_project) is None
     logs = [
@@ -78,13 +78,13 @@ def test_airflow_comes_up_serves_its_dags_and_goes_down_whole_when_loads_have_fi
     ]
     assert [secret for secret in (*secrets, *passwords.values()) if any(secret in log for log in logs)] == []
 
-    # What was stopped goes on after the next start, and says so. Its first try is not lost to an API server
-    # that does not listen yet.
+    # What was stopped goes on after the next start, and says so. No try is lost to the stop, nor to an API
+    # server that does not listen yet.
     load.unlink()
     assert main(["up"], environ) == 0, capsys.readouterr().err
     assert "2 DAGs are switched on, and load by schedule: busy, loading; " in capsys.readouterr().out
-    wait_for(load.exists, "the second try")
-    assert states(real_project)["load"] == ("running", 2)
+    wait_for(load.exists, "the load")
+    assert states(real_project)["load"] == ("running", 1)
     assert [key for key in environ_of(at_work(real_project)) if key.startswith("AIRFLOW__")] == [], (
         "nor does it get Airflow's keys"
     )
@@ -99,7 +99,7 @@ def test_airflow_comes_up_serves_its_dags_and_goes_down_whole_when_loads_have_fi
     assert time.monotonic() - began < 60
     assert load.read_text(encoding="utf-8") == "begun 15 batch "
     assert "killed" not in capsys.readouterr().out
-    assert states(real_project)["load"] == ("up_for_retry", 2)
+    assert states(real_project)["load"] == ("up_for_reschedule", 1)
     assert again.processes() == []
 
 

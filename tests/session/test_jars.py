@@ -1,6 +1,7 @@
 """Jars are fetched once and held to their checksums. Java is a script that does what Ivy's -retrieve does."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,21 @@ def test_the_jars_of_a_component_stand_in_a_folder_of_their_own(
         f"jars/postgres/{driver.name}",
     ]
     assert all(path.read_bytes() == CONTENT for path in paths)
+
+
+@pytest.mark.system
+def test_two_projects_fetch_one_after_the_other_because_ivys_cache_is_shared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    busy = tmp_path / "busy"
+    script = f'mkdir "{busy}" || exit 1; sleep 0.2; rmdir "{busy}"; printf "{CONTENT.decode()}" > "$folder/{JAR.name}"'
+    java = java_that(tmp_path, script)
+
+    with ThreadPoolExecutor() as pool:
+        paths = list(pool.map(lambda name: fetch_jars(tmp_path / name, java, print), ("one", "other")))
+
+    assert [path.read_bytes() for (path,) in paths] == [CONTENT, CONTENT]
 
 
 def test_a_component_that_is_not_there_is_named_with_the_command_that_fetches_it(tmp_path: Path) -> None:

@@ -98,7 +98,8 @@ def say_states() -> dict[str, str]:
 
     at = datetime(2026, 3, 1, 8, 5, tzinfo=UTC)
     told = {
-        state: say_task(state, at) for state in ("running", "failed", "skipped", "awaiting_input", "removed")
+        state: say_task(state, at)
+        for state in ("running", "failed", "skipped", "awaiting_input", "up_for_reschedule", "removed")
     }
     return told | {
         "run running": say_run("running", at, {"run": "running", "prepare": "success"}),

@@ -1,0 +1,46 @@
+"""Logical types of Avro as they were sent. By itself fastavro rounds a decimal that has more digits than its
+schema says, and makes another time of day of one that is negative, without a word.
+"""
+
+import functools
+from collections.abc import Callable
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from types import ModuleType
+from typing import Any
+
+EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+DECIMALS = ("bytes-decimal", "fixed-decimal")
+TIMES_OF_DAY = {"int-time-millis": 86_400_000, "long-time-micros": 86_400_000_000}
+"""With how many of their units a day ends."""
+
+Read = Callable[..., Any]
+
+
+@functools.cache
+def load_fastavro() -> ModuleType:
+    """fastavro, which is imported only where Avro is read, with these readers in the place of its own."""
+    import fastavro
+    import fastavro.read
+
+    readers = fastavro.read.LOGICAL_READERS
+    for kind in DECIMALS:
+        readers[kind] = _read_decimal
+    for kind, end in TIMES_OF_DAY.items():
+        readers[kind] = _read_within(end, readers[kind])
+    return fastavro
+
+
+def _read_decimal(data: bytes, schema: dict[Any, Any] | None, _: dict[Any, Any] | None = None) -> Decimal:
+    """With all its digits: whether they fit is asked by the column that takes them."""
+    unscaled = Decimal(int.from_bytes(data, byteorder="big", signed=True))
+    scale = schema.get("scale", 0) if schema else 0
+    return unscaled.scaleb(-int(scale), EXACT)
+
+
+def _read_within(end: int, read: Read) -> Read:
+    def read_time(data: int, *schemas: Any) -> Any:
+        if not 0 <= data < end:
+            raise ValueError(f"{data:,} is no time of day")
+        return read(data, *schemas)
+
+    return read_time
