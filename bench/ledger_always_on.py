@@ -28,7 +28,7 @@ from spark_jobs.operations.status import status_of
 from spark_jobs.run.definitions import note_definitions
 from spark_jobs.run.pipeline import run_increment
 from spark_jobs.run.plan import make_plan
-from spark_jobs.run.preview import look_ahead
+from spark_jobs.run.preview import preview_run
 
 BATCHES, PER_FILE, LOOKS = 200_000, 20_000, 5
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -56,7 +56,7 @@ def main() -> None:
         _stand(root, lake)
         with hold_lease(lake.lease(), "views", "bench") as lease:
             found = {
-                "weir plan": _seconds(lambda: look_ahead(project, "views")),
+                "weir plan": _seconds(lambda: preview_run(project, "views")),
                 "a look of the stream": _seconds(
                     lambda: run_increment(project, "views", project.profiles["local"], lease)
                 ),

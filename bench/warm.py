@@ -20,7 +20,7 @@ from spark_jobs.lake.lease import STREAM, open_lease
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.pipeline import run_increment
 from spark_jobs.run.result import Status
-from spark_jobs.stream.session import StandingSession
+from spark_jobs.stream.session import StreamSession
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class WarmSession:
     """One session for the increments of one pipeline or of several lakes in turn."""
 
     def __init__(self) -> None:
-        self._standing = StandingSession()
+        self._standing = StreamSession()
         self._spark: SparkSession | None = None
 
     @contextmanager

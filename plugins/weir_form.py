@@ -42,7 +42,7 @@ class Asked:
             )
         return None
 
-    def errands(self, pipeline: str) -> list[list[str]]:
+    def quarantine_requests(self, pipeline: str) -> list[list[str]]:
         """The commands that come before the increment."""
         dry = ["--dry-run"] if self.dry_run else []
         commands = []

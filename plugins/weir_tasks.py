@@ -48,7 +48,7 @@ class Prepare(WeirOperator, SkipMixin):
         if asked.dry_run:
             self.log.info("dry run: this run says what it would do, and neither loads nor changes anything")
         plan = self.weir(context, ["plan", self.pipeline])
-        commands = asked.errands(self.pipeline)
+        commands = asked.quarantine_requests(self.pipeline)
         results = [tell(self, context, self.weir(context, command)) for command in commands]
         if asked.dry_run:
             self.log.info("dry run: nothing was loaded or changed")

@@ -27,7 +27,7 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.run import register
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.pipeline import RunRequest, run_pipeline
-from spark_jobs.run.preview import Outlook, look_ahead
+from spark_jobs.run.preview import RunPreview, preview_run
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.session.install import Installation
 from spark_jobs.session.settings import Workload, spark_settings
@@ -274,9 +274,9 @@ class Workshop:
             self._start,
         )
 
-    def plan(self, pipeline: str) -> Outlook:
+    def plan(self, pipeline: str) -> RunPreview:
         """As `weir plan`, by the clock that the test gives its runs."""
-        return look_ahead(self.project, pipeline, vars(register)["datetime"].now(UTC))
+        return preview_run(self.project, pipeline, vars(register)["datetime"].now(UTC))
 
     def _has_work(self, pipeline: str) -> bool | None:
         """None where the configuration is refused: the run refuses it as well."""

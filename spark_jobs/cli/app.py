@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from spark_jobs import __version__
-from spark_jobs.cli.elsewhere import RunsElsewhere, hand_on
+from spark_jobs.cli.cluster import RunsOnCluster, submit_command
 from spark_jobs.cli.ending import fail
 from spark_jobs.cli.group import EXIT_CODES, Json, PipelineName, app
 from spark_jobs.cli.profile import ProfileName
@@ -41,8 +41,8 @@ def main() -> None:
         app()
     except SystemExit as ending:
         code = ending.code
-    except RunsElsewhere as elsewhere:
-        code = hand_on(elsewhere, sys.argv[1:])
+    except RunsOnCluster as elsewhere:
+        code = submit_command(elsewhere, sys.argv[1:])
     except StorageFailed as failed:
         code = fail(
             f"{failed}; see that the store answers, and that the environment has its address and keys, then"

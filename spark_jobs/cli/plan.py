@@ -8,12 +8,12 @@ from spark_jobs.cli.loading import load_checked
 from spark_jobs.config.errors import Refused
 from spark_jobs.config.text import count, plain, plain_lines
 from spark_jobs.failure import first_line
-from spark_jobs.run.preview import Outlook, look_ahead
+from spark_jobs.run.preview import RunPreview, preview_run
 
 
 def plan_command(name: str, as_json: bool) -> int:
     try:
-        outlook = look_ahead(load_checked(name), name)
+        outlook = preview_run(load_checked(name), name)
     except Refused as error:
         return _end(name, error.status, 2, error.said, as_json)
     except Exception as error:  # noqa: BLE001 - as of a disk that fails, or a table that cannot be read: said as every command says it
@@ -24,7 +24,7 @@ def plan_command(name: str, as_json: bool) -> int:
     return outlook.exit_code
 
 
-def _describe(outlook: Outlook) -> str:
+def _describe(outlook: RunPreview) -> str:
     """A line for the whole, one for each table with its reasons, and one for each source
     of which files wait.
     """

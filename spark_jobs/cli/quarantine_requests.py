@@ -28,8 +28,8 @@ from spark_jobs.lake.selection import OPEN, Selection
 from spark_jobs.landing.feed import Feed, make_feed
 from spark_jobs.landing.skipped import NotDiscardable, check_discardable, discard_files
 from spark_jobs.landing.taking import NotTakeable, prepare_file, take_prepared
-from spark_jobs.run.decisions import do_errand, try_replay
-from spark_jobs.run.order import Errand
+from spark_jobs.run.decisions import apply_request, try_replay
+from spark_jobs.run.order import QuarantineRequest
 from spark_jobs.run.result import RunResult, Status
 
 Filters = tuple[list[str] | None, list[str] | None, str | None, str | None]
@@ -39,7 +39,7 @@ NOTHING_TO_DO = 3
 
 
 @dataclass(frozen=True)
-class FilesErrand:
+class FilesRequest:
     """What a person wants done with the selected files of one source; tried only, where it is dry."""
 
     action: str
@@ -62,7 +62,7 @@ def replay_command(
     name: str, table: str, filters: Filters, is_dry: bool, profile: str | None, as_json: bool
 ) -> int:
     if TableName(table).is_bronze:
-        return files_command(name, table, filters, FilesErrand("replay", is_dry=is_dry), profile, as_json)
+        return files_command(name, table, filters, FilesRequest("replay", is_dry=is_dry), profile, as_json)
     return _run(name, table, filters, "replay", "", is_dry, profile, as_json)
 
 
@@ -70,7 +70,7 @@ def discard_command(
     name: str, table: str, filters: Filters, reason: str, is_dry: bool, profile: str | None, as_json: bool
 ) -> int:
     if TableName(table).is_bronze:
-        return files_command(name, table, filters, FilesErrand("discard", reason, is_dry), profile, as_json)
+        return files_command(name, table, filters, FilesRequest("discard", reason, is_dry), profile, as_json)
     return _run(name, table, filters, "discard", reason, is_dry, profile, as_json)
 
 
@@ -115,12 +115,14 @@ def _do(
     if not count_rules(lake, table, selection):
         check_rules(lake, [table], selection)
         return RunResult(name, Status.NOTHING_TO_DO, f"no open row in the quarantine of {table} is selected")
-    errand = Errand(table, "replay" if action == "replay" else "discard", selection, whoami(), reason)
+    quarantine_request = QuarantineRequest(
+        table, "replay" if action == "replay" else "discard", selection, whoami(), reason
+    )
     if is_dry and action == "discard":
         rules = ", ".join(f"{count.rows:,} by {count.rule}" for count in count_rules(lake, table, selection))
         return RunResult(name, Status.OK, f"{table}: would be discarded: {rules}; this was a dry run")
-    use = try_replay if is_dry else do_errand
-    return use(project, name, known_profile(project, profile), errand)
+    use = try_replay if is_dry else apply_request
+    return use(project, name, known_profile(project, profile), quarantine_request)
 
 
 # Landed files that were not taken: of a bronze table `weir quarantine replay` takes the selected ones in,
@@ -128,7 +130,12 @@ def _do(
 
 
 def files_command(
-    name: str, table: str, filters: Filters, errand: FilesErrand, profile: str | None, as_json: bool
+    name: str,
+    table: str,
+    filters: Filters,
+    quarantine_request: FilesRequest,
+    profile: str | None,
+    as_json: bool,
 ) -> int:
     """Exit codes: 0, 2 for what cannot be taken in or discarded, 3 where no file is selected, 5 where another
     process has the pipeline.
@@ -137,18 +144,21 @@ def files_command(
     try:
         project = load_project(only=name)
         check_profile_name(project, profile)
-        source, files = _source(project, name, table), _select(project, name, table, filters, errand)
+        source, files = (
+            _source(project, name, table),
+            _select(project, name, table, filters, quarantine_request),
+        )
         if not files:
             code, status = NOTHING_TO_DO, "nothing_to_do"
             message = f"no file of {table} is selected; `weir quarantine list {name} {table}` names them"
         else:
             lake = Lake(project.lake, name)
-            with hold_lease(lake.lease(), name, f"weir quarantine {errand.action}") as lease:
+            with hold_lease(lake.lease(), name, f"weir quarantine {quarantine_request.action}") as lease:
                 feed = make_feed(
                     lake, project.landing, source, project.pipelines[name].sources[source], lease.check
                 )
-                chunk, notes = _do_files(project, feed, files, errand)
-            message = "\n".join([_say(table, files, errand), *notes])
+                chunk, notes = _do_files(project, feed, files, quarantine_request)
+            message = "\n".join([_say(table, files, quarantine_request), *notes])
     except Refused as error:
         code, status, message = 2, error.status, error.said
     except (NotDiscardable, NotTakeable) as error:
@@ -169,7 +179,7 @@ def files_command(
             "exit_code": code,
             "message": message,
         }
-        print(json.dumps(about | {"chunk": chunk, "is_dry_run": errand.is_dry}))
+        print(json.dumps(about | {"chunk": chunk, "is_dry_run": quarantine_request.is_dry}))
     return code
 
 
@@ -183,7 +193,9 @@ def _source(project: Project, name: str, table: str) -> str:
     return source
 
 
-def _select(project: Project, name: str, table: str, filters: Filters, errand: FilesErrand) -> list[str]:
+def _select(
+    project: Project, name: str, table: str, filters: Filters, quarantine_request: FilesRequest
+) -> list[str]:
     """The paths that all options select, as `weir quarantine list` does. A path that is given alone is named
     whatever became of it: then it is said why it cannot be taken in or discarded.
     """
@@ -191,8 +203,8 @@ def _select(project: Project, name: str, table: str, filters: Filters, errand: F
     if selection == Selection():
         hint = f"add --file, --rule, --since or --until; `weir quarantine list {name} {table}` names them"
         raise UsageError("--file", "", "no file is named", hint)
-    if errand.action == "discard":
-        known_reason(errand.reason)
+    if quarantine_request.action == "discard":
+        known_reason(quarantine_request.reason)
     found = [file.path for file in selected_files(project, name, table, selection)]
     is_by_file_alone = selection == Selection(files=selection.files)
     unmatched = [path for path in selection.files if not set(path) & set("*?") and path not in found]
@@ -208,30 +220,32 @@ def _select(project: Project, name: str, table: str, filters: Filters, errand: F
 
 
 def _do_files(
-    project: Project, feed: Feed, paths: Sequence[str], errand: FilesErrand
+    project: Project, feed: Feed, paths: Sequence[str], quarantine_request: FilesRequest
 ) -> tuple[int | None, list[str]]:
     """All or none of them: gives the last chunk, and what a person should know. Dry, everything is asked and
     nothing is written.
     """
     now = datetime.now(UTC)
-    if errand.action == "discard":
+    if quarantine_request.action == "discard":
         check_discardable(feed, paths)
-        return None if errand.is_dry else discard_files(feed, paths, now, whoami(), errand.reason), []
+        return None if quarantine_request.is_dry else discard_files(
+            feed, paths, now, whoami(), quarantine_request.reason
+        ), []
     consumed = Ledger(Lake(project.lake, feed.pipeline)).consumed_inputs().get(feed.table, {}).get("arrivals")
     prepared = [prepare_file(feed, path, whoami(), consumed) for path in paths]
     notes = [
         note for file in prepared for note in notes_about(file, project.pipelines[feed.pipeline], feed.name)
     ]
-    return None if errand.is_dry else max(take_prepared(feed, file, now).chunk for file in prepared), list(
-        dict.fromkeys(notes)
-    )
+    return None if quarantine_request.is_dry else max(
+        take_prepared(feed, file, now).chunk for file in prepared
+    ), list(dict.fromkeys(notes))
 
 
-def _say(table: str, files: Sequence[str], errand: FilesErrand) -> str:
+def _say(table: str, files: Sequence[str], quarantine_request: FilesRequest) -> str:
     what = f"{count(len(files), 'file')} of {table}"
     named = ", ".join(map(repr, files[:NAMED])) + (
         f" and {len(files) - NAMED:,} more" if len(files) > NAMED else ""
     )
-    if errand.is_dry:
-        return f"{what} would be {errand.done}: {named}; this was a dry run"
-    return f"{what} {errand.done}: {named}; {errand.next_step}"
+    if quarantine_request.is_dry:
+        return f"{what} would be {quarantine_request.done}: {named}; this was a dry run"
+    return f"{what} {quarantine_request.done}: {named}; {quarantine_request.next_step}"

@@ -11,8 +11,8 @@ from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project
 from spark_jobs.config.text import plain_lines
 from spark_jobs.run import stopping
+from spark_jobs.run.finish_swap import Rebuild
 from spark_jobs.run.rebuild import rebuild_tables, standing_tables
-from spark_jobs.run.rebuild_result import Rebuild
 from spark_jobs.run.result import Status
 
 

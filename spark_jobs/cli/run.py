@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from spark_jobs.cli.elsewhere import RunsElsewhere
+from spark_jobs.cli.cluster import RunsOnCluster
 from spark_jobs.cli.ending import result_alone
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.config.checks.project import check_profile
@@ -71,7 +71,7 @@ def until_stopped(name: str, run: Callable[[], RunResult]) -> RunResult:
 
 
 def known_profile(project: Project, profile: str | None) -> Profile:
-    """The profile that the command is to use. RunsElsewhere where that has its driver in the cluster, and
+    """The profile that the command is to use. RunsOnCluster where that has its driver in the cluster, and
     this is not that driver.
     """
     name = check_profile_name(project, profile)
@@ -79,7 +79,7 @@ def known_profile(project: Project, profile: str | None) -> Profile:
         raise ConfigError(problems)
     chosen = project.profiles[name]
     if chosen.deploy == "cluster" and not is_driver_in_cluster():
-        raise RunsElsewhere(project, chosen)
+        raise RunsOnCluster(project, chosen)
     return chosen
 
 

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TypeVar
 
-from spark_jobs.cli.elsewhere import RunsElsewhere
+from spark_jobs.cli.cluster import RunsOnCluster
 from spark_jobs.cli.ending import result_alone
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.run import known_profile, print_result, until_stopped
@@ -25,7 +25,7 @@ from spark_jobs.operations.metrics import CONTENT_TYPE, exporter, prometheus_tex
 from spark_jobs.operations.status import status_of
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.stream.always_on import Orders, stream_pipeline
-from spark_jobs.stream.health import Health, Pulse
+from spark_jobs.stream.health import Health, Heartbeat
 from spark_jobs.stream.trigger import (
     AVAILABLE_NOW,
     ONCE,
@@ -59,7 +59,7 @@ def stream_command(
         )
         address = None if listen is None else _known("listen", listen, parse_address)
         check_trigger(project.pipelines[name], wanted)
-        pulse = Pulse(Health(name, str(wanted), datetime.now(UTC)), heartbeat)
+        pulse = Heartbeat(Health(name, str(wanted), datetime.now(UTC)), heartbeat)
         with ExitStack() as stack:
 
             def metrics() -> str:
@@ -98,7 +98,7 @@ def stream_command(
 def _driver_here(project: Project, profile: str | None) -> Profile:
     try:
         return known_profile(project, profile)
-    except RunsElsewhere as elsewhere:
+    except RunsOnCluster as elsewhere:
         said = (
             "a stream has its driver where it is started, and this profile has it in the cluster; choose one"
             " with deploy: client"
@@ -149,7 +149,7 @@ def parse_address(text: str) -> Address:
 
 @contextmanager
 def serving(
-    address: Address, pulse: Pulse, stale_after: timedelta, metrics: Callable[[], str]
+    address: Address, pulse: Heartbeat, stale_after: timedelta, metrics: Callable[[], str]
 ) -> Iterator[Address]:
     """Answer for the block; gives the address, of which port 0 stands for a free one. OSError where it cannot
     be had.

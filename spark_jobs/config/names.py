@@ -7,7 +7,14 @@ from datetime import timedelta
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+)
 
 from spark_jobs.config.errors import Hinted, did_you_mean
 from spark_jobs.config.text import count
@@ -207,3 +214,19 @@ def _number(text: str, low: int, words: list[str]) -> int | None:
 
 
 Cron = Annotated[str, AfterValidator(check_cron)]
+
+
+def _between_fields(value: str) -> str:
+    if value in ('"', "\r", "\n"):
+        raise Hinted(
+            f"{shorten(value)} cannot part fields: quotes and line ends have a meaning of their own in CSV",
+            "name the character that stands between the fields of its files",
+        )
+    return value
+
+
+Delimiter = Annotated[
+    str,
+    Field(min_length=1, max_length=1, description="csv only: between the fields"),
+    AfterValidator(_between_fields),
+]

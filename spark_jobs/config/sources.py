@@ -6,10 +6,10 @@ what is new, and each of its batches is registered when it begins. All end in th
 
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from spark_jobs.config.errors import Hinted, did_you_mean
-from spark_jobs.config.names import Duration, Model, Name, RelativePath, as_list, shorten
+from spark_jobs.config.names import Delimiter, Duration, Model, Name, RelativePath, as_list, shorten
 from spark_jobs.config.sinks import Servers, Topic
 
 RecordFormat = Literal["json", "csv", "parquet", "text", "avro", "orc", "xml"]
@@ -27,15 +27,6 @@ def _known_format(value: object) -> object:
     return value
 
 
-def _between_fields(value: str) -> str:
-    if value in ('"', "\r", "\n"):
-        raise Hinted(
-            f"{shorten(value)} cannot part fields: quotes and line ends have a meaning of their own in CSV",
-            "name the character that stands between the fields of its files",
-        )
-    return value
-
-
 Paths = Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=str | list[str])]
 BYTES_PER_RECORD = 16_000_000
 RecordBytes = Annotated[
@@ -45,13 +36,6 @@ RecordBytes = Annotated[
         le=500_000_000,
         description="bytes that a record may have; a longer one is set aside with its place and size",
     ),
-]
-
-
-Delimiter = Annotated[
-    str,
-    Field(min_length=1, max_length=1, description="csv only: between the fields"),
-    AfterValidator(_between_fields),
 ]
 
 

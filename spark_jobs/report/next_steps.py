@@ -1,4 +1,6 @@
-"""What to do next about a run that failed, lost rows, or is blocked."""
+"""What a reader of a report should note of a run, though it is no failure, and what to do next about one
+that failed, lost rows, or is blocked.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -7,10 +9,13 @@ from spark_jobs.lake.blocked import ways_on
 from spark_jobs.report.facts import (
     DecisionFact,
     GateFact,
+    RuleFound,
+    RuleState,
     Run,
     Step,
     TableWork,
 )
+from spark_jobs.report.text import count
 
 NAMED = 3
 DECIDED = {"release": "released", "set_aside": "set aside", "hold": "left blocked"}
@@ -63,3 +68,63 @@ def steps_for_table(pipeline: str, table: TableWork) -> list[Step]:
         Step(f"{way.what[0].upper()}{way.what[1:]}", way.command)
         for way in ways_on(pipeline, table.name, table.seen, table.actions)
     ]
+
+
+def rules_in(tables: Iterable[TableWork], state: RuleState) -> list[tuple[str, RuleFound]]:
+    return [(table.name, rule) for table in tables for rule in table.rules if rule.state is state]
+
+
+def notes_about(
+    tables: Sequence[TableWork], gates: Sequence[GateFact], new_fields: Sequence[str]
+) -> Iterable[str]:
+    """What a person should look at, although it stopped nothing."""
+    for table in tables:
+        yield from (f"{alarm}." for alarm in table.alarms)
+    for name, rule in rules_in(tables, RuleState.WARNING):
+        yield f"{name}: {rule.name} is not met{by_rows(rule)}."
+    for name, rule in rules_in(tables, RuleState.PROBLEM):
+        yield f"{name}: {rule.name} could not be judged."
+    for table in tables:
+        yield from _row_notes(table)
+    for gate in gates:
+        if gate.verdict == "released":
+            yield (
+                f"{gate.table}: {count(gate.rows, 'row was', 'rows were')} published by a person's decision."
+            )
+        elif gate.verdict == "set_aside":  # their number is that of the rows in quarantine
+            yield f"{gate.table}: a batch was put into quarantine by a person's decision."
+    if new_fields:
+        yield f"{count(len(new_fields), 'field')} of the feeds came or went: {list_tables(new_fields)}."
+
+
+def _row_notes(table: TableWork) -> Iterable[str]:
+    if table.counts.quarantined > 0:
+        what = count(table.counts.quarantined, "file that cannot be read", "files that cannot be read")
+        rows = f"{table.counts.quarantined:,} of {count(table.counts.rows_in, 'row')} quarantined"
+        yield f"{table.name}: {what if TableName(table.name).is_bronze else rows}."
+    if table.late_kept:
+        yield (
+            f"{table.name}: {count(table.late_kept, 'row')} came too late for a window or state, and"
+            f" {'does' if table.late_kept == 1 else 'do'} not count there."
+        )
+    if table.counts.ties:
+        yield (
+            f"{table.name}: {count(table.counts.ties, 'key has', 'keys have')} versions with the same"
+            " sequence and different content."
+        )
+
+
+def by_rows(rule: RuleFound) -> str:
+    if not rule.failed:
+        return ""
+    return (
+        f" by {rule.failed:,} of {count(rule.rows, 'row')}"
+        if rule.rows
+        else f" by {count(rule.failed, 'row')}"
+    )
+
+
+def list_tables(names: Iterable[str]) -> str:
+    known = list(names)
+    shown = ", ".join(known[:NAMED])
+    return f"{shown} and {len(known) - NAMED} more" if len(known) > NAMED else shown

@@ -24,13 +24,15 @@ from spark_jobs.report.facts import (
 )
 from spark_jobs.report.next_steps import (
     NAMED,
+    by_rows,
+    list_tables,
+    notes_about,
     steps_after_bad_data,
     steps_after_failure,
     steps_after_missing_rows,
     steps_for_table,
     steps_of_blocked,
 )
-from spark_jobs.report.notes import by_rows, list_tables, notes_about
 from spark_jobs.report.runs import RUNNING
 from spark_jobs.report.text import count, cut, moment
 from spark_jobs.report.work import totals_of

@@ -21,7 +21,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.verdicts import Decision, Verdict, Verdicts
-from spark_jobs.run.order import Errand, RunOrder, new_order
+from spark_jobs.run.order import QuarantineRequest, RunOrder, new_order
 from spark_jobs.run.pipeline import RunRequest, run_pipeline
 from spark_jobs.run.plan import Plan, make_plan, with_below
 from spark_jobs.run.result import RunResult, Start, Status
@@ -34,25 +34,37 @@ LEFT_AS = ("deleted", "superseded", "duplicate", "parked", "filtered")
 UNREAD = "a record that could not be read cannot be replayed: let its file be sent again, and discard the row"
 
 
-def do_errand(
-    project: Project, name: str, profile: Profile, errand: Errand, start: Start | None = None
+def apply_request(
+    project: Project,
+    name: str,
+    profile: Profile,
+    quarantine_request: QuarantineRequest,
+    start: Start | None = None,
 ) -> RunResult:
     """Do it, and bring the table and those below it up to date."""
     lake = Lake(project.lake, name)
     plan = make_plan(project.pipelines[name], project.conf, lake)
     result = run_pipeline(
-        project, name, profile, RunRequest(with_below(plan, [errand.table]), errand=errand), start
+        project,
+        name,
+        profile,
+        RunRequest(with_below(plan, [quarantine_request.table]), quarantine_request=quarantine_request),
+        start,
     )
     said = (
-        say_replayed(lake, errand.table, result.run_id)
-        if errand.action == "replay" and result.run_id
+        say_replayed(lake, quarantine_request.table, result.run_id)
+        if quarantine_request.action == "replay" and result.run_id
         else None
     )
     return replace(result, message=f"{said}; {result.message}") if said else result
 
 
 def try_replay(
-    project: Project, name: str, profile: Profile, errand: Errand, start: Start | None = None
+    project: Project,
+    name: str,
+    profile: Profile,
+    quarantine_request: QuarantineRequest,
+    start: Start | None = None,
 ) -> RunResult:
     """Say what a replay would do; nothing is written. The lease keeps others from changing the tables
     meanwhile.
@@ -61,13 +73,18 @@ def try_replay(
     try:
         with hold_lease(lake.lease(), name, "weir quarantine replay --dry-run") as lease:
             plan = make_plan(project.pipelines[name], project.conf, lake)
-            found, by_rule = _try(new_order(project, profile, plan, lease, errand), plan, errand, start)
+            found, by_rule = _try(
+                new_order(project, profile, plan, lease, quarantine_request), plan, quarantine_request, start
+            )
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
     said = ", ".join(f"{count:,} {what}" for what, count in found.items() if count) or "no row is selected"
     said += f" ({say_rules(by_rule)})" if by_rule else ""
     return RunResult(
-        name, Status.OK, f"{errand.table}: {said}; this was a dry run", seconds=time.monotonic() - started
+        name,
+        Status.OK,
+        f"{quarantine_request.table}: {said}; this was a dry run",
+        seconds=time.monotonic() - started,
     )
 
 
@@ -104,7 +121,7 @@ def say_rules(by_rule: Mapping[str, int]) -> str:
 
 
 def _try(
-    order: RunOrder, plan: Plan, errand: Errand, start: Start | None
+    order: RunOrder, plan: Plan, quarantine_request: QuarantineRequest, start: Start | None
 ) -> tuple[dict[str, int], Counter[str]]:
     from spark_jobs.lake.delta_log import table_version  # the JVM's side
     from spark_jobs.lake.gate import OpenGate
@@ -114,14 +131,19 @@ def _try(
     from spark_jobs.silver.fact_table import dimension_table, silver_table
     from spark_jobs.silver.reprocess import SELECTION, try_replay
 
-    layer, short = TableName(errand.table).parts
+    layer, short = TableName(quarantine_request.table).parts
     table = silver_table(plan.pipeline, short) if layer == "silver" else dimension_table(plan.pipeline, short)
     inputs = {name: table_version(plan.lake.table(name)) for name in (*table.reads, table.quarantine)}
     if inputs[table.quarantine] is None:
         return {}, Counter()
-    gate = OpenGate(order.project.rules.get(plan.pipeline.name, {}).get(errand.table, ()))
-    batch_id = (errand.table, errand.action, plan.generation(errand.table), 0)
-    selected = {**inputs, SELECTION: errand.selection.as_dict()}
+    gate = OpenGate(order.project.rules.get(plan.pipeline.name, {}).get(quarantine_request.table, ()))
+    batch_id = (
+        quarantine_request.table,
+        quarantine_request.action,
+        plan.generation(quarantine_request.table),
+        0,
+    )
+    selected = {**inputs, SELECTION: quarantine_request.selection.as_dict()}
     batch = Batch(plan.lake, order.lease, *batch_id, order.run_id, datetime.now(UTC), selected, gate)
     with (start or start_session)(order, {}) as spark:
         session = spark.newSession()

@@ -194,8 +194,10 @@ class Execution:
 
     def _run_one(self, context: RunContext, table: str) -> None:
         consumed = self.consumed.get(table)
-        errand = context.order.errand
-        if not self.plan.is_due(table, consumed) and (errand is None or errand.table != table):
+        quarantine_request = context.order.quarantine_request
+        if not self.plan.is_due(table, consumed) and (
+            quarantine_request is None or quarantine_request.table != table
+        ):
             self._change(table, state=State.UP_TO_DATE, version=self.plan.version(table))
             return
         if stopping.asked_by():

@@ -61,7 +61,7 @@ same, and a clock steps back.
 
 
 @dataclass(frozen=True)
-class Errand:
+class QuarantineRequest:
     """What a person wants done with rows in the quarantine of one table: replay or discard these."""
 
     table: str
@@ -80,11 +80,15 @@ class RunOrder:
     run_id: str
     lease: Lease
     log_file: Path
-    errand: Errand | None = None
+    quarantine_request: QuarantineRequest | None = None
 
 
 def new_order(
-    project: Project, profile: Profile, plan: Plan, lease: Lease, errand: Errand | None = None
+    project: Project,
+    profile: Profile,
+    plan: Plan,
+    lease: Lease,
+    quarantine_request: QuarantineRequest | None = None,
 ) -> RunOrder:
     """The order of one run, whose ledger is written to only while the lease is held."""
     plan.ledger.guard = lease.check
@@ -98,7 +102,7 @@ def new_order(
         run_id,
         lease,
         log_file,
-        errand,
+        quarantine_request,
     )
 
 

@@ -18,7 +18,7 @@ from spark_jobs.lake.storage import StorageFailed
 from spark_jobs.run import stopping
 from spark_jobs.run.definitions import check_definitions, note_definitions
 from spark_jobs.run.finish_swap import finish_swap
-from spark_jobs.run.order import Errand, RunOrder, check_rules, new_order, note_rules, note_run
+from spark_jobs.run.order import QuarantineRequest, RunOrder, check_rules, new_order, note_rules, note_run
 from spark_jobs.run.outcome import how_to_go_on, result_of, with_last, with_rebuilt
 from spark_jobs.run.page import close_killed_runs, write_page
 from spark_jobs.run.plan import Plan, due_tables, make_plan, say_nothing
@@ -44,7 +44,7 @@ class RunRequest:
 
     select: Collection[str] = ()
     layer: str | None = None
-    errand: Errand | None = None
+    quarantine_request: QuarantineRequest | None = None
     files_per_batch: int | None = None
 
 
@@ -95,9 +95,9 @@ def run_increment(
         check_definitions(plan)
         plan, warnings = register_landed(project, plan, lease, request.files_per_batch)
         due, consumed = due_tables(plan)
-        if due or request.errand:
+        if due or request.quarantine_request:
             check_rules(project, name)
-            order, notes = _begin(project, profile, plan, lease, request.errand)
+            order, notes = _begin(project, profile, plan, lease, request.quarantine_request)
             status, message, execution = _execute(order, consumed, (*warnings, *notes), start)
             result = _end(order, status, message, execution, (*warnings, *notes), started)
         else:
@@ -125,12 +125,12 @@ def _nothing_to_do(project: Project, plan: Plan, warnings: tuple[str, ...], star
 
 
 def _begin(
-    project: Project, profile: Profile, plan: Plan, lease: Lease, errand: Errand | None
+    project: Project, profile: Profile, plan: Plan, lease: Lease, quarantine_request: QuarantineRequest | None
 ) -> tuple[RunOrder, tuple[str, ...]]:
     """Write down that the run has started, with the definitions and rules that it works by. Gives its order,
     and what to warn of.
     """
-    order = new_order(project, profile, plan, lease, errand)
+    order = new_order(project, profile, plan, lease, quarantine_request)
     plan, notes = note_definitions(plan, order.run_id)
     notes += _note_rules(project, plan)
     if profile.event_log and not order.profile.event_log:

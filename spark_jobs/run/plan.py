@@ -41,7 +41,7 @@ its rows has come, and which tables of other pipelines these are.
 """
 BYTES_PER_MESSAGE = 300
 """About, to tell a small run from a big load."""
-ERRANDS = ("replay", "discard")
+REQUESTS = ("replay", "discard")
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Plan:
             return []
         return [
             step
-            for step in ERRANDS
+            for step in REQUESTS
             if self.ledger.open_batch(table, step, self.generation(table)) is not None
         ]
 

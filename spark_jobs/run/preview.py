@@ -94,7 +94,7 @@ WORK, NOTHING_TO_DO = "work", "nothing_to_do"
 
 
 @dataclass(frozen=True)
-class Due:
+class DueTable:
     """A table that a run would bring up to date. `is_below`: only because of what the run
     does to its inputs.
     """
@@ -105,7 +105,7 @@ class Due:
 
 
 @dataclass(frozen=True)
-class Expected:
+class SourceBacklog:
     """The files of a source that bronze is to read, and those that wait for a later run; of a stream about
     how many messages.
     """
@@ -117,11 +117,11 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class RunPreview:
     pipeline: str
     message: str
-    sources: dict[str, Expected]
-    tables: tuple[Due, ...]
+    sources: dict[str, SourceBacklog]
+    tables: tuple[DueTable, ...]
 
     @property
     def status(self) -> str:
@@ -143,7 +143,7 @@ class Outlook:
         }
 
 
-def look_ahead(project: Project, name: str, now: datetime | None = None) -> Outlook:
+def preview_run(project: Project, name: str, now: datetime | None = None) -> RunPreview:
     """What a run of the pipeline would do now; ConfigError where it would refuse. Beside an always-on stream
     there is nothing to do.
     """
@@ -154,7 +154,7 @@ def look_ahead(project: Project, name: str, now: datetime | None = None) -> Outl
             f"an always-on stream takes what arrives (process {stream.get('pid')} on {stream.get('host')}"
             f" since {stream.get('since')})"
         )
-        return Outlook(name, said, {}, ())
+        return RunPreview(name, said, {}, ())
     newest = plan.ledger.definitions()
     swapping = {
         table: replace(known, state=LIVE) for table, known in newest.items() if known.state == SWAPPING
@@ -165,7 +165,7 @@ def look_ahead(project: Project, name: str, now: datetime | None = None) -> Outl
     plan = replace(plan, ahead={source: look.ahead for source, look in looks.items()})
     tables = _find_due(plan, looks, set(swapping))
     sources = {source: _expect(plan, source, look) for source, look in looks.items()}
-    return Outlook(
+    return RunPreview(
         name, _summarise(sources, tables) if tables else say_nothing(project, plan), sources, tables
     )
 
@@ -185,29 +185,29 @@ def _look_at_sources(project: Project, plan: Plan, now: datetime) -> dict[str, L
     return looks
 
 
-def _expect(plan: Plan, source: str, look: Look) -> Expected:
+def _expect(plan: Plan, source: str, look: Look) -> SourceBacklog:
     if isinstance(plan.pipeline.sources[source], FileSource):
-        return Expected(len(look.to_read), new_bytes(look), len(look.found.waiting))
-    return Expected(0, 0, 0, new_bytes(look))
+        return SourceBacklog(len(look.to_read), new_bytes(look), len(look.found.waiting))
+    return SourceBacklog(0, 0, 0, new_bytes(look))
 
 
-def _find_due(plan: Plan, looks: dict[str, Look], swapping: set[str]) -> tuple[Due, ...]:
+def _find_due(plan: Plan, looks: dict[str, Look], swapping: set[str]) -> tuple[DueTable, ...]:
     """The due tables and those below them, in the order of the data."""
-    found: dict[str, Due] = {}
+    found: dict[str, DueTable] = {}
     due, consumed = due_tables(plan)
     verdicts = Verdicts(plan.ledger)
     for table, inputs in plan.tables.items():
         above = next((source for source in inputs if source in found), None)
         if table in swapping:
-            found[table] = Due(table, SWAP)
+            found[table] = DueTable(table, SWAP)
         elif table in due:
-            found[table] = Due(table, say_why(plan, table, consumed.get(table), looks, verdicts))
+            found[table] = DueTable(table, say_why(plan, table, consumed.get(table), looks, verdicts))
         elif above:
-            found[table] = Due(table, f"below {above}", is_below=True)
+            found[table] = DueTable(table, f"below {above}", is_below=True)
     return tuple(found.values())
 
 
-def _summarise(sources: dict[str, Expected], tables: tuple[Due, ...]) -> str:
+def _summarise(sources: dict[str, SourceBacklog], tables: tuple[DueTable, ...]) -> str:
     files = sum(expected.new_files for expected in sources.values())
     below = sum(due.is_below for due in tables)
     due = len(tables) - below

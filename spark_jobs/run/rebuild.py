@@ -29,7 +29,11 @@ from spark_jobs.lake.ledger_tables import ANEW, Definition
 from spark_jobs.run import stopping
 from spark_jobs.run.definitions import check_definitions_above, redefined_tables
 from spark_jobs.run.finish_swap import (
+    NativeFailed,
+    Rebuild,
+    RebuildFailed,
     Swap,
+    describe_difference,
     discard_stage,
     finish_swap,
     note_swapping,
@@ -41,7 +45,6 @@ from spark_jobs.run.order import RunOrder, check_rules, keep_rules, new_order, n
 from spark_jobs.run.page import write_page
 from spark_jobs.run.plan import Plan, make_plan, with_below
 from spark_jobs.run.progress import Progress, make_progress
-from spark_jobs.run.rebuild_result import NativeFailed, Rebuild, RebuildFailed, describe_difference
 from spark_jobs.run.result import Start, State, Status, TableRun
 from spark_jobs.run.stage import (
     StageLost,

@@ -41,9 +41,9 @@ from spark_jobs.silver.upsert import process_facts
 WORK = {REPLAY: replay, DISCARD: discard}
 
 
-def run_errands(run: RunContext, table: FactTable, settings: dict[str, str]) -> None:
+def apply_requests(run: RunContext, table: FactTable, settings: dict[str, str]) -> None:
     """End what a crash has cut, then do what is asked for now."""
-    generation, errand = run.plan.generation(table.name), run.order.errand
+    generation, quarantine_request = run.plan.generation(table.name), run.order.quarantine_request
     for step in WORK:
         number = run.order.ledger.open_batch(table.name, step, generation)
         begun = (
@@ -51,13 +51,25 @@ def run_errands(run: RunContext, table: FactTable, settings: dict[str, str]) -> 
         )
         if begun is not None:
             _run(run, table, step, {SELECTION: begun.inputs[SELECTION]}, settings)
-    if errand is not None and errand.table == table.name:
-        number = run.next_number(table.name, errand.action)
-        if errand.action == DISCARD:
+    if quarantine_request is not None and quarantine_request.table == table.name:
+        number = run.next_number(table.name, quarantine_request.action)
+        if quarantine_request.action == DISCARD:
             batch_id = (table.name, DISCARD, generation, number)
-            decision = Decision(batch_id, DISCARD, errand.selection.rules, errand.decided_by, errand.reason)
+            decision = Decision(
+                batch_id,
+                DISCARD,
+                quarantine_request.selection.rules,
+                quarantine_request.decided_by,
+                quarantine_request.reason,
+            )
             run.verdicts.decide(run.order.run_id, decision, datetime.now(UTC))
-        _run(run, table, errand.action, {SELECTION: errand.selection.as_dict()}, settings)
+        _run(
+            run,
+            table,
+            quarantine_request.action,
+            {SELECTION: quarantine_request.selection.as_dict()},
+            settings,
+        )
 
 
 def _run(
@@ -100,7 +112,7 @@ def run_dimension(run: RunContext, name: str) -> None:
     dimension, table = run.pipeline.dimensions[name], f"dimension.{name}"
     tables.create(run.lake.table(table), dimension_ddl(dimension), tables.CHANGE_FEED)
     target = dimension_table(run.pipeline, name)
-    run_errands(run, target, LENIENT)
+    apply_requests(run, target, LENIENT)
 
     def work(records: DataFrame, batch: Batch) -> Done:
         if dimension.history == "scd2":
@@ -139,7 +151,7 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
     if silver.delete_when:
         tables.create(run.lake.table(target.deleted), deleted_ddl(run.pipeline, name), tables.CHANGEABLE)
     generation, ledger = run.plan.generation(table), run.order.ledger
-    run_errands(run, target, LENIENT)
+    apply_requests(run, target, LENIENT)
     if ledger.open_batch(table, RELEASE, generation) is not None:
         _release(run, target)
 

@@ -25,11 +25,11 @@ from spark_jobs.run.page import close_killed_runs
 from spark_jobs.run.pipeline import RunRequest, run_increment, run_pipeline
 from spark_jobs.run.plan import make_plan
 from spark_jobs.run.result import RunResult, Start, Status
-from spark_jobs.stream.health import Mood, Pulse
+from spark_jobs.stream.health import Heartbeat, StreamState
 from spark_jobs.stream.trigger import ONCE, Trigger
 
 if TYPE_CHECKING:
-    from spark_jobs.stream.open_queries import LiveQueries, Relays
+    from spark_jobs.stream.open_queries import OpenQueries, Relays
 
 GAP, IDLE = 0.2, 1.0
 """Seconds in which others can take the lease after an increment, and after which a stream that found nothing
@@ -75,7 +75,7 @@ def stream_pipeline(
     name: str,
     profile: Profile,
     orders: Orders,
-    pulse: Pulse,
+    pulse: Heartbeat,
     session: Session | None = None,
 ) -> RunResult:
     """Run increments until a stop is asked for: then all is well."""
@@ -97,9 +97,9 @@ def stream_pipeline(
 
 
 def _standing() -> Session:
-    from spark_jobs.stream.session import StandingSession  # pyspark: not for `weir stream --help`
+    from spark_jobs.stream.session import StreamSession  # pyspark: not for `weir stream --help`
 
-    return StandingSession()
+    return StreamSession()
 
 
 class _Stream:
@@ -109,7 +109,7 @@ class _Stream:
         name: str,
         profile: Profile,
         orders: Orders,
-        pulse: Pulse,
+        pulse: Heartbeat,
         lease: Lease,
         session: Session,
     ) -> None:
@@ -122,7 +122,7 @@ class _Stream:
             lease,
         )
         self.session = session
-        self.live: LiveQueries | Relays | None = None
+        self.live: OpenQueries | Relays | None = None
         self.reported: float | None = None
         self.wait = FIRST_WAIT
         self.has_closed = False
@@ -150,7 +150,7 @@ class _Stream:
             if pause is None
             else f"stopped by {stopping.asked_by()} after {self.pulse.now.increments} increments"
         )
-        self.pulse.tell(mood=Mood.ENDED, message=said)
+        self.pulse.tell(mood=StreamState.ENDED, message=said)
         status = result.status if pause is None else Status.OK
         return replace(result, status=status, message=said)
 
@@ -163,7 +163,7 @@ class _Stream:
         try:
             if was_outside:
                 self.session.forget_tables()
-            self.pulse.tell(mood=Mood.WORKING)
+            self.pulse.tell(mood=StreamState.WORKING)
             if not self.has_closed:
                 close_killed_runs(self.project, self.name, self.lease)
                 self.has_closed = True
@@ -191,10 +191,10 @@ class _Stream:
                 self.project, self.profile, plan, self.lease, self.session.start, self.orders.trigger.every
             )
         elif pipeline.live_sources:
-            from spark_jobs.stream.open_queries import LiveQueries
+            from spark_jobs.stream.open_queries import OpenQueries
 
             plan = make_plan(pipeline, self.project.conf, Lake(self.project.lake, self.name))
-            self.live = LiveQueries(self.project, self.profile, plan, self.lease, self.session.start)
+            self.live = OpenQueries(self.project, self.profile, plan, self.lease, self.session.start)
 
     def _end_session(self, status: Status, message: str) -> None:
         live, self.live = self.live, None
@@ -221,10 +221,10 @@ class _Stream:
             case Status.OK | Status.NOTHING_TO_DO | Status.STOPPED:
                 return self._go_on(result, seconds)
             case Status.LEASED:
-                self.pulse.tell(mood=Mood.OUTSIDE, message=result.message)
+                self.pulse.tell(mood=StreamState.OUTSIDE, message=result.message)
                 return IDLE
             case Status.BLOCKED:
-                self.pulse.tell(mood=Mood.HELD, message=result.message, failures=0)
+                self.pulse.tell(mood=StreamState.HELD, message=result.message, failures=0)
                 return self._longer_wait()
             case Status.CONFIG_ERROR | Status.USAGE_ERROR:
                 return None
@@ -237,7 +237,7 @@ class _Stream:
         known = self.pulse.now
         last = datetime.now(UTC) if worked else known.last_increment_at
         self.pulse.tell(
-            mood=Mood.WAITING,
+            mood=StreamState.WAITING,
             message=result.message,
             failures=0,
             increments=known.increments + worked,
@@ -249,7 +249,7 @@ class _Stream:
         """A new session next time: whatever has failed may have taken this one with it."""
         self._end_session(result.status, result.message)
         failures = self.pulse.now.failures + 1
-        self.pulse.tell(mood=Mood.FAILING, message=result.message, failures=failures)
+        self.pulse.tell(mood=StreamState.FAILING, message=result.message, failures=failures)
         if self.orders.give_up_after is not None and failures >= self.orders.give_up_after:
             return None
         return self._longer_wait()

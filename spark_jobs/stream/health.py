@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 
-class Mood(StrEnum):
+class StreamState(StrEnum):
     STARTING = "starting"
     WORKING = "working"
     WAITING = "waiting"
@@ -32,7 +32,7 @@ class Health:
     pipeline: str
     trigger: str
     started_at: datetime
-    mood: Mood = Mood.STARTING
+    mood: StreamState = StreamState.STARTING
     message: str = ""
     changed_at: datetime | None = None
     """When it last gave a sign of life."""
@@ -46,7 +46,7 @@ class Health:
     def is_well(self, now: datetime, stale_after: timedelta) -> bool:
         """Neither failing nor silent for so long. What rules hold is healthy: it is the data that is not."""
         return (
-            self.mood not in (Mood.FAILING, Mood.ENDED)
+            self.mood not in (StreamState.FAILING, StreamState.ENDED)
             and now - (self.changed_at or self.started_at) <= stale_after
         )
 
@@ -57,7 +57,7 @@ class Health:
         }
 
 
-class Pulse:
+class Heartbeat:
     """The newest health of a stream, for whoever asks, and in the heartbeat file where one is wanted."""
 
     def __init__(

@@ -38,7 +38,7 @@ AS_FAST_AS_POSSIBLE = {"processingTime": "0 seconds"}
 LOOK_SECONDS = 0.05
 
 
-class LiveQueries:
+class OpenQueries:
     """The open queries of a stream, as one run in the ledger."""
 
     def __init__(self, project: Project, profile: Profile, plan: Plan, lease: Lease, start: Start) -> None:

@@ -13,7 +13,7 @@ from spark_jobs.run.spark import is_big, session_for, start_session
 from spark_jobs.session.settings import Workload
 
 
-class StandingSession:
+class StreamSession:
     """One session for many increments. A backlog that finds none is read by a session of its own, with the
     settings for big loads.
     """

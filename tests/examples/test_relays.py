@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 from spark_jobs.run import stopping
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.stream.always_on import Orders, stream_pipeline
-from spark_jobs.stream.health import Health, Pulse
+from spark_jobs.stream.health import Health, Heartbeat
 from spark_jobs.stream.trigger import parse_trigger
 from tests.conftest import PROFILE, ROOT, SharedSession, Workshop
 from tests.examples.test_kafka import at_this_broker
@@ -93,7 +93,7 @@ def stream(examples: Workshop) -> RunResult:
     assert examples.spark is not None
     orders, pulse = (
         Orders(parse_trigger(CONTINUOUS), give_up_after=1),
-        Pulse(Health("hot_readings", CONTINUOUS, datetime.now(UTC))),
+        Heartbeat(Health("hot_readings", CONTINUOUS, datetime.now(UTC))),
     )
     return stream_pipeline(
         examples.project, "hot_readings", PROFILE, orders, pulse, SharedSession(examples.spark)

@@ -18,7 +18,7 @@ from spark_jobs.lake.ledger import Ledger
 from spark_jobs.run import stopping
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.stream.always_on import Orders, stream_pipeline
-from spark_jobs.stream.health import Health, Pulse
+from spark_jobs.stream.health import Health, Heartbeat
 from spark_jobs.stream.trigger import Trigger
 from tests.conftest import PROFILE, SharedSession, Workshop
 
@@ -52,7 +52,7 @@ def test_words_from_a_socket_are_counted_while_they_come(examples: Workshop, spa
         )
 
         def stream() -> None:
-            pulse = Pulse(Health("words_socket", "", datetime.now(UTC)))
+            pulse = Heartbeat(Health("words_socket", "", datetime.now(UTC)))
             orders = Orders(Trigger("as-fast-as-possible"), give_up_after=1)
             results.append(
                 stream_pipeline(

@@ -21,8 +21,8 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.selection import Selection
 from spark_jobs.run import stopping
-from spark_jobs.run.decisions import decide, do_errand
-from spark_jobs.run.order import Errand
+from spark_jobs.run.decisions import apply_request, decide
+from spark_jobs.run.order import QuarantineRequest
 from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import EXIT_CODES, RunResult, Status
 from spark_jobs.run.stopping import NOTICE
@@ -207,9 +207,13 @@ def test_a_release_and_a_replay_that_are_stopped_finish_their_batch_and_the_next
     loaded_shop.write(
         "expectations/shop/silver.orders.yml", rules.replace("max_value: 5000", "max_value: 10000")
     )
-    errand = Errand("silver.orders", "replay", Selection(rules=("usual_price",)), "ada", "the rule was wrong")
+    quarantine_request = QuarantineRequest(
+        "silver.orders", "replay", Selection(rules=("usual_price",)), "ada", "the rule was wrong"
+    )
     with stopped_at("marker.before", "silver.orders"):
-        replayed = do_errand(loaded_shop.project, "shop", PROFILE, errand, start=loaded_shop._start)
+        replayed = apply_request(
+            loaded_shop.project, "shop", PROFILE, quarantine_request, start=loaded_shop._start
+        )
 
     assert (replayed.status, states(replayed)["gold.per_hour"]) == (Status.STOPPED, "not_reached")
     assert 12 in orders(loaded_shop)

@@ -91,7 +91,7 @@ UNSEEN_ERRORS = {
     "ConflictError",
     "MisfitError",
     "SqlError",
-    "RunsElsewhere",
+    "RunsOnCluster",
     "NotPlain",
     "SetAside",
 }

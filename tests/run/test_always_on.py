@@ -30,7 +30,7 @@ from spark_jobs.run.order import RunOrder
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.stream import always_on
 from spark_jobs.stream.always_on import Orders, stream_pipeline
-from spark_jobs.stream.health import Health, Mood, Pulse
+from spark_jobs.stream.health import Health, Heartbeat, StreamState
 from spark_jobs.stream.trigger import Trigger, parse_trigger
 from tests.conftest import PROFILE, ROOT, SharedSession, Workshop, weir_environ
 
@@ -103,11 +103,11 @@ def play(
     monkeypatch: pytest.MonkeyPatch,
     trigger: str = "as-fast-as-possible",
     give_up_after: int = 1,
-) -> tuple[RunResult, Pulse]:
+) -> tuple[RunResult, Heartbeat]:
     """Follow a script that ends with a failure; give up after so many of them."""
     workshop.write("conf/pipelines/page_views.yml", PAGE_VIEWS)
     monkeypatch.setattr(always_on, "run_increment", script.run)
-    pulse = Pulse(Health("page_views", trigger, datetime.now(UTC)))
+    pulse = Heartbeat(Health("page_views", trigger, datetime.now(UTC)))
     orders = Orders(parse_trigger(trigger), give_up_after)
     return stream_pipeline(workshop.project, "page_views", PROFILE, orders, pulse, script), pulse
 
@@ -119,7 +119,7 @@ def test_a_stream_that_finds_nothing_looks_again_in_a_second(
 
     assert pauses == [*[0.1] * 10, 0.2]
     assert (result.status, result.message) == (Status.FAILED, "as the script says")
-    assert (pulse.now.increments, pulse.now.failures, pulse.now.mood) == (1, 1, Mood.ENDED)
+    assert (pulse.now.increments, pulse.now.failures, pulse.now.mood) == (1, 1, StreamState.ENDED)
 
 
 def test_a_stream_that_waits_looks_at_once_when_a_file_lands(
@@ -183,7 +183,7 @@ def test_a_configuration_that_is_refused_ends_it(
 def test_while_another_command_has_the_pipeline_the_stream_waits_and_then_forgets_what_it_knew_of_the_tables(
     idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script, moods = Script(Status.FAILED), list[Mood]()
+    script, moods = Script(Status.FAILED), list[StreamState]()
     idle_workshop.write("conf/pipelines/page_views.yml", PAGE_VIEWS)
     lake = Lake(idle_workshop.project.lake, "page_views")
     holder = subprocess.Popen(
@@ -194,7 +194,7 @@ def test_while_another_command_has_the_pipeline_the_stream_waits_and_then_forget
     assert holder.stdout is not None
     assert holder.stdout.readline() == b"held\n"
     monkeypatch.setattr(always_on, "run_increment", script.run)
-    pulse = Pulse(Health("page_views", "", datetime.now(UTC)))
+    pulse = Heartbeat(Health("page_views", "", datetime.now(UTC)))
 
     def let_go(seconds: float) -> None:
         moods.append(pulse.now.mood)
@@ -205,7 +205,7 @@ def test_while_another_command_has_the_pipeline_the_stream_waits_and_then_forget
         idle_workshop.project, "page_views", PROFILE, Orders(Trigger("as-fast-as-possible"), 1), pulse, script
     )
 
-    assert moods == [Mood.OUTSIDE]
+    assert moods == [StreamState.OUTSIDE]
     assert script.forgotten == 1
 
 
@@ -215,7 +215,10 @@ def test_a_second_stream_of_a_pipeline_is_refused_and_a_plan_leaves_the_work_to_
     idle_workshop.write("conf/pipelines/page_views.yml", PAGE_VIEWS)
     land(idle_workshop, 1)
     lake = Lake(idle_workshop.project.lake, "page_views")
-    orders, pulse = Orders(Trigger("as-fast-as-possible")), Pulse(Health("page_views", "", datetime.now(UTC)))
+    orders, pulse = (
+        Orders(Trigger("as-fast-as-possible")),
+        Heartbeat(Health("page_views", "", datetime.now(UTC))),
+    )
 
     with hold_lease(lake.stream_lease(), "page_views", "weir stream"):
         result = stream_pipeline(idle_workshop.project, "page_views", PROFILE, orders, pulse, Script())
@@ -232,8 +235,8 @@ def test_health_is_lost_by_failing_and_by_silence_but_not_by_what_rules_hold() -
 
     assert known.is_well(now, patience)
     assert not known.is_well(now + timedelta(minutes=2), patience)
-    assert Health("page_views", "", now, Mood.HELD, changed_at=now).is_well(now, patience)
-    assert not Health("page_views", "", now, Mood.FAILING, changed_at=now).is_well(now, patience)
+    assert Health("page_views", "", now, StreamState.HELD, changed_at=now).is_well(now, patience)
+    assert not Health("page_views", "", now, StreamState.FAILING, changed_at=now).is_well(now, patience)
 
 
 SINKS = """
@@ -261,7 +264,7 @@ def test_scheduled_runs_and_a_stream_follow_one_another_and_lose_and_double_noth
     scheduled = workshop.run("page_views")
     results: list[RunResult] = []
     heartbeat = workshop.root / "heartbeat.json"
-    pulse = Pulse(Health("page_views", "as-fast-as-possible", datetime.now(UTC)), heartbeat)
+    pulse = Heartbeat(Health("page_views", "as-fast-as-possible", datetime.now(UTC)), heartbeat)
 
     def stream() -> None:
         orders = Orders(Trigger("as-fast-as-possible"))

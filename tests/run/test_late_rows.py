@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.lake import streams
 from spark_jobs.lake.selection import Selection
-from spark_jobs.run.decisions import do_errand
-from spark_jobs.run.order import Errand
+from spark_jobs.run.decisions import apply_request
+from spark_jobs.run.order import QuarantineRequest
 from spark_jobs.run.rebuild import rebuild_tables
 from tests.conftest import PROFILE, Workshop
 from tests.verify.conftest import verified
@@ -180,8 +180,10 @@ def test_what_is_decided_of_rows_later_moves_no_watermark_in_runs_verification_o
 
     workshop.write("expectations/feed/silver.clicks.yml", RULE.replace("[p]", "[p, q]"))
     for action in ("replay", "discard"):  # q passes by now, r is given up
-        errand = Errand("silver.clicks", action, Selection(rules=("known_page",)), "ada@here", "wrong rule")
-        done = do_errand(workshop.project, "feed", PROFILE, errand, start=workshop._start)
+        quarantine_request = QuarantineRequest(
+            "silver.clicks", action, Selection(rules=("known_page",)), "ada@here", "wrong rule"
+        )
+        done = apply_request(workshop.project, "feed", PROFILE, quarantine_request, start=workshop._start)
         assert done.exit_code == 0, done.message
     after = tables_of(workshop, "closed", "kept")
     assert after == {**before, "kept": [*before["kept"], (25, 1), (30, 1)]}

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.lake import failpoints
 from spark_jobs.lake.selection import Selection
-from spark_jobs.run.decisions import do_errand, try_replay
-from spark_jobs.run.order import Errand
+from spark_jobs.run.decisions import apply_request, try_replay
+from spark_jobs.run.order import QuarantineRequest
 from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.verify.pipeline import verify_pipeline
@@ -34,13 +34,13 @@ expectations:
 """
 
 
-def errand(table: str, action: str = "replay", **filters: object) -> Errand:
-    return Errand(table, action, Selection(**filters), "ada@here", "wrong rule")  # type: ignore[arg-type]
+def quarantine_request(table: str, action: str = "replay", **filters: object) -> QuarantineRequest:
+    return QuarantineRequest(table, action, Selection(**filters), "ada@here", "wrong rule")  # type: ignore[arg-type]
 
 
 def replayed(workshop: Workshop, table: str, action: str = "replay", **filters: object) -> RunResult:
-    return do_errand(
-        workshop.project, "shop", PROFILE, errand(table, action, **filters), start=workshop._start
+    return apply_request(
+        workshop.project, "shop", PROFILE, quarantine_request(table, action, **filters), start=workshop._start
     )
 
 
@@ -82,7 +82,7 @@ def test_replayed_rows_that_pass_by_now_are_published_once_and_the_others_stay(
         workshop.project,
         "shop",
         PROFILE,
-        errand("silver.orders", rules=("known_kind",)),
+        quarantine_request("silver.orders", rules=("known_kind",)),
         start=workshop._start,
     )
     by_file = replayed(workshop, "silver.orders", files=("other/*",), since=date(2000, 1, 1))
@@ -230,7 +230,9 @@ def test_a_record_that_could_not_be_read_is_never_replayed_into_a_row(
     assert workshop.run("shop").exit_code == 0
     before = workshop.rows("shop.quarantine.silver.notes", "line", "reasons")
 
-    dry = try_replay(workshop.project, "shop", PROFILE, errand("silver.notes"), start=workshop._start)
+    dry = try_replay(
+        workshop.project, "shop", PROFILE, quarantine_request("silver.notes"), start=workshop._start
+    )
     result = replayed(workshop, "silver.notes")
     verified = verify_pipeline(workshop.project, "shop", PROFILE, start=lambda: nullcontext(spark))
 

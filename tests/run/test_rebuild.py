@@ -15,8 +15,8 @@ from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.report.account import sum_up
+from spark_jobs.run.finish_swap import Rebuild, describe_difference
 from spark_jobs.run.rebuild import rebuild_tables, standing_tables
-from spark_jobs.run.rebuild_result import Rebuild, describe_difference
 from tests.conftest import PROFILE, Workshop
 
 pytestmark = pytest.mark.spark

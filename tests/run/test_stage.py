@@ -15,10 +15,10 @@ from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.ledger_tables import LIVE, SWAPPING, Definition
+from spark_jobs.run.finish_swap import Rebuild
 from spark_jobs.run.judging import version_to_judge_by
 from spark_jobs.run.plan import make_plan
 from spark_jobs.run.rebuild import rebuild_tables
-from spark_jobs.run.rebuild_result import Rebuild
 from spark_jobs.run.result import Status
 from spark_jobs.run.stage import NotReplaceable, StageLost, check_live, check_stage, describe_stage
 from tests.conftest import PROFILE, Workshop

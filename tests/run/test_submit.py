@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.cli.elsewhere import RunsElsewhere, hand_on
+from spark_jobs.cli.cluster import RunsOnCluster, submit_command
 from spark_jobs.config import load_project
 from spark_jobs.run import submit
 from tests.conftest import ROOT
@@ -47,7 +47,7 @@ ANSWER = {
 @pytest.fixture
 def elsewhere(
     tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> RunsElsewhere:
+) -> RunsOnCluster:
     """A project whose profile has its driver in the cluster."""
     engine = getattr(request, "param", "yarn")
     for folder in ("conf", "expectations"):
@@ -61,7 +61,7 @@ def elsewhere(
     }.items():
         monkeypatch.setenv(name, value)
     project = load_project(tmp_path, {"WEIR_PROFILE": engine}, only="retail")
-    return RunsElsewhere(project, project.profiles[engine])
+    return RunsOnCluster(project, project.profiles[engine])
 
 
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -73,7 +73,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> No
 
 @pytest.mark.parametrize("elsewhere", PROFILES, indirect=True)
 def test_what_the_driver_printed_is_printed_and_its_exit_code_given(
-    elsewhere: RunsElsewhere,
+    elsewhere: RunsOnCluster,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -85,7 +85,7 @@ def test_what_the_driver_printed_is_printed_and_its_exit_code_given(
         f" '.json').write_text({json.dumps(ANSWER)!r})\n",
     )
 
-    exit_code = hand_on(elsewhere, ["run", "retail", "--json"])
+    exit_code = submit_command(elsewhere, ["run", "retail", "--json"])
 
     said, told = capsys.readouterr(), json.loads((tmp_path / "told").read_text(encoding="utf-8"))
     assert (exit_code, said.out) == (4, ANSWER["stdout"])
@@ -103,14 +103,14 @@ def test_what_the_driver_printed_is_printed_and_its_exit_code_given(
 
 
 def test_a_driver_that_leaves_no_result_is_named(
-    elsewhere: RunsElsewhere,
+    elsewhere: RunsOnCluster,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     stand_in(tmp_path, monkeypatch, "sys.exit(1)\n")
 
-    exit_code = hand_on(elsewhere, ["run", "retail"])
+    exit_code = submit_command(elsewhere, ["run", "retail"])
 
     assert exit_code == 1
     assert "the driver of application_1_0001 on yarn has ended without a result" in capsys.readouterr().err

@@ -26,7 +26,7 @@ from spark_jobs.config.schema import json_schema
 from spark_jobs.run import stopping
 from spark_jobs.run.result import RunResult
 from spark_jobs.stream.always_on import Orders, stream_pipeline
-from spark_jobs.stream.health import Health, Pulse
+from spark_jobs.stream.health import Health, Heartbeat
 from spark_jobs.stream.trigger import check_trigger, parse_trigger
 from tests.conftest import PROFILE, SharedSession, Workshop
 
@@ -310,7 +310,7 @@ def stream_one_increment(workshop: Workshop, trigger: str, monkeypatch: pytest.M
     monkeypatch.setattr(stopping, "asked_by", lambda: "a test" if done else None)
     orders, pulse = (
         Orders(parse_trigger(trigger), 1, done.append),
-        Pulse(Health("matrix", trigger, datetime.now(UTC))),
+        Heartbeat(Health("matrix", trigger, datetime.now(UTC))),
     )
     return stream_pipeline(workshop.project, "matrix", PROFILE, orders, pulse, SharedSession(workshop.spark))
 

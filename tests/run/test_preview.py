@@ -19,7 +19,7 @@ from spark_jobs.lake.verdicts import BLOCKED, Verdict, Verdicts
 from spark_jobs.landing.arrivals import close_marks, read_arrivals
 from spark_jobs.run import pipeline as run_module
 from spark_jobs.run import register
-from spark_jobs.run.preview import Expected
+from spark_jobs.run.preview import SourceBacklog
 from spark_jobs.run.result import State, Status, TableRun
 from tests.conftest import Workshop, _empty_workshop
 from tests.run.standing_lake import AN_ORDER, PIPELINE, StandingLake, build, copy_of
@@ -199,7 +199,7 @@ def test_files_that_wait_are_counted_and_are_no_work(standing: StandingLake) -> 
 
     outlook = standing.workshop.plan("shop")
 
-    assert outlook.sources == {"orders": Expected(1, 2, 0), "members": Expected(0, 0, 1)}
+    assert outlook.sources == {"orders": SourceBacklog(1, 2, 0), "members": SourceBacklog(0, 0, 1)}
     assert outlook.message == "1 new file; 1 table due, 3 below"
 
 

@@ -11,7 +11,7 @@ from spark_jobs.config.text import plain_lines
 from spark_jobs.run import stopping
 
 
-class RunsElsewhere(BaseException):
+class RunsOnCluster(BaseException):
     """The command is to be run by a driver in the cluster. Not an error: no handler of
     errors is to stop it.
     """
@@ -24,7 +24,7 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def hand_on(elsewhere: RunsElsewhere, arguments: list[str]) -> int:
+def submit_command(elsewhere: RunsOnCluster, arguments: list[str]) -> int:
     """Print what the driver has printed, make the reports that it could not leave here, and end as it did."""
     from spark_jobs.cli.whoami import whoami
     from spark_jobs.failure import first_line
