@@ -15,6 +15,7 @@ from spark_jobs.config.functions import (
     ALLOWED,
     GENERATORS,
     GRAMMAR,
+    NESTED,
     RAISING,
     REFUSED,
     WHY_REFUSED,
@@ -33,6 +34,8 @@ from spark_jobs.config.sql import (
     parse_expression,
 )
 from spark_jobs.config.sql_patterns import judge_patterns
+from spark_jobs.config.sql_sizes import judge_sizes
+from spark_jobs.config.types import is_complex
 
 # What SQL may consist of: one list of clauses and one of functions. Whatever is in neither is refused, known
 # or not. The text itself goes to Spark, so functions are looked up by the words of the text, not by what a
@@ -189,6 +192,27 @@ def judge_row_expression(text: str, columns: Collection[str]) -> list[Complaint]
     return complaints + _unknown_columns(tree, columns) + _of_data_alone(text, tree, columns)
 
 
+def judge_column(text: str, kind: str, columns: Mapping[str, str]) -> list[Complaint]:
+    """What is wrong with the expression of a column of this type: (message, hint) each."""
+    complaints = judge_row_expression(text, columns)
+    if complaints or is_complex(kind) or not _is_nested(parse_expression(text).unnest(), columns):
+        return complaints
+    hint = (
+        "write to_json(…) for its text, or declare the type, as in array<string>"
+        if kind == "string"
+        else "take one value out of it, or declare the type, as in array<string>"
+    )
+    return [(f"{shorten(text)} is an array, a map or an object, which is no {kind}", hint)]
+
+
+def _is_nested(tree: exp.Expr, columns: Mapping[str, str]) -> bool:
+    """Whether its value surely is an array, a map or an object."""
+    if isinstance(tree, exp.Column):
+        types = {name.lower(): kind for name, kind in columns.items()}
+        return len(tree.parts) == 1 and is_complex(types.get(tree.name.lower(), ""))
+    return isinstance(tree, exp.Struct | exp.RegexpSplit | exp.VarMap) or bool(function_names(tree) & NESTED)
+
+
 def judge_measure(
     text: str, columns: Collection[str], group_by: Iterable[str], key: Sequence[str] = ()
 ) -> list[Complaint]:
@@ -262,6 +286,7 @@ def _of_data_alone(text: str, tree: exp.Expr, columns: Collection[str]) -> list[
         + clocks_in_constants(tree, types)
         + compared_maps(tree, types)
         + judge_patterns(tree)
+        + judge_sizes(tree, types)
     )
 
 

@@ -169,3 +169,19 @@ _TRIED = _words("url_decode to_number parse_json to_binary aes_decrypt variant_g
 RAISING = {name: f"use try_{name}, which gives NULL" for name in _TRIED} | {
     "sequence": "use the key 'explode' of the table, or a SQL table of gold",
 }
+# Between what a part of a time is.
+RANGES: dict[str, tuple[float, float]] = dict.fromkeys(
+    _words("""
+    day dayofmonth dayofweek dayofyear day_of_month day_of_week day_of_year hour minute month quarter second
+    weekday weekofyear week_of_year
+    """),
+    (0, 366),
+)
+# Functions whose result is an array, a map or an object.
+NESTED = _words("""
+    array array_append array_compact array_distinct array_except array_insert array_intersect array_remove
+    array_prepend array_repeat array_sort array_union arrays_zip collect_list collect_set filter flatten
+    from_csv from_json from_xml json_object_keys map map_concat map_entries map_filter map_from_arrays
+    map_from_entries map_keys map_values map_zip_with named_struct regexp_extract_all sentences sequence slice
+    sort_array split str_to_map struct transform transform_keys transform_values xpath zip_with
+    """)

@@ -74,13 +74,27 @@ CREDENTIALS = {
     "secret",
     "token",
     "credential",
+    "credentials",
+    "creds",
     "jaas",
     "sas",
     "pat",
 }
 ENDINGS = ("password", "passwd", "secret", "token", "apikey", "accesskey")
 """Of words that are written together, as in PGPASSWORD."""
-KEYS = {"secret", "access", "account", "private", "api", "session", "encryption", "shared", "auth"}
+KEYS = {
+    "secret",
+    "access",
+    "account",
+    "private",
+    "api",
+    "session",
+    "encryption",
+    "shared",
+    "auth",
+    "signing",
+    "master",
+}
 """Words of a setting's name that tell of something to be kept from others; the second ones before `key`."""
 HANDLING = {
     "file",

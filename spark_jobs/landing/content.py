@@ -103,7 +103,7 @@ def is_plain_lines(file_format: str, path: str) -> bool:
 
 def read_content(landing: str, file: LandedFile, file_format: str, earlier: Earlier | None) -> Content | None:
     """The file's content, or None where the file is not the listed one any more."""
-    with open_landed(f"{landing}/{file.path}") as opened:
+    with open_landed(f"{landing}/{file.path}", landing) as opened:
         if earlier is None or earlier.size >= file.size:
             content = Content(hashlib.file_digest(opened, "sha256").hexdigest())
         else:
@@ -117,7 +117,7 @@ def peek_content(landing: str, file: LandedFile) -> Content | None:
     """A stand-in for the content of a file that can be read and is the listed one still: nothing else says
     the same.
     """
-    with open_landed(f"{landing}/{file.path}") as opened:
+    with open_landed(f"{landing}/{file.path}", landing) as opened:
         return Content(f"not read: {file.path}") if stat_open(opened, file.path) == file else None
 
 

@@ -128,18 +128,30 @@ def _store(frame: DataFrame, name: str, key: Mapping[str, str], rows: int, hidde
         frame = frame.where(F.col(f"key.{column}").cast("string") == F.lit(value))
     values = frame.drop("partition_id")
     found = values.orderBy(F.to_json("key")).limit(rows).collect()
-    return Store(name, frame.count(), tuple(_shown(row, hidden) for row in found))
+    return Store(name, frame.count(), tuple(masked_row(row, hidden) for row in found))
 
 
-def _shown(row: Row, hidden: frozenset[str]) -> dict[str, Any]:
+def masked_row(row: Row, hidden: frozenset[str]) -> dict[str, Any]:
+    """The key and the value of a store with their columns. What has the name of a sensitive column is masked
+    with all that is in it.
+    """
+
     def masked(name: str, value: Any) -> Any:
+        if name in hidden and value is not None:
+            return MASK
         if isinstance(value, Row):
-            return {column: masked(column, value[column]) for column in value.__fields__}
-        if isinstance(value, list):
-            return [masked(name, each) for each in value]
-        return MASK if name in hidden and value is not None else value
+            return columns_of(value)
+        if isinstance(value, dict):
+            return {key: masked(name, each) for key, each in value.items()}
+        return [masked(name, each) for each in value] if isinstance(value, list) else value
 
-    return {name: masked(name, row[name]) for name in row.__fields__}
+    def columns_of(part: Row) -> dict[str, Any]:
+        return {column: masked(column, part[column]) for column in part.__fields__}
+
+    return {
+        part: columns_of(row[part]) if isinstance(row[part], Row) else masked(part, row[part])
+        for part in row.__fields__
+    }
 
 
 def _hidden(pipeline: Pipeline, name: str, gold: Gold, conf: Any) -> frozenset[str]:

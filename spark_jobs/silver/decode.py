@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -23,7 +24,7 @@ from spark_jobs.silver.decoding import PLACE, Decoding
 from spark_jobs.silver.fields import extract_record
 from spark_jobs.silver.fitting import fit_text
 from spark_jobs.silver.nested import fit_nested, may_be_taken_whole, take_whole
-from spark_jobs.silver.strict_sql import VALUE, fit_value, has_failed, value_of, with_results
+from spark_jobs.silver.strict_sql import VALUE, CannotHold, fit_value, has_failed, value_of, with_results
 
 REASON = "struct<rule:string,column:string,value:string>"
 VALUE_LENGTH = 200
@@ -116,11 +117,27 @@ def _with_computed(typed: DataFrame, how: Decoding) -> DataFrame:
         return typed
     results = with_results(typed, {f"_sql_{name}": str(c.sql) for name, c in computed.items()})
     found = {name: results.schema[f"_sql_{name}"].dataType[VALUE].dataType for name in computed}  # type: ignore[index]
-    values = [
-        fit_value(value_of(f"_sql_{name}"), found[name], c.type, F.col("_record")).alias(name)
+    values = {
+        name: fit_value(value_of(f"_sql_{name}"), found[name], c.type, F.col("_record")).alias(name)
         for name, c in computed.items()
-    ]
-    return results.select("*", *values)
+    }
+    try:
+        return results.select("*", *values.values())
+    except AnalysisException:
+        for name, value in values.items():
+            if not _can_be_made(results, value):
+                c = computed[name]
+                raise CannotHold(name, str(c.sql), found[name].simpleString(), c.type) from None
+        raise
+
+
+def _can_be_made(rows: DataFrame, value: Column) -> bool:
+    """Whether Spark knows a way from one type to the other."""
+    try:
+        rows.select(value)
+    except AnalysisException as error:
+        return not str(error.getCondition()).startswith("DATATYPE_MISMATCH.CAST")
+    return True
 
 
 def _conditions(how: Decoding, rules: Sequence[Rule]) -> dict[str, str]:

@@ -33,6 +33,22 @@ ANSI = "spark.sql.ansi.enabled"
 VALUE = "value"
 
 
+class CannotHold(ValueError):
+    """An expression whose values a column of its type can never hold, as of an object in a date."""
+
+    def __init__(self, name: str, sql: str, found: str, kind: str) -> None:
+        hint = (
+            "write to_json(…) for its text, or declare the column as what it is"
+            if kind == "string"
+            else "declare the column as what it is, or take out of it, or convert, what is meant"
+        )
+        super().__init__(
+            f"the SQL {sql!r} of the column {name!r} gives {found}, and a column of type {kind} cannot hold"
+            f" that; {hint}"
+        )
+        self.name, self.sql, self.found, self.kind = name, sql, found, kind
+
+
 def with_results(rows: DataFrame, expressions: Mapping[str, str]) -> DataFrame:
     """Adds a column for each expression, by its name: a struct with its `value`, NULL where it fails."""
     if not expressions:

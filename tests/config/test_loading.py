@@ -370,6 +370,8 @@ def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
         ("spark.kubernetes.authenticate.submission.oauthToken: hush", "it looks like a credential"),
         ("spark.yarn.appMasterEnv.PGPASSWORD: hush", "it looks like a credential"),
         ("spark.executorEnv.APIKEY: hush", "it looks like a credential"),
+        ("spark.executorEnv.SIGNING_KEY: hush", "it looks like a credential"),
+        ("spark.executorEnv.DB_CREDS: hush", "it looks like a credential"),
         ("spark.hadoop.fs.azure.sas.files.shop.blob.core.windows.net: hush", "it looks like a credential"),
         (
             "spark.hadoop.fs.s3a.endpoint: https://me:hush@store.example",

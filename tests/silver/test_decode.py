@@ -11,6 +11,7 @@ import pytest
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.lake.queries import ReadsTheClock
+from spark_jobs.silver.strict_sql import CannotHold
 
 pytestmark = pytest.mark.spark
 
@@ -490,6 +491,30 @@ def test_sql_that_would_put_the_day_of_the_run_into_a_time_is_refused(
 ) -> None:
     with pytest.raises(ReadsTheClock, match="declare the column as timestamp"):
         decode_records(['{"t":"12:30"}'], {"t": "string", "at": {"type": "string", "sql": sql}})
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "gives", "instead"),
+    [
+        ("coalesce(o, o)", "string", "struct<a:int>", "to_json"),
+        ("if(n > 1, array(n), array(2))", "string", "array<int>", "to_json"),
+        ("coalesce(map('a', n), map('b', n))", "string", "map<string,int>", "to_json"),
+        ("coalesce(o, o)", "int", "struct<a:int>", "declare the column as what it is"),
+        ("n", "array<int>", "int", "declare the column as what it is"),
+        ("n", "date", "int", "declare the column as what it is"),
+    ],
+)
+def test_sql_of_another_kind_than_its_column_is_told_in_one_sentence(
+    decode_records: Decode, sql: str, kind: str, gives: str, instead: str
+) -> None:
+    columns = {"n": "int", "o": "struct<a:int>", "fine": {"type": "string", "sql": "n"}}
+    with pytest.raises(CannotHold) as error:
+        decode_records(['{"n":1,"o":{"a":1}}'], {**columns, "made": {"type": kind, "sql": sql}})
+
+    assert f"the column 'made' gives {gives}, and a column of type {kind} cannot hold that" in str(
+        error.value
+    )
+    assert instead in str(error.value)
 
 
 def test_a_variable_in_sql_is_text_and_not_what_the_environment_has(decode_records: Decode) -> None:

@@ -4,7 +4,7 @@ from itertools import combinations
 
 from spark_jobs.config.columns import decoded_columns, own_columns
 from spark_jobs.config.errors import did_you_mean
-from spark_jobs.config.expressions import judge_row_expression
+from spark_jobs.config.expressions import judge_column, judge_row_expression
 from spark_jobs.config.names import shorten
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.regexes import group_names, judge_line_regex
@@ -32,7 +32,8 @@ def check_columns(pipeline: Pipeline, table: Silver | Dimension, path: Path, rep
     else:
         _check_paths(table, path, report)
     for name, column in table.columns.items():
-        for message, hint in judge_row_expression(column.sql, decoded_columns(table)) if column.sql else ():
+        known = decoded_columns(table)
+        for message, hint in judge_column(column.sql, column.type, known) if column.sql else ():
             report.add(
                 (*path, "columns", name, "sql"), column.sql, message, _about_siblings(table, message) or hint
             )
