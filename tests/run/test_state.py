@@ -2,7 +2,8 @@
 
 from pyspark.sql import Row
 
-from spark_jobs.config.sensitive import MASK, Names
+from spark_jobs.config.sensitive import MASK
+from spark_jobs.config.sensitive_fields import Names
 from spark_jobs.run.state import masked_row
 
 HIDDEN = Names(["user", "address", "lines", "notes"])
