@@ -56,7 +56,7 @@ def silver_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
     taken: dict[str, str] = {}
     for dimension, lookup in silver.lookup.items():
         members = own_columns(pipeline.dimensions[dimension]) if dimension in pipeline.dimensions else {}
-        taken |= {column: members.get(column, ANY) for column in lookup.take}
+        taken |= {name: members.get(column, ANY) for name, column in lookup.pairs}
     event = {"_event_at": "timestamp"} if silver.event_time else {}
     return (
         taken

@@ -134,7 +134,7 @@ def _of_silver(pipeline: Pipeline, silver: Silver) -> Names:
     for name, lookup in silver.lookup.items():
         dimension = pipeline.dimensions.get(name)
         hidden = _of_dimension(pipeline, dimension) if dimension else Names()
-        taken += [column for column in lookup.take if column in hidden]
+        taken += [name for name, column in lookup.pairs if column in hidden]
         matched += [
             column
             for column, key in zip(lookup.on, dimension.key if dimension else (), strict=False)
@@ -146,7 +146,7 @@ def _of_silver(pipeline: Pipeline, silver: Silver) -> Names:
         if silver.event_time and silver.event_time.column in own
         else ()
     )
-    return Names([*own, *(column.lower() for column in taken), *event])
+    return Names([*own, *(name.lower() for name in taken), *event])
 
 
 def _of_gold(pipeline: Pipeline, gold: Gold, conf: Path | None) -> Names:

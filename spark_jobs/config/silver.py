@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from spark_jobs.config.errors import Hinted
 from spark_jobs.config.names import (
@@ -89,6 +89,36 @@ class Dimension(Model):
     )
 
 
+def _as_taken(value: object) -> object:
+    """A list of columns, each as its name or as {column: name here}; `take: city` and
+    `take: {city: customer_city}` are short for it.
+    """
+    parts: list[object] = []
+    for part in value if isinstance(value, list) else [value]:
+        if isinstance(part, dict):
+            parts += [column if name == column else {column: name} for column, name in part.items()]
+        else:
+            parts.append(part)
+    return parts
+
+
+def _kind_of_taken(value: object) -> str:
+    return RENAMED if isinstance(value, dict) else SAME_NAME
+
+
+SAME_NAME, RENAMED = "(name)", "(renamed)"
+Renamed = dict[ColumnName, ColumnName]
+Taken = Annotated[
+    list[
+        Annotated[
+            Annotated[ColumnName, Tag(SAME_NAME)] | Annotated[Renamed, Tag(RENAMED)],
+            Discriminator(_kind_of_taken),
+        ]
+    ],
+    BeforeValidator(_as_taken, json_schema_input_type=ColumnName | Renamed | list[ColumnName | Renamed]),
+]
+
+
 class EventTime(Model):
     """When the fact happened. A time further ahead of its arrival than `future`, or behind it than `past`, is
     a mistake of the feed.
@@ -110,7 +140,10 @@ class Lookup(Model):
     as_of: ColumnName | None = Field(
         None, description="scd2: the time at which the version was valid; without it the event time"
     )
-    take: Names = Field(min_length=1, description="columns of the dimension to add")
+    take: Taken = Field(
+        min_length=1,
+        description="columns of the dimension to add: their names, or {column: its name in this table}",
+    )
     if_missing: Literal["park", "unknown", "quarantine"] = Field(
         "unknown",
         description=(
@@ -125,6 +158,20 @@ class Lookup(Model):
             " waits for ever"
         ),
     )
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """What it takes, as written: the name in this table, and the dimension's column."""
+        return [
+            (name, column)
+            for part in self.take
+            for column, name in (part.items() if isinstance(part, dict) else [(part, part)])
+        ]
+
+    @property
+    def taken(self) -> dict[str, str]:
+        """The columns that it adds to this table, each with the dimension's column."""
+        return dict(self.pairs)
 
 
 class Silver(Model):

@@ -44,7 +44,7 @@ def window_table(pipeline: Pipeline, name: str, gold: Gold) -> WindowTable:
     assert silver is not None
     column = gold.window.column if gold.window else None
     event_time = column or (silver.event_time.column if silver.event_time else "_event_at")
-    taken = [column for lookup in silver.lookup.values() for column in lookup.take]
+    taken = [column for lookup in silver.lookup.values() for column in lookup.taken]
     return WindowTable(f"gold.{name}", gold, str(gold.from_), event_time, [*silver.columns, *taken])
 
 

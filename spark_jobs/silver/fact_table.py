@@ -44,7 +44,7 @@ class FactTable:
 
     @property
     def taken(self) -> list[str]:
-        return [column for _, lookup, _ in self.lookups for column in lookup.take]
+        return [column for _, lookup, _ in self.lookups for column in lookup.taken]
 
     @property
     def quarantine(self) -> str:
@@ -165,7 +165,7 @@ def silver_ddl(pipeline: Pipeline, name: str) -> str:
     table = pipeline.silver[name]
     columns = list(table.columns.items())
     for dimension, lookup in table.lookup.items():
-        columns += [(column, pipeline.dimensions[dimension].columns[column]) for column in lookup.take]
+        columns += [(name, pipeline.dimensions[dimension].columns[column]) for name, column in lookup.pairs]
     event = "_event_at timestamp, " if table.event_time else ""
     seen = f", {SEEN_DDL}" if pipeline.is_watermarked(name) else ""
     return f"{_declared(columns)}, {event}{_origin(table.ties)}{seen}"

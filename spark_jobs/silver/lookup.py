@@ -29,7 +29,7 @@ def look_up(
     whether there was a member.
     """
     keys = [f"_member_{column}" for column in dimension.key]
-    taken = [F.col(column).alias(f"_taken_{column}") for column in lookup.take]
+    taken = [F.col(column).alias(f"_taken_{name}") for name, column in lookup.taken.items()]
     validity = ["_valid_from", "_valid_to"] if dimension.history == "scd2" else []
     columns = [F.col(column).alias(key) for column, key in zip(dimension.key, keys, strict=True)]
     found = members.select(*columns, *taken, *validity, F.lit(True).alias("_is_found"))
@@ -46,7 +46,7 @@ def look_up(
     joined = facts.join(found, on=is_member, how="left")
     flag = [F.coalesce("_is_found", F.lit(False)).alias(found_as)] if found_as else []
     return joined.select(
-        *facts.columns, *(F.col(f"_taken_{column}").alias(column) for column in lookup.take), *flag
+        *facts.columns, *(F.col(f"_taken_{name}").alias(name) for name in lookup.taken), *flag
     )
 
 

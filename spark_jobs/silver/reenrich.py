@@ -30,21 +30,21 @@ def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch
     changes = tables.read_changes(spark, batch.lake.table(member_table), after, batch.inputs[member_table])
     facts = touched_facts(batch.read(spark, table.name), changes, lookup.on, dimension.key)
     bare = facts.select(
-        *(F.col(c).alias(f"_was_{c}") if c in lookup.take else F.col(c) for c in facts.columns)
+        *(F.col(c).alias(f"_was_{c}") if c in lookup.taken else F.col(c) for c in facts.columns)
     )
     again = look_up(bare, batch.read(spark, member_table), lookup, dimension, table.decoding.event_time)
     is_same = F.lit(True)
-    for column in lookup.take:
+    for column in lookup.taken:
         is_same = is_same & _value(again, column).eqNullSafe(_value(again, f"_was_{column}"))
     identity = _identity(table, name)
     differing = again.where(~is_same).withColumn("_processed_at", F.lit(batch.processed_at))
     with kept(differing) as differing:
         count = differing.count()
         counts = Counts(rows_in=count, updated=count)
-        corrected = differing.select(*identity, *lookup.take, "_processed_at")
+        corrected = differing.select(*identity, *lookup.taken, "_processed_at")
         if count:
             batch.gate.judge(_candidate(differing.select(*facts.columns), count, identity, batch, table))
-            how = Upsert(identity, (*lookup.take, "_processed_at"), insert_when=None)
+            how = Upsert(identity, (*lookup.taken, "_processed_at"), insert_when=None)
             upsert(corrected.dropDuplicates([*identity]), count, table.name, how, batch, counts)
     return counts
 

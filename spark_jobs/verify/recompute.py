@@ -155,7 +155,7 @@ class Recomputation:
     def _silver(self, name: str) -> DataFrame:
         silver = self.pipeline.silver[name]
         published = self._versions(f"silver.{name}", silver).where(F.col("_class") == rows.CANDIDATE)
-        taken = [column for lookup in silver.lookup.values() for column in lookup.take]
+        taken = [column for lookup in silver.lookup.values() for column in lookup.taken]
         event = [F.col(silver.event_time.column).alias("_event_at")] if silver.event_time else []
         seen_until = ["_seen_until", "_closed_until"] if self.pipeline.is_watermarked(name) else []
         return _unprocessed(published).select(*silver.columns, *taken, *event, *ORIGIN, *seen_until)

@@ -159,7 +159,7 @@ def _joined(rows: DataFrame, membership: Membership, event_time: str | None) -> 
     at = (lookup.as_of or str(event_time)) if has_history else None
     found = membership.members.select(
         *(F.col(name).alias(f"_key_{name}") for name in dimension.key),
-        *(F.col(name).alias(f"_taken_{name}") for name in lookup.take),
+        *(F.col(column).alias(f"_taken_{name}") for name, column in lookup.pairs),
         *(["_valid_from", "_valid_to"] if has_history else []),
         F.lit(True).alias("_is_found"),
     )
@@ -175,7 +175,7 @@ def _joined(rows: DataFrame, membership: Membership, event_time: str | None) -> 
     for column in [*lookup.on, *([at] if at else [])]:
         asks = asks & rows[column].isNotNull()
     is_missing = (found["_is_found"].isNull() & asks).alias(f"_is_missing_{membership.name}")
-    taken = [found[f"_taken_{name}"].alias(name) for name in lookup.take]
+    taken = [found[f"_taken_{name}"].alias(name) for name, _ in lookup.pairs]
     return rows.join(found, on=is_member, how="left").select(
         *(rows[name] for name in rows.columns), *taken, is_missing
     )

@@ -84,7 +84,7 @@ def _dimension(again: Recomputation, table: str, dimension: Dimension) -> Target
 
 
 def _silver(again: Recomputation, table: str, silver: Silver) -> Target:
-    taken = [column for lookup in silver.lookup.values() for column in lookup.take]
+    taken = [column for lookup in silver.lookup.values() for column in lookup.taken]
     own = (*silver.columns, *taken, "_event_at", "_content")
     standing, recomputed = again.standing.table(table), again.table(table)
     if silver.key:

@@ -340,7 +340,7 @@ LOOKUPS: dict[str, Case] = {
         "take",
         "customer_id",
         "has the name of column 'customer_id' of this",
-        "rename",
+        "{customer_id: customers_customer_id}",
     ),
     "a name that is taken twice": (
         "take: [city]",
@@ -349,6 +349,30 @@ LOOKUPS: dict[str, Case] = {
         "city",
         "has the name of column 'city' of dimension",
         "take it once",
+    ),
+    "a new name that is taken": (
+        "take: [city]",
+        "take: [city, {city: order_id}]",
+        "take",
+        "order_id",
+        "taken as 'order_id', has the name of column 'order_id' of this",
+        "another name",
+    ),
+    "a new name for a column that the dimension lacks": (
+        "take: [city]",
+        "take: [city, {town: place}]",
+        "take",
+        "town",
+        "no column of dimension 'customers'",
+        "allowed: customer_id, city",
+    ),
+    "a new name that is none": (
+        "take: [city]",
+        "take: [city, {city: customer city}]",
+        "take",
+        "customer city",
+        "not a legal column name",
+        "allowed are letters",
     ),
     "as_of that is no timestamp": (
         "take: [city]",
@@ -943,7 +967,7 @@ def test_a_name_taken_from_two_dimensions_is_refused(workspace: Workspace) -> No
         "take: city",
         "city",
         "of dimension 'regions' has the name of column 'city' of dimension 'customers'",
-        "rename",
+        "{city: regions_city}",
     )
 
 

@@ -52,3 +52,30 @@ def test_brokers_with_none_of_the_old_ones_among_them_are_another_source(
         return definition_parts(Pipeline.model_validate(web), "bronze.clicks", tmp_path)
 
     assert harmful_changes("bronze.clicks", parts({}), parts(changed)) == harmful
+
+
+@pytest.mark.parametrize(
+    ("take", "part"),
+    [
+        ("city", ["city"]),
+        ({"city": "city"}, ["city"]),
+        ({"city": "town", "zip": "code"}, [{"city": "town"}, {"zip": "code"}]),
+        ([{"city": "town"}, {"zip": "code"}], [{"city": "town"}, {"zip": "code"}]),
+    ],
+)
+def test_what_a_lookup_takes_is_the_same_part_however_it_is_written(
+    take: Any, part: list[Any], tmp_path: Path
+) -> None:
+    people = {"from": "people", "key": "id", "columns": {"id": "int", "city": "string"}, "sequence_by": "id"}
+    clicks = {"from": "clicks", "columns": {"id": "int"}, "lookup": {"people": {"on": "id", "take": take}}}
+    sources = {name: {"format": "json", "path": name} for name in ("clicks", "people")}
+    web = Pipeline.model_validate(
+        {
+            "pipeline": "web",
+            "sources": sources,
+            "dimensions": {"people": people},
+            "silver": {"clicks": clicks},
+        }
+    )
+
+    assert definition_parts(web, "silver.clicks", tmp_path)["lookup"]["people"]["take"] == part

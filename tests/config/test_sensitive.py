@@ -47,7 +47,7 @@ silver:
       visited_at: {type: timestamp, sensitive: true}
     event_time: visited_at
     lookup:
-      people: {on: person, as_of: visited_at, take: [email, city]}
+      people: {on: person, as_of: visited_at, take: [email, {email: mail}, city]}
   raw:
     from: visits
     columns: {page_count: int, kind: string}
@@ -93,7 +93,7 @@ def test_a_dimension_hides_what_it_declares_and_what_is_computed_from_it(pipelin
 
 def test_a_silver_table_hides_what_lookups_take_and_match(pipeline: Pipeline) -> None:
     assert sensitive_columns(pipeline, "silver.visits") == {
-        "person", "token", "visited_at", "email", "_content", "_event_at", "_seen_until", "_closed_until",
+        "person", "token", "visited_at", "email", "mail", "_content", "_event_at", "_seen_until", "_closed_until",
     }  # fmt: skip
     assert sensitive_columns(pipeline, "quarantine.silver.visits") == sensitive_columns(
         pipeline, "silver.visits"

@@ -118,7 +118,7 @@ def _check_lookup(
         )
     else:
         _check_join_types(dimension, lookup, on_types, place, report)
-    for column in lookup.take:
+    for _, column in lookup.pairs:
         report.require(
             (*place, "take"), column, list(dimension.columns), f"column of dimension {name!r} called"
         )
@@ -168,16 +168,16 @@ def _check_as_of(
 
 
 def _check_taken(dimension: str, lookup: Lookup, taken: dict[str, str], path: Path, report: Report) -> None:
-    """A taken column keeps its name, so that it may collide with a column of the table or
-    of another lookup.
-    """
-    for column in lookup.take:
-        owner = taken.setdefault(column.lower(), f"column {column!r} of dimension {dimension!r}")
-        if owner != f"column {column!r} of dimension {dimension!r}" or lookup.take.count(column) > 1:
-            message = f"the column {column!r} of dimension {dimension!r} has the name of {owner}"
-            report.add(
-                (*path, "lookup", dimension, "take"),
-                column,
-                message,
-                "take it once, or rename one of the two in its table",
+    """A taken column may have the name of a column of the table, or of another that is taken."""
+    for name, column in lookup.pairs:
+        mine = f"column {column!r} of dimension {dimension!r}"
+        if (owner := taken.get(name.lower())) is not None:
+            called = mine if name == column else f"{mine}, taken as {name!r},"
+            hint = (
+                "take it once"
+                if owner == mine
+                else f"take it under another name, as in {{{column}: {dimension}_{column}}}"
             )
+            place = (*path, "lookup", dimension, "take")
+            report.add(place, name, f"the {called} has the name of {owner}", hint)
+        taken.setdefault(name.lower(), mine)
