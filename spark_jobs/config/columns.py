@@ -34,11 +34,6 @@ def own_columns(table: Silver | Dimension) -> dict[str, str]:
     return {name: column.type for name, column in table.columns.items()}
 
 
-def decoded_columns(table: Silver | Dimension) -> dict[str, str]:
-    """Those of them that are not computed by SQL: what the SQL of the others may name."""
-    return {name: column.type for name, column in table.columns.items() if column.sql is None}
-
-
 def dimension_columns(dimension: Dimension) -> dict[str, str]:
     own = own_columns(dimension)
     kind = own.get(dimension.sequence_by, ANY)

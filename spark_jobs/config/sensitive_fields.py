@@ -29,8 +29,14 @@ def own_sensitive(pipeline: Pipeline, table: RecordTable, more: Iterable[str] = 
     """
     hidden = _names([*_declared(table), *_sharing(pipeline, table, _declared), *more])
     computed = _computed(table) if hidden else {}
-    made_from = [name for name, inputs in computed.items() if any(column in hidden for column in inputs)]
-    found = [*hidden, *made_from, *_sharing(pipeline, table, _revealing)]
+    while made_from := [
+        name
+        for name, inputs in computed.items()
+        if name not in hidden and any(column in hidden for column in inputs)
+    ]:
+        hidden = _names([*hidden, *made_from])
+    revealing = [name for name in _revealing(table) if table.columns[name].sql]
+    found = [*hidden, *revealing, *_sharing(pipeline, table, _revealing)]
     return _names([*found, "_content"] if found else ())
 
 
@@ -68,15 +74,20 @@ def _declared(table: RecordTable) -> list[str]:
 
 
 def _revealing(table: RecordTable) -> list[str]:
-    """What a sensitive SQL column is computed from. That others are computed from it too does not make them
-    sensitive.
+    """What a sensitive SQL column is computed from, directly or through others. That others are computed from
+    it too does not make them sensitive.
     """
-    declared = _names(_declared(table))
-    return (
-        [column for name, inputs in _computed(table).items() if name in declared for column in inputs]
-        if declared
-        else []
-    )
+    found = _names(_declared(table))
+    computed = _computed(table) if found else {}
+    inputs = Names()
+    while (
+        more := Names(
+            column.lower() for name, named in computed.items() if name in found | inputs for column in named
+        )
+        - inputs
+    ):
+        inputs = Names(inputs | more)
+    return [name for name in table.columns if name in inputs]
 
 
 def _computed(table: RecordTable) -> dict[str, list[str]]:

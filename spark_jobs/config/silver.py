@@ -34,7 +34,7 @@ class Column(Model):
     from_: str | None = Field(
         None, alias="from", min_length=1, description="path in the record, as in payment.amount"
     )
-    sql: str | None = Field(None, min_length=1, description="expression over the columns without sql")
+    sql: str | None = Field(None, min_length=1, description="expression over other columns of the table")
     required: bool = Field(False, description="a row without a value is quarantined")
     sensitive: bool = Field(False, description="its values are shown nowhere but in the tables themselves")
     rest: bool = Field(False, description="JSON text of the record's fields that no column takes")

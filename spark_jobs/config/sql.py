@@ -7,6 +7,7 @@ project.
 
 import logging
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 
 from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import SqlglotError
@@ -84,6 +85,36 @@ def columns_in(expression: str) -> list[str]:
     payment.
     """
     return columns_of_tree(parse_expression(expression))
+
+
+class Ring(ValueError):
+    """Expressions that name each other, or one that names itself."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.names = names
+        super().__init__(" -> ".join(names))
+
+
+def computing_steps(expressions: Mapping[str, str]) -> list[list[str]]:
+    """The columns that these expressions compute, step by step: those of a step name only columns of earlier
+    ones. Ring where there is no such order.
+    """
+    by_name = {name.lower(): name for name in expressions}
+    sorter = TopologicalSorter(
+        {
+            name: [by_name[column.lower()] for column in columns_in(sql) if column.lower() in by_name]
+            for name, sql in expressions.items()
+        }
+    )
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        raise Ring(list(error.args[1])[::-1]) from None
+    steps = []
+    while ready := sorter.get_ready():
+        steps.append([name for name in expressions if name in ready])
+        sorter.done(*ready)
+    return steps
 
 
 def columns_of_tree(tree: exp.Expr) -> list[str]:

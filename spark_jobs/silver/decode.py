@@ -17,7 +17,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.config.expectations import READABLE, Rule
-from spark_jobs.config.sql import columns_in
+from spark_jobs.config.silver import Columns
+from spark_jobs.config.sql import columns_in, computing_steps
 from spark_jobs.config.types import is_complex
 from spark_jobs.quality.predicates import fails, shown_value
 from spark_jobs.silver.decoding import PLACE, Decoding
@@ -111,10 +112,17 @@ def _fit(name: str, kind: str) -> Column:
 
 
 def _with_computed(typed: DataFrame, how: Decoding) -> DataFrame:
-    """Adds the columns with SQL, and for each its result under `_sql_<column>`."""
+    """Adds the columns with SQL, each after those that it names, and for each its result under
+    `_sql_<column>`. A value that its column could not hold is NULL for the others.
+    """
     computed = {name: c for name, c in how.columns.items() if c.sql}
-    if not computed:
-        return typed
+    for step in computing_steps({name: str(c.sql) for name, c in computed.items()}):
+        typed = _compute_together(typed, {name: computed[name] for name in step})
+    return typed
+
+
+def _compute_together(typed: DataFrame, computed: Columns) -> DataFrame:
+    """Columns of which none names another of them."""
     results = with_results(typed, {f"_sql_{name}": str(c.sql) for name, c in computed.items()})
     found = {name: results.schema[f"_sql_{name}"].dataType[VALUE].dataType for name in computed}  # type: ignore[index]
     values = {
@@ -219,9 +227,11 @@ def _unanswered(rule: str, sql: str, result: str, how: Decoding) -> Reason:
 
 
 def _are_understood(names: Sequence[str], how: Decoding) -> Column:
-    """Whether no reason says already that one of these columns has no value."""
+    """Whether no reason says already that one of these columns has no value, or one of those that they are
+    computed from.
+    """
     is_understood = F.lit(True)
-    for name in (name for name in how.columns if name.lower() in [one.lower() for one in names]):
+    for name in _with_inputs(names, how):
         if how.columns[name].sql:
             is_understood &= ~has_failed(f"_sql_{name}") & (
                 value_of(f"_sql_{name}").isNull() | F.col(name).isNotNull()
@@ -229,6 +239,17 @@ def _are_understood(names: Sequence[str], how: Decoding) -> Column:
         else:
             is_understood &= F.col(f"_text_{name}").isNull() | F.col(name).isNotNull()
     return is_understood
+
+
+def _with_inputs(names: Sequence[str], how: Decoding) -> list[str]:
+    """Of the table's columns these, and all that they are computed from."""
+    wanted, waiting = set[str](), [name.lower() for name in names]
+    expressions = {name.lower(): column.sql for name, column in how.columns.items()}
+    while waiting:
+        if (name := waiting.pop()) not in wanted:
+            wanted.add(name)
+            waiting += [one.lower() for one in columns_in(sql)] if (sql := expressions.get(name)) else []
+    return [name for name in how.columns if name.lower() in wanted]
 
 
 def _shown(names: Sequence[str]) -> Column:

@@ -424,13 +424,21 @@ EXPRESSIONS: dict[str, Case] = {
         "no column 'amont'",
         "did you mean 'amount'?",
     ),
-    "another column with sql": (
+    "columns that are computed from each other": (
         '"amount > 100"}',
-        '"amount > 100"}\n      is_small: {type: boolean, sql: "not is_big"}',
-        "is_small",
-        "not is_big",
-        "no column 'is_big'",
-        "itself computed by sql",
+        '"NOT is_small"}\n      is_small: {type: boolean, sql: "NOT IS_BIG"}',
+        "NOT is_small",
+        "NOT is_small",
+        "'is_big' is computed from itself: 'is_big' names 'is_small' names 'is_big'",
+        "name columns without sql in one of is_big, is_small",
+    ),
+    "a column that is computed from itself": (
+        '"amount > 100"',
+        '"is_big OR amount > 100"',
+        "is_big",
+        "is_big OR amount > 100",
+        "'is_big' is computed from itself",
+        "a column of its own",
     ),
     "text that does not parse": (
         '"amount > 100"',

@@ -195,3 +195,27 @@ def test_plans_with_the_bounds_of_sensitive_windows_are_in_no_event_log(idle_wor
         ).event_log
 
     assert kept == {"true": False, "false": True}
+
+
+def test_columns_that_are_computed_from_a_sensitive_one_or_give_it_are_hidden_at_any_distance() -> None:
+    columns = {
+        "mail": "string",
+        "name": {"type": "string", "sql": "lower(mail)"},
+        "secret": {"type": "string", "sql": "concat(name, '!')", "sensitive": True},
+        "shown": {"type": "string", "sql": "upper(secret)"},
+        "length": {"type": "int", "sql": "length(shown)"},
+        "city": "string",
+        "town": {"type": "string", "sql": "lower(city)"},
+    }
+    table = {"from": "clicks", "columns": columns}
+    pipeline = Pipeline.model_validate(
+        {
+            "pipeline": "web",
+            "sources": {"clicks": {"format": "json", "path": "clicks"}},
+            "silver": {"clicks": table},
+        }
+    )
+
+    assert sensitive_columns(pipeline, "silver.clicks") == {
+        "mail", "name", "secret", "shown", "length", "_content",
+    }  # fmt: skip

@@ -88,6 +88,7 @@ UNSEEN_ERRORS = {
     "Hinted",
     "NotInsertable",
     "Refused",
+    "Ring",
     "ConflictError",
     "MisfitError",
     "SqlError",

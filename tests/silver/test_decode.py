@@ -442,6 +442,37 @@ def test_a_failing_expression_quarantines_its_row_with_what_it_was_computed_from
     }  # fmt: skip
 
 
+def test_a_computed_column_may_name_others_wherever_they_stand(decode_records: Decode) -> None:
+    """And a row is not refused a second time for what follows from its first reason."""
+    columns = {
+        "label": {"type": "string", "sql": "concat(NAME, ' ', per_share)"},
+        "per_share": {"type": "bigint", "sql": "100 / safe_share"},
+        "safe_share": {"type": "bigint", "sql": "coalesce(share, 0)"},
+        "share": {"type": "bigint", "sql": "cast(raw.s as bigint)"},
+        "raw": "struct<s:string>",
+        "name": {"type": "string", "sql": "upper(first)"},
+        "first": "string",
+    }
+
+    decoded = decode_records(
+        [
+            '{"first":"ann","raw":{"s":"20"}}',
+            '{"first":"bob","raw":{"s":"x"}}',
+            '{"first":"cas","raw":{"s":"0"}}',
+        ],
+        columns,
+    )
+
+    assert {name: decoded[0][0][name] for name in ("label", "per_share", "share", "name")} == {
+        "label": "ANN 5", "per_share": 5, "share": 20, "name": "ANN",
+    }  # fmt: skip
+    assert [[(rule, column) for rule, column, _ in reasons] for _, reasons, _ in decoded] == [
+        [],
+        [("sql", "share")],
+        [("sql", "per_share")],
+    ]
+
+
 def test_the_type_of_a_computed_column_is_as_strict_as_that_of_a_field(decode_records: Decode) -> None:
     """Each case: type, expression, what it gives, or None where its value does not fit."""
     cases: list[tuple[str, str, Any]] = [

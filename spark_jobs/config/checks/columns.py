@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from spark_jobs.config.columns import decoded_columns, own_columns
+from spark_jobs.config.columns import own_columns
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import judge_column, judge_row_expression
 from spark_jobs.config.names import shorten
@@ -10,6 +10,7 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.regexes import group_names, judge_line_regex
 from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.sources import BRONZE_FIELDS, MESSAGE_FIELDS, FileSource
+from spark_jobs.config.sql import Ring, SqlError, computing_steps
 from spark_jobs.config.types import is_complex
 from spark_jobs.config.validation import Report
 
@@ -32,11 +33,9 @@ def check_columns(pipeline: Pipeline, table: Silver | Dimension, path: Path, rep
     else:
         _check_paths(table, path, report)
     for name, column in table.columns.items():
-        known = decoded_columns(table)
-        for message, hint in judge_column(column.sql, column.type, known) if column.sql else ():
-            report.add(
-                (*path, "columns", name, "sql"), column.sql, message, _about_siblings(table, message) or hint
-            )
+        for message, hint in judge_column(column.sql, column.type, own_columns(table)) if column.sql else ():
+            report.add((*path, "columns", name, "sql"), column.sql, message, hint)
+    _check_order(table, path, report)
     for message, hint in judge_row_expression(table.where, own_columns(table)) if table.where else ():
         report.add((*path, "where"), table.where, message, hint)
 
@@ -69,17 +68,22 @@ def check_key(table: Silver | Dimension, key: list[str], path: Path, report: Rep
             report.add(place, name, f"the column {name!r} stands twice in the key", "keep one")
 
 
-def _about_siblings(table: Silver | Dimension, message: str) -> str:
-    """A column with SQL may not name another one with SQL: say so, instead of guessing another name."""
-    computed = [
-        name for name, column in table.columns.items() if column.sql and f"no column {name!r} " in message
-    ]
-    return (
-        f"{computed[0]!r} is itself computed by sql; repeat its expression, or name the columns that it is"
-        " made from"
-        if computed
-        else ""
-    )
+def _check_order(table: Silver | Dimension, path: Path, report: Report) -> None:
+    """Columns with SQL may name each other, unless they form a ring: none of these could be the first."""
+    try:
+        computing_steps({name: column.sql for name, column in table.columns.items() if column.sql})
+    except SqlError:  # said of the column
+        return
+    except Ring as ring:
+        name, *others = ring.names[:-1]
+        chain = " names ".join(repr(one) for one in ring.names)
+        message = f"the column {name!r} is computed from itself: {chain}"
+        hint = (
+            f"name columns without sql in one of {', '.join([name, *others])}"
+            if others
+            else "name other columns; a field of the record by a column of its own, with from"
+        )
+        report.add((*path, "columns", name, "sql"), table.columns[name].sql, message, hint)
 
 
 def _check_names(table: Silver | Dimension, path: Path, report: Report) -> None:
