@@ -16,7 +16,7 @@ ROW_ORIGIN = {
     "_line": "bigint",
     "_content": "bigint",
 }
-# With `ties: newest_arrival`: what the origin lacks of a row's place among the arrivals.
+# Where the arrival decides between versions: what the origin lacks of a row's place among the arrivals.
 ARRIVAL = {"_chunk": "bigint", "_element": "int"}
 # What had been seen when the row's file arrived: there where a gold table closes windows over the silver
 # table.
@@ -36,7 +36,7 @@ def own_columns(table: Silver | Dimension) -> dict[str, str]:
 
 def dimension_columns(dimension: Dimension) -> dict[str, str]:
     own = own_columns(dimension)
-    kind = own.get(dimension.sequence_by, ANY)
+    kind = own.get(dimension.sequence_by[0], ANY)
     history = (
         {"_valid_from": kind, "_valid_to": kind, "_confirmed_by": ANY} if dimension.history == "scd2" else {}
     )
@@ -64,7 +64,7 @@ def silver_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
 
 
 def _arrival(table: Silver | Dimension) -> dict[str, str]:
-    return ARRIVAL if table.ties == "newest_arrival" else {}
+    return ARRIVAL if table.keeps_arrival else {}
 
 
 def aggregate_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:

@@ -10,7 +10,7 @@ from typing import Any
 from spark_jobs.config.files import read_file
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sources import BYTES_PER_RECORD
+from spark_jobs.config.sources import BYTES_PER_RECORD, AnySource
 from spark_jobs.config.table_name import TableName
 
 HARMLESS = {
@@ -56,15 +56,7 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
             key: value for key, value in parts.items() if value not in (None, []) and LATER.get(key) != value
         }
     if layer in ("dimension", "silver"):
-        for column in parts["columns"].values():
-            del column["sensitive"]  # concerns what is shown of a row, not the row
-            if not column["rest"]:
-                del column["rest"]
-        if parts["ties"] == "hash":  # as it was before there was a choice
-            del parts["ties"]
-        source = pipeline.sources[definition.from_]
-        parts["(format of its source)"] = source.record_format
-        parts["(fields of its source)"] = source.fields
+        _of_records(parts, pipeline.sources[definition.from_])
     if layer == "silver":
         if parts["event_time"] and parts["event_time"]["past"] is None:  # came later, as above
             del parts["event_time"]["past"]
@@ -90,6 +82,20 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
             silver.event_time.column if silver and silver.event_time else None
         )
     return parts
+
+
+def _of_records(parts: dict[str, Any], source: AnySource) -> None:
+    """What a table makes of records, said as it was before there were further keys."""
+    for column in parts["columns"].values():
+        del column["sensitive"]  # concerns what is shown of a row, not the row
+        if not column["rest"]:
+            del column["rest"]
+    if parts["ties"] == "hash":
+        del parts["ties"]
+    if len(parts["sequence_by"] or ()) == 1:
+        parts["sequence_by"] = parts["sequence_by"][0]
+    parts["(format of its source)"] = source.record_format
+    parts["(fields of its source)"] = source.fields
 
 
 def harmful_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:

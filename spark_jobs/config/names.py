@@ -56,6 +56,23 @@ def check_column(value: str) -> str:
     return value
 
 
+NEWEST_ARRIVAL = "newest_arrival"
+"""In the place of columns that order versions: the one that arrived last is the newest."""
+ROW_PLACES = {"_file": "string", "_line": "bigint"}
+"""What orders versions beside columns of the table: where in a landed file a row stands."""
+
+
+def check_sequence(value: str) -> str:
+    """A column that orders versions, or where its row came from."""
+    if not value.startswith("_") or value in ROW_PLACES:
+        return value if value in ROW_PLACES else check_column(value)
+    allowed = f"allowed are columns of the table, {', '.join(ROW_PLACES)}, or {NEWEST_ARRIVAL} alone"
+    if value in ("_arrived_at", "_chunk"):
+        message = f"{value} orders no versions: files that were noticed together have the same"
+        raise Hinted(message, f"write sequence_by: {NEWEST_ARRIVAL}, and the last load wins; {allowed}")
+    raise Hinted(f"{shorten(value)} does not order versions", allowed)
+
+
 def other_pipeline(table: str) -> str | None:
     """The pipeline that a table is named with, as in retail.silver.orders; None of a pipeline's own tables,
     as in silver.orders.
@@ -142,6 +159,10 @@ Duration = Annotated[str, AfterValidator(check_duration)]
 OtherTable = Annotated[str, AfterValidator(check_other_table)]
 Names = Annotated[
     list[ColumnName], BeforeValidator(as_list, json_schema_input_type=ColumnName | list[ColumnName])
+]
+Sequence = Annotated[
+    list[Annotated[str, AfterValidator(check_sequence)]],
+    BeforeValidator(as_list, json_schema_input_type=str | list[str]),
 ]
 Tables = Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=str | list[str])]
 

@@ -125,7 +125,7 @@ def _all_upstream(pipeline: Pipeline) -> list[Pipeline]:
 
 def _of_dimension(pipeline: Pipeline, dimension: Dimension) -> Names:
     own = own_sensitive(pipeline, dimension, ())
-    times = ("_valid_from", "_valid_to", "_confirmed_by") if dimension.sequence_by in own else ()
+    times = ("_valid_from", "_valid_to", "_confirmed_by") if {*dimension.sequence_by} & {*own} else ()
     return Names([*own, *times])
 
 

@@ -6,11 +6,13 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from spark_jobs.config.errors import Hinted
 from spark_jobs.config.names import (
+    NEWEST_ARRIVAL,
     ColumnName,
     Duration,
     Model,
     Name,
     Names,
+    Sequence,
 )
 from spark_jobs.config.types import SparkType
 
@@ -67,6 +69,11 @@ TIES = (
     " arrived last wins"
 )
 
+SEQUENCE = (
+    "column or columns: the greater value is the newer version, whatever the order of arrival;"
+    " newest_arrival: the last load wins"
+)
+
 
 class Dimension(Model):
     """A table that facts are joined with: its current rows (scd1), or every version with
@@ -76,9 +83,7 @@ class Dimension(Model):
     from_: Name = Field(alias="from", description="a source of this pipeline")
     key: Names = Field(min_length=1, description="column or columns that identify a member")
     columns: Columns = Field(min_length=1)
-    sequence_by: ColumnName = Field(
-        description="the greater value is the newer version, whatever the order of arrival"
-    )
+    sequence_by: Sequence = Field(min_length=1, description=SEQUENCE)
     ties: Ties = Field("hash", description=TIES)
     history: Literal["scd1", "scd2"] = Field(
         "scd1",
@@ -87,6 +92,16 @@ class Dimension(Model):
     where: str | None = Field(
         None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered"
     )
+
+    @property
+    def sequence(self) -> list[str]:
+        """The columns that order versions, the first before the second; none where their arrival does."""
+        return [] if self.sequence_by == [NEWEST_ARRIVAL] else self.sequence_by
+
+    @property
+    def keeps_arrival(self) -> bool:
+        """Whether the arrival of a row decides between versions, and so is kept."""
+        return self.ties == NEWEST_ARRIVAL or self.sequence_by == [NEWEST_ARRIVAL]
 
 
 def _as_taken(value: object) -> object:
@@ -187,8 +202,8 @@ class Silver(Model):
     key: Names | None = Field(
         None, min_length=1, description="upsert by these columns; without a key rows are appended"
     )
-    sequence_by: ColumnName | None = Field(
-        None, description="the greater value is the newer version; without it the event time"
+    sequence_by: Sequence | None = Field(
+        None, min_length=1, description=f"{SEQUENCE}; without it the event time"
     )
     ties: Ties = Field("hash", description=TIES)
     event_time: (
@@ -205,6 +220,15 @@ class Silver(Model):
     lookup: dict[Name, Lookup] = Field(default_factory=dict)
 
     @property
-    def sequence_column(self) -> str | None:
-        """The column that orders versions: sequence_by, else the event time."""
-        return self.sequence_by or (self.event_time.column if self.event_time else None)
+    def sequence(self) -> list[str]:
+        """The columns that order versions, the first before the second: those of sequence_by, else the event
+        time. None where their arrival does, or nothing.
+        """
+        if self.sequence_by is None:
+            return [self.event_time.column] if self.event_time else []
+        return [] if self.sequence_by == [NEWEST_ARRIVAL] else self.sequence_by
+
+    @property
+    def keeps_arrival(self) -> bool:
+        """Whether the arrival of a row decides between versions, and so is kept."""
+        return self.ties == NEWEST_ARRIVAL or self.sequence_by == [NEWEST_ARRIVAL]

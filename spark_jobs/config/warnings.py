@@ -70,7 +70,7 @@ def _warn_of_ties(pipeline: Pipeline, report: Report) -> None:
         ):
             message = (
                 f"the source {silver.from_!r} takes changed files, but nothing tells a new version of a key"
-                f" from an old one with the same {silver.sequence_column}: between the two a hash decides"
+                f" from an old one with the same {', '.join(silver.sequence)}: between the two a hash decides"
             )
             hint = (
                 "add sequence_by: <a column that grows with every version>, or ties: newest_arrival, or ties:"
@@ -104,7 +104,7 @@ def _warn_of_other_orders(pipeline: Pipeline, report: Report) -> None:
     place.
     """
     for name, silver in pipeline.silver.items():
-        source, sequence = pipeline.sources.get(silver.from_), silver.sequence_column
+        source, sequence = pipeline.sources.get(silver.from_), next(iter(silver.sequence), None)
         if (
             source is None
             or not source.is_change_feed

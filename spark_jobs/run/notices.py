@@ -33,11 +33,11 @@ def say_ties(pipeline: Pipeline, table: str, keys: int) -> str:
     """What a run says of the ties of one table."""
     layer, name = TableName(table).parts
     if layer == "dimension":
-        sequence, ties = pipeline.dimensions[name].sequence_by, pipeline.dimensions[name].ties
+        sequence, ties = pipeline.dimensions[name].sequence, pipeline.dimensions[name].ties
     else:
-        sequence, ties = str(pipeline.silver[name].sequence_column), pipeline.silver[name].ties
+        sequence, ties = pipeline.silver[name].sequence, pipeline.silver[name].ties
     many = count(keys, "key has", "keys have")
-    return f"{table}: {many} versions with the same {sequence} and different content: {WINS[ties]}"
+    return f"{table}: {many} versions with the same {', '.join(sequence)} and different content: {WINS[ties]}"
 
 
 CORRECTION = "reenrich"

@@ -77,7 +77,7 @@ class _Rebuilt:
 @contextmanager
 def _rebuilt(decoded: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> Iterator[_Rebuilt]:
     """The histories of the keys that the versions name, rebuilt and compared with those that stand."""
-    key, sequence, declared, origin = table.key, str(table.sequence), table.declared, scd2.origin(table.ties)
+    key, sequence, declared, origin = table.key, table.sequence, table.declared, scd2.origin(table.ties)
     candidates = decoded.where(F.col("_class").isNull())
     old = batch.read(decoded.sparkSession, table.name).join(
         candidates.select(*key).distinct(), on=list(key), how="left_semi"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
-from spark_jobs.config.silver import Column, Dimension, Lookup
+from spark_jobs.config.silver import Column, Dimension, Lookup, Silver
 from spark_jobs.silver.decode import REASON
 from spark_jobs.silver.decoding import Decoding
 from spark_jobs.silver.versions import ARRIVAL, CHANGE
@@ -20,14 +20,17 @@ class FactTable:
     name: str
     decoding: Decoding
     key: tuple[str, ...]
-    sequence: str | None
+    sequence: tuple[str, ...] = ()
+    """The columns that order the versions of a key, the first before the second."""
     lookups: tuple[tuple[str, Lookup, Dimension], ...] = ()
     is_watermarked: bool = False
     is_history: bool = False
     is_change_feed: bool = False
     is_stream: bool = False
     ties: tuple[str, ...] = ()
-    """The columns that decide between versions of one sequence; none: their content does."""
+    """The columns that decide between versions of one sequence, or of all where there is none; without them
+    the content does.
+    """
     hidden: frozenset[str] = frozenset()
     """Asked with `in`: the columns that are sensitive, or tell of one that is."""
 
@@ -36,7 +39,12 @@ class FactTable:
         """The columns that order the versions of a key. Changes of a table also have the order of its
         commits.
         """
-        return [str(self.sequence), *([CHANGE] if self.is_change_feed else [])]
+        return [*self.sequence, *([CHANGE] if self.is_change_feed else [])]
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether the rows of a key are versions of one, of which the newest counts."""
+        return bool(self.key) and bool(self.sequence or self.ties)
 
     @property
     def declared(self) -> list[str]:
@@ -76,7 +84,7 @@ class FactTable:
 def silver_table(pipeline: Pipeline, name: str) -> FactTable:
     table = pipeline.silver[name]
     key, event = tuple(table.key or ()), table.event_time
-    ordered = [table.sequence_column] if key and table.sequence_column else []
+    ordered = table.sequence if key else []
     decoding = Decoding(
         source_format=pipeline.sources[table.from_].record_format,
         fields=pipeline.sources[table.from_].fields,
@@ -96,14 +104,14 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
         f"silver.{name}",
         decoding,
         key,
-        sequence=table.sequence_column if key else None,
+        sequence=tuple(ordered),
         lookups=tuple(
             (dimension, lookup, pipeline.dimensions[dimension]) for dimension, lookup in table.lookup.items()
         ),
         is_watermarked=pipeline.is_watermarked(name),
         is_change_feed=source.is_change_feed,
         is_stream=source.is_stream,
-        ties=ARRIVAL if table.ties == "newest_arrival" else (),
+        ties=ARRIVAL if key and table.keeps_arrival else (),
         hidden=sensitive_columns(pipeline, f"silver.{name}"),
     )
 
@@ -116,16 +124,16 @@ def dimension_table(pipeline: Pipeline, name: str) -> FactTable:
         own_fields=pipeline.sources[dimension.from_].own_fields,
         columns=dimension.columns,
         where=dimension.where,
-        required=(*dimension.key, dimension.sequence_by),
+        required=(*dimension.key, *dimension.sequence),
     )
     return FactTable(
         f"dimension.{name}",
         decoding,
         tuple(dimension.key),
-        dimension.sequence_by,
+        tuple(dimension.sequence),
         is_history=dimension.history == "scd2",
         is_change_feed=pipeline.sources[dimension.from_].is_change_feed,
-        ties=ARRIVAL if dimension.ties == "newest_arrival" else (),
+        ties=ARRIVAL if dimension.keeps_arrival else (),
         hidden=sensitive_columns(pipeline, f"dimension.{name}"),
     )
 
@@ -138,7 +146,7 @@ ORIGIN_DDL = (
     " bigint"
 )
 ARRIVAL_DDL = "_chunk bigint, _element int"
-"""With `ties: newest_arrival`: what the origin lacks of a row's place among the arrivals."""
+"""Where the arrival decides between versions: what the origin lacks of a row's place among the arrivals."""
 SEEN_DDL = "_seen_until timestamp, _closed_until timestamp"
 SET_ASIDE_DDL = (
     f"record string, reasons array<{REASON}>, file string, file_id string, line bigint, element int,"
@@ -151,13 +159,15 @@ SET_ASIDE_DDL = (
 
 def dimension_ddl(dimension: Dimension) -> str:
     columns = _declared(dimension.columns.items())
-    origin = _origin(dimension.ties)
+    origin = _origin(dimension)
     if dimension.history == "scd1":
         return f"{columns}, {origin}"
-    kind = dimension.columns[dimension.sequence_by].type
+    declared = [name for name in dimension.sequence if name in dimension.columns]
+    kind = dimension.columns[declared[0]].type
     place = "_arrived_at:timestamp,_file:string,_file_id:string,_line:bigint"
-    place += ",_chunk:bigint,_element:int" if dimension.ties == "newest_arrival" else ""
-    confirmation = f"struct<`{dimension.sequence_by}`:{kind},{place}>"
+    place += ",_chunk:bigint,_element:int" if dimension.keeps_arrival else ""
+    order = ",".join(f"`{name}`:{dimension.columns[name].type}" for name in declared)
+    confirmation = f"struct<{order},{place}>"
     return f"{columns}, _valid_from {kind}, _valid_to {kind}, _confirmed_by array<{confirmation}>, {origin}"
 
 
@@ -168,18 +178,19 @@ def silver_ddl(pipeline: Pipeline, name: str) -> str:
         columns += [(name, pipeline.dimensions[dimension].columns[column]) for name, column in lookup.pairs]
     event = "_event_at timestamp, " if table.event_time else ""
     seen = f", {SEEN_DDL}" if pipeline.is_watermarked(name) else ""
-    return f"{_declared(columns)}, {event}{_origin(table.ties)}{seen}"
+    return f"{_declared(columns)}, {event}{_origin(table)}{seen}"
 
 
 def deleted_ddl(pipeline: Pipeline, name: str) -> str:
     """Versions that deleted their key: the key, the sequence, and where they came from."""
     table = pipeline.silver[name]
-    identity = dict.fromkeys([*(table.key or ()), str(table.sequence_column)])
-    return f"{_declared((column, table.columns[column]) for column in identity)}, {_origin(table.ties)}"
+    identity = dict.fromkeys([*(table.key or ()), *table.sequence])
+    declared = ((name, table.columns[name]) for name in identity if name in table.columns)
+    return f"{_declared(declared)}, {_origin(table)}"
 
 
-def _origin(ties: str) -> str:
-    return f"{ORIGIN_DDL}, {ARRIVAL_DDL}" if ties == "newest_arrival" else ORIGIN_DDL
+def _origin(table: Silver | Dimension) -> str:
+    return f"{ORIGIN_DDL}, {ARRIVAL_DDL}" if table.keeps_arrival else ORIGIN_DDL
 
 
 def _declared(columns: Iterable[tuple[str, Column]]) -> str:

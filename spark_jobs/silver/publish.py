@@ -112,7 +112,7 @@ def _remember_deleted(judgement: Judgement, batch: Batch, table: FactTable, coun
     """The table of deleted keys holds those whose newest version deletes them: one that
     comes back leaves it.
     """
-    identity = dict.fromkeys([*table.key, str(table.sequence)])
+    identity = dict.fromkeys([*table.key, *(name for name in table.sequence if name in table.declared)])
     is_copy = F.col("_is_newer_copy") & F.col("_is_delete")
     moved = judgement.rows.where(
         (F.col("_class") == "deleted") | ((F.col("_class") == "inserted") & F.col("_was_deleted")) | is_copy
@@ -141,7 +141,7 @@ def _merge(changed: DataFrame, count: int, batch: Batch, table: FactTable, count
         delete_when=f"new._is_delete AND {newer}",
         update_when=newer,
         insert_when="NOT new._is_delete",
-        compared=(str(table.sequence), *table.ties),
+        compared=(*table.sequence, *table.ties),
         for_spark=table.is_change_feed,
     )
     upsert(changed, count, table.name, how, batch, counts)

@@ -22,12 +22,12 @@ def origin(ties: Sequence[str]) -> list[str]:
 
 
 def expand_intervals(
-    intervals: DataFrame, sequence: str, declared: Sequence[str], origin: Sequence[str] = ORIGIN
+    intervals: DataFrame, sequence: Sequence[str], declared: Sequence[str], origin: Sequence[str] = ORIGIN
 ) -> DataFrame:
     """Back from intervals to the versions they were built from."""
     confirmed = F.explode("_confirmed_by").alias("_by")
-    versions = intervals.select(*(c for c in declared if c != sequence), confirmed).select(
-        *(F.col(f"_by.{sequence}").alias(sequence) if c == sequence else F.col(c) for c in declared),
+    versions = intervals.select(*(c for c in declared if c not in sequence), confirmed).select(
+        *(F.col(f"_by.{c}").alias(c) if c in sequence else F.col(c) for c in declared),
         *(F.col(f"_by.{name}").alias(name) for name in origin),
     )
     return versions.withColumn("_content", content_hash(versions, declared)).withColumn(
@@ -60,14 +60,16 @@ def rank_versions_at(
     )
 
 
-def mark_changes(winners: DataFrame, key: Sequence[str], sequence: str, declared: Sequence[str]) -> DataFrame:
+def mark_changes(
+    winners: DataFrame, key: Sequence[str], sequence: Sequence[str], declared: Sequence[str]
+) -> DataFrame:
     """Adds `_is_change`: the version says something else than the one before it, NULLs included; and
     `_is_first_tie` of its key.
     """
     attributes = F.struct(
-        *(comparable(winners, c) for c in declared if c not in (*key, sequence)), F.lit(1).alias("_")
+        *(comparable(winners, c) for c in declared if c not in (*key, *sequence)), F.lit(1).alias("_")
     )
-    in_order = Window.partitionBy(*key).orderBy(sequence)
+    in_order = Window.partitionBy(*key).orderBy(sequence[0])
     before = F.lag(attributes).over(in_order)
     ties_before = F.sum(F.col("_is_tied").cast("int")).over(
         in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow - 1)
@@ -81,22 +83,23 @@ def mark_changes(winners: DataFrame, key: Sequence[str], sequence: str, declared
 def build_intervals(
     marked: DataFrame,
     key: Sequence[str],
-    sequence: str,
+    sequence: Sequence[str],
     declared: Sequence[str],
     origin: Sequence[str] = ORIGIN,
 ) -> DataFrame:
     """One row per interval: the version that opened it, how long it was valid, and the versions that
     confirmed it.
     """
-    in_order = Window.partitionBy(*key).orderBy(sequence)
+    at = sequence[0]
+    in_order = Window.partitionBy(*key).orderBy(at)
     numbered = marked.withColumn("_interval", F.sum(F.col("_is_change").cast("int")).over(in_order))
-    confirmation = F.struct(sequence, *origin)
+    confirmation = F.struct(*(name for name in sequence if name not in origin), *origin)
     row = F.struct(*(c for c in declared if c not in key), *origin, "_content")
     intervals = numbered.groupBy(*key, "_interval").agg(
-        F.min_by(row, F.col(sequence)).alias("_first"),
+        F.min_by(row, F.col(at)).alias("_first"),
         F.sort_array(F.collect_list(confirmation)).alias("_confirmed_by"),
     )
-    opened = intervals.select(*key, "_first.*", "_confirmed_by").withColumn("_valid_from", F.col(sequence))
+    opened = intervals.select(*key, "_first.*", "_confirmed_by").withColumn("_valid_from", F.col(at))
     until = F.lead("_valid_from").over(Window.partitionBy(*key).orderBy("_valid_from"))
     return opened.withColumn("_valid_to", until)
 

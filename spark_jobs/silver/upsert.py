@@ -97,7 +97,7 @@ def classify(decoded: DataFrame, batch: Batch, table: FactTable, clock: Column |
 
 def rank(rows: DataFrame, table: FactTable) -> DataFrame:
     """The rows with the winners of the batch marked; without a key every row wins."""
-    if table.key and table.sequence is not None:
+    if table.has_versions:
         return rank_versions(rows, table.key, table.sequences, table.ties)
     return rows.withColumns({"_class": F.coalesce("_class", F.lit("winner")), "_is_tied": F.lit(False)})
 
@@ -116,7 +116,7 @@ def judge(ranked: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> It
     by_class = {name: count for name, count in tally.by_class.items() if name != "winner"}
     count = tally.by_class.get("winner", 0)
     standing = _standing(winners.sparkSession, tally, batch, table) if count else None
-    if standing is not None and table.sequence is not None:
+    if standing is not None:
         judged = judge_winners(winners, standing, table.key, table.sequences, table.ties, count)
     else:
         kind = F.when(F.col("_is_delete"), "deleted").otherwise("inserted")
@@ -190,10 +190,10 @@ def _standing(spark: SparkSession, tally: Tally, batch: Batch, table: FactTable)
     """The versions that stand and those that deleted their key, as far as the batch's keys go; None where
     there are none at all.
     """
-    if table.sequence is None:
+    if not table.has_versions:
         return None
     origin = ["_file"] if table.is_change_feed else []
-    columns = [*dict.fromkeys([*table.key, table.sequence, *table.ties, *origin]), "_content"]
+    columns = [*dict.fromkeys([*table.key, *table.sequence, *table.ties, *origin]), "_content"]
     found = [(table.name, False)] + ([(table.deleted, True)] if table.decoding.delete_when else [])
     # Version 0 of a table is its creation: there is nothing in it yet.
     frames = [

@@ -56,7 +56,7 @@ def rank_versions(
 ) -> DataFrame:
     """Adds `_class`: the best version per key of this batch is its `winner`, the others are `duplicate` or
     `superseded`; and `_is_tied`: a winner whose sequence has other versions in this batch. `ties` are columns
-    that decide between versions of one sequence.
+    that decide between versions of one sequence. Without a sequence they are the order itself: nothing ties.
     """
     is_candidate = F.col("_class").isNull()
     # Rows that do not compete often have a NULL key: each is a partition of its own, not all one huge one.
@@ -69,7 +69,7 @@ def rank_versions(
     version = F.struct(*sequence, "_is_delete", "_content")
     is_repeat = version == F.lag(version).over(versions)
     rank = F.when(is_winner, "winner").when(is_repeat, "duplicate").otherwise("superseded")
-    is_tied = is_winner & is_candidate & has_rivals(versions, sequence, ties)
+    is_tied = is_winner & is_candidate & has_rivals(versions, sequence, ties) if sequence else F.lit(False)
     return rows.withColumns(
         {"_class": F.when(is_candidate, rank).otherwise(F.col("_class")), "_is_tied": is_tied}
     )
@@ -130,10 +130,8 @@ def judge_winners(
         .when(is_same_sequence & is_same, "duplicate")
         .when(new > old, published)
     )
-    changed = {
-        "_class": verdict.otherwise("superseded"),
-        "_is_tied": F.col("_is_tied") | F.coalesce(is_same_sequence & ~is_same, F.lit(False)),
-    }
+    ties_with_old = F.coalesce(is_same_sequence & ~is_same, F.lit(False)) if sequence else F.lit(False)
+    changed = {"_class": verdict.otherwise("superseded"), "_is_tied": F.col("_is_tied") | ties_with_old}
     return winners.join(newest, on=list(key), how="left").select(
         *(changed[name].alias(name) if name in changed else F.col(name) for name in winners.columns),
         is_standing.alias("_is_standing"),

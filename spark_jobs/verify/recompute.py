@@ -122,11 +122,9 @@ class Recomputation:
         versions = self.judged(f"dimension.{name}").where(F.col("_class") == rows.CANDIDATE)
         ties = rows.ties_of(dimension, self.pipeline.sources[dimension.from_])
         if dimension.history == "scd1":
-            found, history = rows.newest_versions(versions, dimension.key, dimension.sequence_by, ties), []
+            found, history = rows.newest_versions(versions, dimension.key, dimension.sequence, ties), []
         else:
-            found = rows.intervals(
-                versions, dimension.key, dimension.sequence_by, list(dimension.columns), ties
-            )
+            found = rows.intervals(versions, dimension.key, dimension.sequence, list(dimension.columns), ties)
             history = ["_valid_from", "_valid_to"]
         return _unprocessed(found).select(*dimension.columns, *history, *ORIGIN)
 
@@ -165,10 +163,10 @@ class Recomputation:
         versions = self.judged(name).where(F.col("_class").isin(rows.CANDIDATE, rows.DELETE))
         if self.pipeline.is_watermarked(TableName(name).name):
             versions = gold_rows.with_seen(versions, self._seen_by_file(name, silver))
-        if not silver.key or silver.sequence_column is None:
+        if not silver.key:
             return versions
         ties = rows.ties_of(silver, self.pipeline.sources[silver.from_])
-        return rows.newest_versions(versions, silver.key, silver.sequence_column, ties)
+        return rows.newest_versions(versions, silver.key, silver.sequence, ties)
 
     def _seen_by_file(self, name: str, silver: Silver) -> DataFrame:
         """Every row that fits its columns has been seen, whatever became of it by rules, decisions, versions

@@ -37,7 +37,7 @@ def dimension_rows(
         own_fields=pipeline.sources[dimension.from_].own_fields,
         columns=dimension.columns,
         where=dimension.where,
-        required=(*dimension.key, dimension.sequence_by),
+        required=(*dimension.key, *dimension.sequence),
     )
     return _classified(decode(records, how, rules), how)
 
@@ -66,7 +66,7 @@ def silver_rows(
 
 def version_columns(silver: Silver) -> list[str]:
     """What a version is known by: the key, and what orders the versions of one key."""
-    return [*(silver.key or ()), *([silver.sequence_column] if silver.key and silver.sequence_column else [])]
+    return [*silver.key, *silver.sequence] if silver.key else []
 
 
 def content(rows: DataFrame, columns: Sequence[str]) -> Column:
@@ -193,17 +193,17 @@ def _is_given_up(lookup: Lookup, newest_arrival: str | None) -> Column:
 
 
 def newest_versions(
-    versions: DataFrame, key: Sequence[str], sequence: str, ties: Sequence[Column] = ()
+    versions: DataFrame, key: Sequence[str], sequence: Sequence[str], ties: Sequence[Column] = ()
 ) -> DataFrame:
-    """One row per key: the version with the greatest sequence; of these the greatest by `ties`, then a
-    delete, then the greatest content.
+    """One row per key: the version with the greatest sequence, column by column; of these the greatest by
+    `ties`, then a delete, then the greatest content.
 
     Of identical copies the one that came first. Where it matters in which file it came, rows know the number
     of theirs.
     """
     arrival = "_file_number" if "_file_number" in versions.columns else "_chunk"
     order = [
-        F.col(sequence),
+        *map(F.col, sequence),
         *ties,
         F.col("_class") == DELETE,
         F.col("_content"),
@@ -228,35 +228,33 @@ def ties_of(table: Silver | Dimension, source: AnySource) -> list[Column]:
         [parts[0].cast("bigint"), F.when(image == "new", 1).otherwise(0)] if source.is_change_feed else []
     )
     return changes + (
-        [F.col("_chunk"), F.col("_file"), F.col("_line"), F.col("_element")]
-        if table.ties == "newest_arrival"
-        else []
+        [F.col("_chunk"), F.col("_file"), F.col("_line"), F.col("_element")] if table.keeps_arrival else []
     )
 
 
 def intervals(
     versions: DataFrame,
     key: Sequence[str],
-    sequence: str,
+    sequence: Sequence[str],
     declared: Sequence[str],
     ties: Sequence[Column] = (),
 ) -> DataFrame:
     """One row per interval of a key, `_valid_from` on and until before `_valid_to`: versions in a row that
     say the same are one.
     """
-    row = F.struct(*(name for name in versions.columns if name not in (*key, sequence)))
-    by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate([*ties, F.col("_content")])))
-    winners = (
-        versions.groupBy(*key, sequence).agg(F.max_by(row, by).alias("_row")).select(*key, sequence, "_row.*")
-    )
-    in_order = Window.partitionBy(*key).orderBy(sequence)
+    at, *more = sequence
+    row = F.struct(*(name for name in versions.columns if name not in (*key, at)))
+    order = [*map(F.col, more), *ties, F.col("_content")]
+    by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate(order)))
+    winners = versions.groupBy(*key, at).agg(F.max_by(row, by).alias("_row")).select(*key, at, "_row.*")
+    in_order = Window.partitionBy(*key).orderBy(at)
     said = F.struct(
-        *(_comparable(winners, name) for name in declared if name not in (*key, sequence)),
+        *(_comparable(winners, name) for name in declared if name not in (*key, *sequence)),
         F.lit(1).alias("_"),
     )
     opening = winners.withColumn("_said", said).withColumn("_said_before", F.lag("_said").over(in_order))
     opened = opening.where(~F.col("_said").eqNullSafe(F.col("_said_before"))).drop("_said", "_said_before")
-    return opened.withColumns({"_valid_from": F.col(sequence), "_valid_to": F.lead(sequence).over(in_order)})
+    return opened.withColumns({"_valid_from": F.col(at), "_valid_to": F.lead(at).over(in_order)})
 
 
 def _comparable(rows: DataFrame, name: str) -> Column:

@@ -79,13 +79,15 @@ def _targets_of_silver(
 
 def _dimension(again: Recomputation, table: str, dimension: Dimension) -> Target:
     key = (*dimension.key, *(["_valid_from"] if dimension.history == "scd2" else []))
-    values = (*(name for name in dimension.columns if name not in key), "_valid_to", "_content")
+    own = dict.fromkeys([*dimension.columns, *dimension.sequence])
+    values = (*(name for name in own if name not in key), "_valid_to", "_content")
     return Target(table, again.standing.table(table), again.table(table), key, values)
 
 
 def _silver(again: Recomputation, table: str, silver: Silver) -> Target:
     taken = [column for lookup in silver.lookup.values() for column in lookup.taken]
-    own = (*silver.columns, *taken, "_event_at", "_content")
+    placed = silver.sequence if silver.key else []
+    own = tuple(dict.fromkeys([*silver.columns, *taken, "_event_at", "_content", *placed]))
     standing, recomputed = again.standing.table(table), again.table(table)
     if silver.key:
         return Target(
@@ -129,7 +131,7 @@ def _parked(again: Recomputation, table: str) -> Target:
 
 def _deleted(again: Recomputation, table: str, silver: Silver) -> Target:
     name, key = f"deleted.{table}", tuple(silver.key or ())
-    sequence = tuple(column for column in [silver.sequence_column] if column and column not in key)
+    sequence = tuple(column for column in silver.sequence if column not in key)
     return Target(name, again.standing.table(name), again.deleted(table), key, sequence)
 
 

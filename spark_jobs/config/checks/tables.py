@@ -3,6 +3,7 @@
 from spark_jobs.config.checks.columns import Path, check_columns, check_key, check_named
 from spark_jobs.config.columns import own_columns
 from spark_jobs.config.expressions import judge_row_expression
+from spark_jobs.config.names import NEWEST_ARRIVAL, ROW_PLACES
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.silver import Dimension, Lookup, Silver
 from spark_jobs.config.text import count
@@ -15,17 +16,18 @@ def check_dimension(pipeline: Pipeline, name: str, dimension: Dimension, report:
     path: Path = ("dimensions", name)
     check_columns(pipeline, dimension, path, report)
     check_key(dimension, dimension.key, path, report)
-    sequence = check_named(dimension, dimension.sequence_by, (*path, "sequence_by"), report)
-    if dimension.history == "scd2" and sequence not in (None, "timestamp", "date"):
-        message = (
-            f"the column {dimension.sequence_by!r} is {sequence}, but the versions of scd2 are valid from a"
-            " time"
-        )
+    _check_sequence(pipeline, dimension, dimension.sequence_by, path, report)
+    first = dimension.sequence_by[0]
+    kind = dimension.columns[first].type if first in dimension.columns else None
+    if dimension.history == "scd2" and kind not in ("timestamp", "date"):
+        if kind is None and first not in (NEWEST_ARRIVAL, *ROW_PLACES):
+            return  # there is no such column
+        what = f"the column {first!r} is {kind}" if kind else f"{first!r} is no time"
         report.add(
             (*path, "sequence_by"),
-            dimension.sequence_by,
-            message,
-            "use a timestamp or date column, or history: scd1",
+            first,
+            f"{what}, but the versions of scd2 are valid from a time",
+            "name a timestamp or date column first, or write history: scd1",
         )
 
 
@@ -33,7 +35,7 @@ def check_silver(pipeline: Pipeline, name: str, silver: Silver, report: Report) 
     path: Path = ("silver", name)
     check_columns(pipeline, silver, path, report)
     check_key(silver, silver.key or [], path, report)
-    _check_versions(silver, path, report)
+    _check_versions(pipeline, silver, path, report)
     if silver.delete_when is not None:
         _check_delete(silver, silver.delete_when, path, report)
     if silver.event_time is not None:
@@ -48,7 +50,44 @@ def check_silver(pipeline: Pipeline, name: str, silver: Silver, report: Report) 
         _check_taken(dimension, lookup, taken, path, report)
 
 
-def _check_versions(silver: Silver, path: Path, report: Report) -> None:
+def _check_sequence(
+    pipeline: Pipeline, table: Silver | Dimension, names: list[str], path: Path, report: Report
+) -> None:
+    """Each column that orders versions is there, once, and comparable."""
+    source = pipeline.sources.get(table.from_)
+    for index, name in enumerate(names):
+        place = (*path, "sequence_by", index) if len(names) > 1 else (*path, "sequence_by")
+        if name in names[:index]:
+            report.add(place, name, f"{name!r} stands twice in sequence_by", "keep the first")
+        elif name == NEWEST_ARRIVAL:
+            _check_newest_arrival(table, names, path, report)
+        elif name in ROW_PLACES:
+            if source is not None and source.is_stream:
+                message = f"{name} orders rows of files, and the records of {table.from_!r} come in none"
+                hint = "name a column, as one of the fields that its format gives a record (_offset, …)"
+                report.add(place, name, message, hint)
+        elif name in table.columns:
+            check_named(table, name, place, report)
+        else:
+            report.require(place, name, [*table.columns, *ROW_PLACES, NEWEST_ARRIVAL], "column")
+
+
+def _check_newest_arrival(table: Silver | Dimension, names: list[str], path: Path, report: Report) -> None:
+    place = (*path, "sequence_by")
+    if NEWEST_ARRIVAL in table.columns:
+        message = f"{NEWEST_ARRIVAL!r} is a column of this table, and the word for the order of arrival"
+        report.add(place, names, message, "rename the column")
+    elif len(names) > 1:
+        message = f"'{NEWEST_ARRIVAL}' is an order of its own: no two rows arrive at the same place"
+        others = ", ".join(name for name in names if name != NEWEST_ARRIVAL)
+        hint = f"write sequence_by: [{others}] with ties: {NEWEST_ARRIVAL}, or {NEWEST_ARRIVAL} alone"
+        report.add(place, names, message, hint)
+    elif "ties" in table.model_fields_set:
+        message = f"'ties' is incompatible with sequence_by: {NEWEST_ARRIVAL}, by which no versions tie"
+        report.add((*path, "ties"), table.ties, message, "remove ties")
+
+
+def _check_versions(pipeline: Pipeline, silver: Silver, path: Path, report: Report) -> None:
     if silver.key is None and "ties" in silver.model_fields_set:
         message = (
             "'ties' is incompatible with a table without key: every row is appended, none competes with"
@@ -56,22 +95,25 @@ def _check_versions(silver: Silver, path: Path, report: Report) -> None:
         )
         report.add((*path, "ties"), silver.ties, message, "add the key, or remove ties")
     if silver.sequence_by is not None:
-        check_named(silver, silver.sequence_by, (*path, "sequence_by"), report)
+        _check_sequence(pipeline, silver, silver.sequence_by, path, report)
         if silver.key is None:
             message = (
                 "'sequence_by' is incompatible with a table without key: every row is appended, none is"
                 " replaced"
             )
-            report.add(
-                (*path, "sequence_by"), silver.sequence_by, message, "add the key, or remove sequence_by"
-            )
+            said = ", ".join(silver.sequence_by)
+            report.add((*path, "sequence_by"), said, message, "add the key, or remove sequence_by")
     elif silver.key is not None and silver.event_time is None:
         message = (
             "'key' is incompatible with a table that has neither sequence_by nor event_time: nothing says"
             " which version is the newest"
         )
         report.add(
-            (*path, "key"), silver.key, message, "add sequence_by: <a column that grows with every version>"
+            (*path, "key"),
+            silver.key,
+            message,
+            f"add sequence_by: <a column that grows with every version>, or sequence_by: {NEWEST_ARRIVAL} if"
+            " the last load wins",
         )
 
 
