@@ -63,7 +63,7 @@ def own_variables(root: Path) -> tuple[str, ...]:
     started says so.
     """
     try:
-        return tuple(load_lakehouse(root).submit_command)
+        return tuple(load_lakehouse(root).hand_on)
     except ConfigError:
         return ()
 

@@ -68,7 +68,7 @@ class Lakehouse(Strict):
     keep_logs: Duration = Field(
         "30 days", description="run logs that are older are removed by `weir maintain`"
     )
-    submit_command: list[Variable] = Field(
+    hand_on: list[Variable] = Field(
         [],
         max_length=100,
         description=(
