@@ -22,9 +22,6 @@ LAKEHOUSE = "landing: landing\nlake: lake\nprofile: local\n"
 CONFIG_ERROR = 2
 
 
-# What `weir setup` puts beside the environments: jars and the archive of loaded classes.
-
-
 class NotInstalled(Exception):
     """What a run needs beside Python is not there yet."""
 
