@@ -30,7 +30,7 @@ KILLS: dict[str, Command] = {
            and point not in NO_WRITE_BETWEEN),
          "checkpoint.after:silver.sales", "consumed.after:gold.per_hour", "ledger.after:ledger.runs"),
     ),
-    "third": (RUN, ("ledger.after:ledger.expectations",)),
+    "third": (RUN, ("ledger.after:ledger.expectations", "gate.after:silver.sales")),
     "decision": (SET_ASIDE, ("ledger.after:ledger.decisions",)),
     "rebuild": (REBUILD, ("ledger.after:ledger.definitions@swapping",)),
     "swap": (RUN, ("swap.before:silver.sales", "swap.after:gold.per_hour", "ledger.after:ledger.definitions@live")),
