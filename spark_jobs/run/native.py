@@ -6,6 +6,7 @@ id, then its marker. Only what it emits cannot be computed from tables again: a 
 whose checkpoint a crash has cut, runs once more through the state and writes nothing.
 """
 
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -40,6 +41,12 @@ from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.run.context import RunContext
 
 NO_DATA = "spark.sql.streaming.noDataMicroBatches.enabled"
+TOO_SLOW = "Python worker failed to connect back"
+"""What Spark says when the Python process of a state class has not started in ten seconds, which no setting
+changes.
+"""
+STARTS = 4
+"""How often a query is started whose Python process takes too long: a busy machine is no reason to fail."""
 
 
 class RowsDropped(Exception):
@@ -79,7 +86,20 @@ def run_native(run: RunContext, name: str, gold: Gold) -> None:
             return
         run.batch(table.name, STREAM, number, partial(_work, frame, table), table.reads)
 
-    _check_dropped(table, run.follow(query, table.name, handle).wait())
+    _check_dropped(table, wait_for_workers(lambda: run.follow(query, table.name, handle)))
+
+
+def wait_for_workers(start: Callable[[], streams.Running]) -> list[dict[str, Any]]:
+    """To the end of the query. Where its Python process was too slow, it goes on from its checkpoint, as it
+    would in the next run.
+    """
+    for _ in range(STARTS - 1):
+        try:
+            return start().wait()
+        except Exception as error:
+            if TOO_SLOW not in str(error):
+                raise
+    return start().wait()
 
 
 def _plot(run: RunContext, table: NativeTable, checkpoint: Checkpoint) -> Course | None:

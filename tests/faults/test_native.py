@@ -9,11 +9,14 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from spark_jobs.lake import failpoints
+from spark_jobs.run import native
 from spark_jobs.run.result import Status
 from tests.conftest import ROOT, Workshop, weir_environ
 from tests.faults.shop import run_here_when_free, start_weir
@@ -59,7 +62,10 @@ def click(*rows: tuple[str, int]) -> str:
     return "".join(f'{{"user":"{user}","at":"2026-03-01T10:{minute:02}:00Z"}}\n' for user, minute in rows)
 
 
-def test_a_query_that_dies_at_every_point_counts_every_row_once(workshop: Workshop) -> None:
+def test_a_query_that_dies_at_every_point_counts_every_row_once(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so does one whose Python process took Spark too long to start: it goes on within its run."""
     workshop.write("conf/pipelines/feed.yml", PIPELINE)
     workshop.write("conf/hooks/count.py", HOOK)
     workshop.land("clicks/1.json", click(("a", 0), ("b", 1)))
@@ -81,10 +87,13 @@ def test_a_query_that_dies_at_every_point_counts_every_row_once(workshop: Worksh
         runs += 1
         assert result.status in (Status.OK, Status.NOTHING_TO_DO, Status.FAILED), result.message
     workshop.land("clicks/4.json", click(("a", 50)))
+    slow = iter(range(native.STARTS - 1))
+    monkeypatch.setattr(native, "_work", partial(too_slow, slow, native._work))
 
     last = workshop.run("feed")
 
     assert last.exit_code == 0, last.message
+    assert next(slow, None) is None, "the query was not started again"
     points = {(point, table) for point, table, _ in died}
     assert {
         ("write.after", f"late.{TABLE}"),
@@ -94,6 +103,12 @@ def test_a_query_that_dies_at_every_point_counts_every_row_once(workshop: Worksh
     } <= points
     assert workshop.rows("feed.gold.counts", "user", "rows") == [("a", 1), ("a", 4), ("a", 5), ("b", 1)]
     assert [line for (line,) in workshop.rows("feed.late.gold.counts", "line")] == [1]
+
+
+def too_slow(slow: Iterator[int], work: Callable[..., Any], *arguments: Any) -> Any:
+    if next(slow, None) is not None:
+        raise RuntimeError(f"[STREAM_FAILED] {native.TOO_SLOW}.")
+    return work(*arguments)
 
 
 @pytest.mark.system
