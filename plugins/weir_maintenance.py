@@ -5,7 +5,7 @@ run of it.
 from datetime import timedelta
 from pathlib import Path
 
-from airflow.sdk import DAG, Context
+from airflow.sdk import DAG, Context, CronTriggerTimetable
 from weir_dag import RUN_TYPES
 from weir_operator import Result, WeirOperator
 from weir_pools import pool_of
@@ -37,8 +37,8 @@ def maintenance_dag(root: Path) -> DAG:
         NAME_OF_DAG,
         description="Upkeep of all tables.",
         doc_md=DOC,
-        schedule=load_lakehouse(root).maintenance,
-        start_date=None,  # so that its first run is at the next time, not at once for the last one
+        schedule=_at_its_next_time(load_lakehouse(root).maintenance),
+        start_date=None,  # with one, the first run would be that of the last time, at once
         catchup=False,
         is_paused_upon_creation=False,  # it loads nothing, and a lake without it grows for ever
         max_active_runs=1,
@@ -49,3 +49,8 @@ def maintenance_dag(root: Path) -> DAG:
     for name in names:
         Maintain(task_id=name, pipeline=name, root=str(root), pool=pool_of(name), dag=dag)
     return dag
+
+
+def _at_its_next_time(cron: str | None) -> CronTriggerTimetable | None:
+    """A plain expression would begin with the last time, where a tenth of the day has not passed since."""
+    return CronTriggerTimetable(cron, timezone="UTC", run_immediately=timedelta(0)) if cron else None

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / folder).symlink_to(ROOT / folder)
     pipelines = root / "conf" / "pipelines"
     pipelines.mkdir(parents=True)
-    (root / "conf" / "lakehouse.yml").write_text("landing: landing\nlake: lake\n", encoding="utf-8")
+    just_gone = f"{datetime.now(UTC) - timedelta(minutes=2):%M %H} * * *"
+    (root / "conf" / "lakehouse.yml").write_text(
+        f"landing: landing\nlake: lake\nmaintenance: {just_gone}\n", encoding="utf-8"
+    )
     for name, tasks, schedule in PIPELINES:
         # `airflow dags test`, which runs some of the others, cannot end a run that has a deadline (3.3.2).
         deadline = "deadline: 1 hour" if name == "by_pipeline" else ""

@@ -21,7 +21,7 @@ from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from spark_jobs.session.install import Installation
-from spark_jobs.session.jars import ivy_jar
+from spark_jobs.session.jars import ivy_alone, ivy_jar
 from tests.airflow.postgres import free_port
 from tests.conftest import ROOT
 from tests.kafka.certificates import Authority
@@ -166,12 +166,16 @@ def fetch_jars() -> None:
             "bundle",
         ]
         command += ["-dependency", "org.apache.kafka", "kafka_2.13", VERSION]
-        subprocess.run(
-            [*command, "-retrieve", f"{scratch}/jars/[artifact]-[revision].[ext]"],
-            check=True,
-            capture_output=True,
-            cwd=scratch,
-        )
+        with ivy_alone():
+            ended = subprocess.run(
+                [*command, "-retrieve", f"{scratch}/jars/[artifact]-[revision].[ext]"],
+                check=False,
+                capture_output=True,
+                text=True,
+                cwd=scratch,
+            )
+        if ended.returncode:
+            raise RuntimeError(f"Ivy could not fetch the broker's jars:\n{ended.stdout}\n{ended.stderr}")
         fetched = {
             path.name: hashlib.sha256(path.read_bytes()).hexdigest()
             for path in Path(scratch, "jars").iterdir()

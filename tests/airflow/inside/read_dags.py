@@ -60,15 +60,22 @@ def by_asset(references: Sequence[Any]) -> dict[str, list[str]]:
     return {name: sorted(tasks) for name, tasks in found.items()}
 
 
+def schedule_of(dag: DAG) -> Any:
+    schedule = cast("Any", dag.schedule)
+    if hasattr(schedule, "objects"):
+        return [asset.name for asset in schedule.objects]
+    return getattr(schedule, "expression", schedule)
+
+
 def describe(dag: DAG) -> dict[str, Any]:
-    schedule, deadline = cast("Any", dag.schedule), cast("list[Any]", dag.deadline or [])
+    deadline = cast("list[Any]", dag.deadline or [])
     return {
         "owner": dag.owner,
         "tags": sorted(dag.tags),
         "catchup": dag.catchup,
         "max_active_runs": dag.max_active_runs,
         "run_types": sorted(dag.allowed_run_types or []),
-        "schedule": [asset.name for asset in schedule.objects] if hasattr(schedule, "objects") else schedule,
+        "schedule": schedule_of(dag),
         "doc_md": dag.doc_md,
         "deadline": [alert.interval.total_seconds() for alert in deadline],
         "form": {
