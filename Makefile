@@ -5,6 +5,7 @@
 .PHONY: up down demo test test-system check soak bench setup clean
 .PHONY: help lint lock pictures
 MAKEFLAGS += --no-builtin-rules --no-print-directory
+unexport PYTHONDONTWRITEBYTECODE  # else every process of the tests compiles all of them again
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
 UV ?= .envs/uv/bin/uv

@@ -4,12 +4,15 @@ import os
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import deltalake
 from deltalake import QueryBuilder
 
 from spark_jobs.lake.storage import OUTAGE_SECONDS, first_below, is_remote
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds  # loaded where rows are read: not by a command that finds nothing to do
 
 # Tables by delta-rs, without a JVM. On an object store its requests have more patience than by default, when
 # a second decides.
@@ -83,8 +86,8 @@ def newest_entry(path: str) -> Newest | None:
 Row = dict[str, Any]
 TABLE = "asked"
 """What the table is called in the SQL of a question."""
-MOST_ROWS, MOST_TABLES = 1_000, 100
-"""So many rows of an answer, and of so many tables, are kept."""
+MOST_ROWS, MOST_FILES, MOST_TABLES = 1_000, 200, 100
+"""So many rows of an answer, or files of a table, and of so many tables, are kept."""
 
 
 @dataclass
@@ -131,6 +134,29 @@ def answer(path: str, key: Hashable, question: Callable[[DeltaTable], list[Row]]
         known.answers[key] = [dict(row) for row in rows]
         while len(_known) > MOST_TABLES:
             _known.pop(next(iter(_known)), None)
+    return rows
+
+
+_opened: dict[str, tuple[Newest, "ds.Dataset"]] = {}
+
+
+def open_dataset(path: str) -> "ds.Dataset | None":
+    """A table as Arrow reads it; None where there is none. While it is as it was, one of a few files is not
+    opened again: a report reads the tables of the ledger several times, and to open one takes longer than to
+    read it.
+    """
+    newest = None if is_remote(path) else newest_entry(path)
+    known = _opened.get(path)
+    if known is not None and known[0] == newest:
+        return known[1]
+    if not DeltaTable.is_deltatable(path):
+        return None
+    table = DeltaTable(path)
+    rows = table.to_pyarrow_dataset()
+    if newest is not None and newest == newest_entry(path) and len(table.file_uris()) <= MOST_FILES:
+        _opened[path] = newest, rows
+        while len(_opened) > MOST_TABLES:
+            _opened.pop(next(iter(_opened)), None)
     return rows
 
 

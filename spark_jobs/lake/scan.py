@@ -11,10 +11,11 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.lake.delta_table import DeltaTable
+from spark_jobs.lake.delta_table import DeltaTable, open_dataset
 
 if TYPE_CHECKING:
     import pyarrow as pa  # loaded where rows are read: not by a command that finds nothing to do
+    import pyarrow.dataset as ds
 
 ROWS_PER_READ = 8_192
 Wanted = Mapping[str, Collection[Any]]
@@ -29,14 +30,10 @@ def read_where(path: str, columns: list[str], wanted: Wanted | None = None) -> l
 
 def scan(path: str, columns: list[str], wanted: Wanted | None = None) -> "Iterator[pa.RecordBatch]":
     """The same as batches, of which one is in memory at a time."""
-    if not DeltaTable.is_deltatable(path):
-        return
-    schema = DeltaTable(path).to_pyarrow_dataset().schema
-    there = [name for name in columns if name in schema.names]
-    if there:
-        yield from scan_pieces(
-            path, there, ROWS_PER_READ, _condition(schema, wanted or {}), list(wanted or {})
-        )
+    rows = open_dataset(path)
+    if rows is not None and any(name in rows.schema.names for name in columns):
+        where = _condition(rows.schema, wanted or {})
+        yield from _pieces(rows, columns, ROWS_PER_READ, where, list(wanted or {}))
 
 
 def scan_pieces(
@@ -44,24 +41,30 @@ def scan_pieces(
 ) -> "Iterator[pa.RecordBatch]":
     """These columns, as far as the table has them, of the rows that meet a condition on them or on those that
     are `asked`, in pieces of at most so many rows; nothing where there is no table.
+    """
+    rows = open_dataset(path)
+    if rows is not None:
+        yield from _pieces(rows, columns, size, where, asked)
 
-    Arrow's own scanner decodes whole row groups, several at once, and those of a big batch are big. Files are
-    read by their pages here, which takes the same memory for a million rows as for a few.
+
+def _pieces(
+    rows: "ds.Dataset", columns: Sequence[str], size: int, where: Any, asked: Sequence[str]
+) -> "Iterator[pa.RecordBatch]":
+    """Arrow's own scanner decodes whole row groups, several at once, and those of a big batch are big. Files
+    are read by their pages here, which takes the same memory for a million rows as for a few.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq  # takes a third of a second: not for a look that finds nothing
 
-    if not DeltaTable.is_deltatable(path):
-        return
-    rows = DeltaTable(path).to_pyarrow_dataset()
     shown = [name for name in columns if name in rows.schema.names]
     schema = pa.schema(
         [rows.schema.field(name) for name in dict.fromkeys([*shown, *asked]) if name in rows.schema.names]
     )
     for fragment in rows.get_fragments(where):
         with pq.ParquetFile(fragment.filesystem.open_input_file(fragment.path), pre_buffer=False) as file:
-            stored = [name for name in schema.names if name in file.schema_arrow.names]
-            for batch in file.iter_batches(size, columns=stored):
+            there = {*file.schema_arrow.names}
+            stored = [name for name in schema.names if name in there]
+            for batch in file.iter_batches(size, columns=stored, use_threads=False):
                 piece = _completed(batch, schema)
                 yield from (piece if where is None else piece.filter(where)).select(shown).to_batches()
 
@@ -77,10 +80,8 @@ def _completed(batch: "pa.RecordBatch", schema: "pa.Schema") -> "pa.Table":
 
 
 def count_where(path: str, wanted: Wanted) -> int:
-    if not DeltaTable.is_deltatable(path):
-        return 0
-    rows = DeltaTable(path).to_pyarrow_dataset()
-    return int(rows.count_rows(filter=_condition(rows.schema, wanted)))
+    rows = open_dataset(path)
+    return 0 if rows is None else int(rows.count_rows(filter=_condition(rows.schema, wanted)))
 
 
 def column_names(path: str) -> list[str]:
