@@ -61,7 +61,9 @@ def collect_drift(lake: Lake, run_id: str) -> tuple[DriftFact, ...]:
     rows = read_ordered(lake, "drift", ["run_id", "source", "field", "kind", "file", "seen_at"])
     writes = groupby(reversed(rows), key=lambda row: (row.get(SEQUENCE), row["seen_at"]))
     newest = [
-        row for _, written in writes for row in sorted(written, key=lambda row: row["kind"] != "missing")
+        row
+        for _, written in writes
+        for row in sorted(written, key=lambda row: (row["kind"] != "missing", row["source"], row["field"]))
     ]
     return tuple(
         DriftFact(
