@@ -56,7 +56,7 @@ def list_(
     pipeline: PipelineName,
     table: Annotated[
         str | None,
-        typer.Argument(help="Its rows one by one; of a bronze table its files.", metavar="[TABLE]"),
+        typer.Argument(help="Its rows one by one; of a bronze table its files.", metavar="TABLE"),
     ] = None,
     rule: Rules = None,
     file: Files = None,
