@@ -7,7 +7,7 @@ ledger.
 
 from collections.abc import Iterable, Sequence
 
-from spark_jobs.lake.counts import Totals, is_all_set_aside
+from spark_jobs.lake.counts import Counts, Totals, find_alarms, is_all_set_aside
 from spark_jobs.lake.states import FAILED, KILLED, STOPPED
 from spark_jobs.report.facts import (
     Balance,
@@ -193,15 +193,9 @@ def _why_missing(missing: Sequence[Balance]) -> str:
 
 
 def _why_bad(aside: Sequence[TableWork]) -> str:
+    """As the alarms of the tables say it; earlier versions wrote none."""
     said = [
-        (
-            table.alarms[0]
-            if table.alarms
-            else (
-                f"{table.name}: all of"
-                f" {count(table.counts.rows_in, 'row that came is', 'rows that came are')} set aside"
-            )
-        )
+        next(iter(table.alarms or find_alarms(table.name, table.counts, table.late_kept, Counts(), 0)))
         for table in aside
     ]
     more = f" And {count(len(said) - NAMED, 'more table')}." if len(said) > NAMED else ""
