@@ -78,7 +78,7 @@ def account_of(project: Project, name: str) -> dict[str, Any]:
         "offsets": read_offsets(pipeline, lake),
         "drift": [
             f"{row['source']}: {row['field']!r} {row['kind']} in {row['file']!r}"
-            for row in sorted(Ledger(lake).ordered("drift"), key=lambda row: row["kind"] != "missing")
+            for row in sorted(Ledger(lake).ordered("drift"), key=lambda row: row["kind"] == "added")
         ],
         "evidence": [row["message"] for row in Ledger(lake).ordered("evidence")],
     }

@@ -320,15 +320,21 @@ def test_after_a_killed_run_the_newest_page_speaks_of_what_it_left(tmp_path: Pat
     assert report_of(shop, Day(0)).verdict.outcome is Outcome.GOOD, "an older page is about its own run"
 
 
-def test_the_account_says_whether_late_rows_count(
+def test_the_account_says_whether_late_rows_count_and_which_fields_returned(
     shop: LakeOfRuns, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shop.run(Day(0))
+    shop.drift(Day(0), "coupon")
+    shop.drift(Day(0), "amount", kind="missing")
+    shop.drift(Day(0), "amount", kind="returned")
     monkeypatch.setenv("WEIR_HOME", str(shop.root))
 
     account_command("shop", as_json=False)
 
-    assert "they count in it, or with `late: keep` stand beside the table" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "they count in it, or with `late: keep` stand beside the table" in said
+    drift = [line.split()[2:4] for line in said.splitlines() if line.startswith("drift: ")]
+    assert drift == [["'amount'", "missing"], ["'amount'", "returned"], ["'coupon'", "added"]]
 
 
 def test_every_note_of_the_verdict_is_on_the_page(shop: LakeOfRuns) -> None:
