@@ -148,14 +148,15 @@ def describe(run: TableRun) -> str:
     """The numbers of a table on one line; classes without rows are left out."""
     if run.state in (State.WAITING, State.NOT_REACHED) or (run.state is State.RUNNING and not run.batches):
         return ""
-    if run.error and not run.counts.rows_in and not run.counts.published:
-        return f"after {run.seconds:.1f} s: {plain(run.error)}"
+    error = plain((run.error or "").removeprefix(f"{run.table}: "))
+    if error and not run.counts.rows_in and not run.counts.published:
+        return f"after {run.seconds:.1f} s: {error}"
     corrected = [f"{run.corrected:,} corrected"] if run.corrected else []
     speed = f", {rate(run.counts.rows_in, run.seconds)}" if run.seconds > 0 and run.counts.rows_in else ""
     is_whole = not run.counts.rows_in and run.counts.published  # made anew: no rows came in
     came = "" if is_whole else f"{count(run.counts.rows_in, 'row')}: "
     text = f"{came}{', '.join([*_classes(run), *corrected]) or 'none'} in {run.seconds:.1f} s{speed}"
-    return f"{text}; {plain(run.error)}" if run.error else text
+    return f"{text}; {error}" if error else text
 
 
 def _classes(run: TableRun) -> list[str]:

@@ -52,5 +52,5 @@ def test_files_are_no_quarantined_rows_and_of_a_table_made_anew_none_came_in() -
     assert said_of(bronze, whole, blocked) == [
         "bronze.orders done 5 rows: 4 inserted, 1 unreadable file in 10.0 s, < 1 row/s",
         "gold.top done 3 inserted in 1.5 s",
-        "silver.orders blocked after 3.5 s: silver.orders: batch blocked",
+        "silver.orders blocked after 3.5 s: batch blocked",
     ]
