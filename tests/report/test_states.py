@@ -161,6 +161,22 @@ def test_empty_files_are_counted_on_the_page(shop: LakeOfRuns) -> None:
     assert "2 taken (1 of them without a byte)" in page
 
 
+def test_a_file_that_was_refused_and_then_taken_is_not_waiting_and_a_close_mark_is_no_file(
+    shop: LakeOfRuns,
+) -> None:
+    shop.run(Day(0))
+    shop.arrive("orders", Day(1), "refused", "shop/hidden.json", "its name begins with _")
+    refused = report_of(shop, Day(0))
+    shop.arrive("orders", Day(2), "taken", "shop/hidden.json")
+    shop.arrive("orders", Day(3), "closed", "")
+
+    taken = report_of(shop, Day(0))
+
+    assert [report.sources[1].not_taken for report in (refused, taken)] == [1, 0]
+    assert "1 not taken" in render_run(refused)
+    assert taken.sources[1].verdicts == {"refused": 1, "taken": 2}
+
+
 def test_late_rows_that_count_nowhere_are_in_verdict_totals_and_picture(shop: LakeOfRuns) -> None:
     shop.run(Day(0, quarantined=0, gold=replace(ALL_LATE, inserted=3), late_kept=40))
     report = report_of(shop, Day(0))
