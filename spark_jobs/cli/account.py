@@ -98,9 +98,8 @@ def _print_sources(console: Console, account: dict[str, Any]) -> None:
         if source in account["offsets"]:
             continue
         said = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items()) or "none"
-        empty = (
-            f" ({account['files_empty'][source]:,} of them empty)" if source in account["files_empty"] else ""
-        )
+        number = account["files_empty"].get(source)
+        empty = f" ({number:,} of them without a byte)" if number else ""
         console.print(f"files of {source}: {said}{empty}", markup=False)
 
 

@@ -153,7 +153,7 @@ def stream(
 def status(
     pipeline: Annotated[
         str | None,
-        typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="[PIPELINE]"),
+        typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE"),
     ] = None,
     watch: Annotated[
         float | None,
@@ -237,7 +237,7 @@ def report(
 @app.command(epilog=f"Example: weir rebuild retail silver.orders --dry-run\n\n{EXIT_CODES}")
 def rebuild(
     pipeline: PipelineName,
-    tables: Annotated[list[str] | None, typer.Argument(help=TO_REBUILD, metavar="[TABLE]...")] = None,
+    tables: Annotated[list[str] | None, typer.Argument(help=TO_REBUILD, metavar="TABLE")] = None,
     is_all: Annotated[bool, typer.Option("--all", help="Every dimension, silver and gold table.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Build and compare, but replace nothing.")

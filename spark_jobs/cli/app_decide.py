@@ -95,7 +95,7 @@ def take(
 @app.command(epilog=f"Example: weir close retail orders\n\n{EXIT_CODES}")
 def close(
     pipeline: PipelineName,
-    source: Annotated[str | None, typer.Argument(help="Only this source.", metavar="[SOURCE]")] = None,
+    source: Annotated[str | None, typer.Argument(help="Only this source.", metavar="SOURCE")] = None,
     as_json: Json = False,
 ) -> None:
     """Declare that what has arrived is complete: the next run closes the windows that are still open."""

@@ -74,6 +74,8 @@ def propose_command(name: str, source: str, table: str | None, dry_run: bool, as
 def _say_nothing(proposal: Proposal, place: str) -> str:
     if not proposal.unreadable:
         return f"no record was found in {place}; land a file, or run the pipeline once for what is no file"
+    if proposal.unreadable == 1:
+        return f"all that was found in {place} cannot be read: {proposal.problem}"
     found = count(proposal.unreadable, "record or file", "records or files")
     return f"none of the {found} that were found in {place} can be read; the first: {proposal.problem}"
 

@@ -56,7 +56,7 @@ def list_(
     pipeline: PipelineName,
     table: Annotated[
         str | None,
-        typer.Argument(help="Its rows one by one; of a bronze table its files.", metavar="[TABLE]"),
+        typer.Argument(help="Its rows one by one; of a bronze table its files.", metavar="TABLE"),
     ] = None,
     rule: Rules = None,
     file: Files = None,
@@ -64,7 +64,7 @@ def list_(
     until: Until = None,
     state: State = "open",
     limit: Annotated[
-        int, typer.Option(min=1, max=MOST, help="How many rows or files are shown, the newest first.")
+        int, typer.Option(min=1, max=MOST, help="How many rows, the newest first, or files are shown.")
     ] = 20,
     as_json: Json = False,
 ) -> None:

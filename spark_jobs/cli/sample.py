@@ -1,6 +1,7 @@
 """`weir sample`: writes the sample landing zone."""
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from spark_jobs.sample.write import write_sample
 def sample_command(
     orders: int, increment: int, seed: int, defect: str | None, landing: Path | None, as_json: bool
 ) -> int:
-    folder = landing or _landing_folder()
+    folder = _named_folder(landing) if landing else _landing_folder()
     try:
         summary = write_sample(folder, orders=orders, seed=seed, increment=increment, defect=defect)
     except OSError as error:
@@ -26,6 +27,14 @@ def sample_command(
         records = ", ".join(f"{number:,} in {name}" for name, number in summary.records.items())
         print(f"{count(len(summary.files), 'file')} below {folder}: records {records}")
     return 0
+
+
+def _named_folder(landing: Path) -> Path:
+    """UsageError of an address: it would become a folder called `s3:`."""
+    if re.match(r"\w+:/", str(landing)):
+        said = f"{str(landing)!r} is an address, and samples are written to a folder"
+        raise UsageError("--landing", landing, said, "name one, and copy the files from there")
+    return landing
 
 
 def _landing_folder() -> Path:

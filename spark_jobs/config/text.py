@@ -38,6 +38,14 @@ def count(value: int, one: str, many: str | None = None) -> str:
     return f"{value:,} {one if value == 1 else many or f'{one}s'}"
 
 
+def rate(rows: int, seconds: float | None) -> str:
+    """How many rows a second: "1,240 rows/s", "1 row/s", and "< 1 row/s" instead of none."""
+    if not rows or not seconds:
+        return "–"
+    found = round(rows / seconds)
+    return f"{count(found, 'row')}/s" if found else "< 1 row/s"
+
+
 def one_line(text: str) -> str:
     """The text on one line, without control characters: for what a person or program gives as a name, and is
     kept as such.

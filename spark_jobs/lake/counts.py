@@ -117,6 +117,8 @@ LEAST_ROWS = 20
 LEAST_SHARE = 0.05
 TIMES = 3
 """A share that is so many times the one before has jumped."""
+UNREADABLE = "cannot be read"
+"""Of files, and below of rows: the words by which a sentence about a share is known."""
 WORDS = {
     "quarantined": "quarantined",
     "parked": "parked",
@@ -126,9 +128,12 @@ WORDS = {
 
 def is_all_set_aside(table: str, counts: Counts, late_kept: int) -> bool:
     """Whether rows came and readers get none of them, because all are in quarantine, or too late for
-    a window."""
+    a window; of bronze whether files came of which none can be read.
+    """
     if TableName(table).is_gold:
         return late_kept >= counts.rows_in > 0  # a window that they touch is written again as it was
+    if TableName(table).is_bronze:
+        return 0 < counts.rows_in == counts.quarantined
     return (
         TableName(table).has_keys
         and 0 < counts.rows_in == counts.quarantined + counts.filtered > counts.filtered
@@ -141,6 +146,9 @@ def find_alarms(
     """Sentences about one table in one run; `before` is what became of its rows until then."""
     rows, rows_before = counts.rows_in, before.rows_in
     if is_all_set_aside(table, counts, late_kept):
+        if TableName(table).is_bronze:
+            yield f"{table}: no record was read: {count(counts.quarantined, 'file')} {UNREADABLE}"
+            return
         what = "late" if TableName(table).is_gold else "quarantined"
         kept = late_kept if what == "late" else counts.quarantined
         came = f"all {count(kept, 'row')} that came are" if kept > 1 else "the one row that came is"

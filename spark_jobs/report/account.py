@@ -17,7 +17,7 @@ from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
-from spark_jobs.landing.arrivals import DISCARDED, TAKEN, read_arrivals
+from spark_jobs.landing.arrivals import CLOSED, DISCARDED, TAKEN, read_arrivals
 from spark_jobs.landing.skipped import UNREADABLE, files_without_records
 from spark_jobs.landing.streams import read_until
 from spark_jobs.quality.masking import mask_problem
@@ -78,7 +78,7 @@ def account_of(project: Project, name: str) -> dict[str, Any]:
         "offsets": read_offsets(pipeline, lake),
         "drift": [
             f"{row['source']}: {row['field']!r} {row['kind']} in {row['file']!r}"
-            for row in sorted(Ledger(lake).ordered("drift"), key=lambda row: row["kind"] != "missing")
+            for row in sorted(Ledger(lake).ordered("drift"), key=lambda row: row["kind"] == "added")
         ],
         "evidence": [row["message"] for row in Ledger(lake).ordered("evidence")],
     }
@@ -117,7 +117,8 @@ def count_files(pipeline: Pipeline, lake: Lake) -> dict[str, dict[str, int]]:
     """Per source, the landed files by what was decided about them."""
     found: dict[str, dict[str, int]] = {}
     for source in pipeline.sources:
-        verdicts = [row["verdict"] for row in read_arrivals(lake.arrivals(source), ["verdict"])]
+        rows = read_arrivals(lake.arrivals(source), ["verdict"])
+        verdicts = [row["verdict"] for row in rows if row["verdict"] != CLOSED]  # a mark is no file
         found[source] = {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))}
     return found
 

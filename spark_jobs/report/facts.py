@@ -69,8 +69,9 @@ class RuleState(StrEnum):
 @dataclass(frozen=True)
 class Run:
     """`status` is that of the ledger; `killed` for a run that ended without a word, `running` for one at
-    work. `origin` is who started it, if it says so. `took` are the seconds that the terminal said; earlier
-    versions did not keep them.
+    work. `message` is the first line of what it ended with; those below it say how to go on. `origin` is who
+    started it, if it says so. `took` are the seconds that the terminal said; earlier versions did not keep
+    them.
     """
 
     run_id: str

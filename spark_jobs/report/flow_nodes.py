@@ -85,8 +85,7 @@ def make_nodes(
 
 
 def _source_node(source: SourceFact) -> Node:
-    not_taken = source.verdicts.get("refused", 0) + source.verdicts.get("repeated", 0)
-    branches = (_branch(not_taken, "not taken"),) if not_taken else ()
+    branches = (_branch(source.not_taken, "not taken"),) if source.not_taken else ()
     lines = (count(source.files, "file") if source.files is not None else "no files in this run",)
     return Node(
         f"landed.{source.name}",

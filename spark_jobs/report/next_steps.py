@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.blocked import ways_on
+from spark_jobs.lake.counts import UNREADABLE, WORDS
 from spark_jobs.report.facts import (
     DecisionFact,
     GateFact,
@@ -34,7 +35,9 @@ def steps_after_missing_rows(pipeline: str) -> tuple[Step, ...]:
 
 
 def steps_after_bad_data(pipeline: str, aside: Sequence[TableWork]) -> Iterator[Step]:
-    if any(not TableName(table.name).is_gold for table in aside):
+    if any(TableName(table.name).is_bronze for table in aside):
+        yield Step("See which files cannot be read, and why", f"weir quarantine list {pipeline}")
+    if any(TableName(table.name).has_keys for table in aside):
         yield Step("See why the rows are in quarantine", f"weir quarantine list {pipeline}")
     if any(table.late_kept for table in aside):
         yield Step("See which record moved the watermark", f"weir status {pipeline}")
@@ -98,11 +101,14 @@ def notes_about(
 
 
 def _row_notes(table: TableWork) -> Iterable[str]:
-    if table.counts.quarantined > 0:
+    """Of what its alarms have not said already."""
+    said = " ".join(table.alarms)
+    is_said = UNREADABLE in said or f" {WORDS['quarantined']}" in said
+    if table.counts.quarantined > 0 and not is_said:
         what = count(table.counts.quarantined, "file that cannot be read", "files that cannot be read")
         rows = f"{table.counts.quarantined:,} of {count(table.counts.rows_in, 'row')} quarantined"
         yield f"{table.name}: {what if TableName(table.name).is_bronze else rows}."
-    if table.late_kept:
+    if table.late_kept and WORDS["late"] not in said:
         yield (
             f"{table.name}: {count(table.late_kept, 'row')} came too late for a window or state, and"
             f" {'does' if table.late_kept == 1 else 'do'} not count there."

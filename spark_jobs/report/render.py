@@ -221,10 +221,9 @@ def draw_rule_trend(points: Sequence[Point]) -> Trend | None:
         for place, (point, part) in enumerate(zip(points, shares, strict=True))
     ]
     failed = sum(part > 0 for part in shares)
-    words = (
-        f"{count(len(points), 'run')}, oldest first:"
-        f" {'all met' if not failed else f'{failed} of {len(points)} with failures'}"
-    )
+    what = "rows failed" if any(point.bad for point in points) else "not met"  # rows may fail and it be met
+    found = f"{what} in {failed} of {len(points)}" if failed else "all met"
+    words = f"{count(len(points), 'run')}, oldest first: {found}"
     return Trend(_width(points), HEIGHT, tuple(bars), words)
 
 

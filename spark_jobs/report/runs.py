@@ -39,7 +39,7 @@ def _run(lake: Lake, run_id: str, known: Sequence[Mapping[str, Any]]) -> Run:
         run_id=run_id,
         kind="rebuild" if first["event"].startswith(REBUILD) else "run",
         status=(ended["status"] or KILLED) if ended else _status_without_end(lake, first),
-        message=cut((ended or first)["message"] or "", MESSAGE_LENGTH),
+        message=cut(((ended or first)["message"] or "").partition("\n")[0], MESSAGE_LENGTH),
         host=cut(first["host"] or ""),
         pid=first["pid"],
         started_at=first["at"],

@@ -32,7 +32,8 @@ class ReasonFact:
 @dataclass(frozen=True)
 class SourceFact:
     """The landed files of a source by verdict; `files` are those that this run took, None where that is not
-    known. `empty`: taken ones without a single byte.
+    known. `empty`: taken ones without a single byte. `not_taken`: those that were refused or skipped, and
+    about which nobody has decided since.
     """
 
     name: str
@@ -40,6 +41,7 @@ class SourceFact:
     verdicts: dict[str, int]
     files: int | None
     empty: int = 0
+    not_taken: int = 0
 
 
 @dataclass(frozen=True)

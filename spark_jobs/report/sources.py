@@ -12,7 +12,7 @@ from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.quarantine import Reason, SetAsideRow, count_reasons, sample_rows
 from spark_jobs.lake.sequence import SEQUENCE, read_ordered
-from spark_jobs.landing.arrivals import TAKEN, read_arrivals
+from spark_jobs.landing.arrivals import TAKEN, files_not_taken, read_arrivals
 from spark_jobs.landing.skipped import UNREADABLE
 from spark_jobs.quality.masking import mask_reasons
 from spark_jobs.report.account import FileNotRead, count_empty, count_files, files_not_read
@@ -35,6 +35,7 @@ def collect_sources(pipeline: Pipeline, lake: Lake, run_id: str) -> tuple[Source
             verdicts[name],
             _files_of_run(lake, name, run_id),
             count_empty(lake, name),
+            len(files_not_taken(lake.arrivals(name))),
         )
         for name, source in pipeline.sources.items()
     )
@@ -61,7 +62,9 @@ def collect_drift(lake: Lake, run_id: str) -> tuple[DriftFact, ...]:
     rows = read_ordered(lake, "drift", ["run_id", "source", "field", "kind", "file", "seen_at"])
     writes = groupby(reversed(rows), key=lambda row: (row.get(SEQUENCE), row["seen_at"]))
     newest = [
-        row for _, written in writes for row in sorted(written, key=lambda row: row["kind"] != "missing")
+        row
+        for _, written in writes
+        for row in sorted(written, key=lambda row: (row["kind"] != "missing", row["source"], row["field"]))
     ]
     return tuple(
         DriftFact(

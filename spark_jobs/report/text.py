@@ -7,6 +7,7 @@ import unicodedata
 from datetime import UTC, datetime
 
 from spark_jobs.config.text import count as count
+from spark_jobs.config.text import rate as rate
 
 # How states are shown, on the report and in the Airflow UI. Imports nothing, so that both sides can read it.
 
@@ -109,14 +110,10 @@ def _span(seconds: float) -> str:
 def duration(seconds: float | None) -> str:
     if seconds is None:
         return "–"
-    if seconds < 60:
+    if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def rate(rows: int, seconds: float | None) -> str:
-    return f"{rows / seconds:,.0f} rows/s" if rows and seconds else "–"
 
 
 def cut(text: object, longest: int = LONGEST) -> str:

@@ -7,7 +7,7 @@ ledger.
 
 from collections.abc import Iterable, Sequence
 
-from spark_jobs.lake.counts import Totals, is_all_set_aside
+from spark_jobs.lake.counts import Counts, Totals, find_alarms, is_all_set_aside
 from spark_jobs.lake.states import FAILED, KILLED, STOPPED
 from spark_jobs.report.facts import (
     Balance,
@@ -61,42 +61,40 @@ def judge_run(
 ) -> Verdict:
     """`current` is what is so now beside what the run did: given for the newest run alone."""
     now = current or Current()
-    notes = (*notes_about(tables, gates, new_fields), *_current_notes(now))
     blocked = [gate for gate in gates if gate.verdict == "blocked" and _is_blocked(tables, gate.table)]
+    found = (*notes_about(tables, gates, new_fields), *_current_notes(now))
+    notes = found if not blocked else (_why_blocked(blocked, run), *found)
+    ways_on = tuple(steps_of_blocked(pipeline, tables, blocked, decisions))
     run_again = Step("Run again to resume", f"weir run {pipeline}")
     if run.status == RUNNING:
         return Verdict(
             Outcome.RUNNING, "The run is at work. This page is about what it has done so far.", notes
         )
     if run.status == FAILED:
-        steps = (*steps_after_failure(pipeline, run), *steps_of_blocked(pipeline, tables, blocked, decisions))
+        steps = (*steps_after_failure(pipeline, run), *ways_on)
         return Verdict(Outcome.FAILED, _why_failed(run, tables), notes, steps)
-    if blocked or run.status == "blocked":
-        return Verdict(
-            Outcome.BLOCKED,
-            _why_blocked(blocked, run),
-            notes,
-            tuple(steps_of_blocked(pipeline, tables, blocked, decisions)),
-        )
     if now.missing:
-        return Verdict(Outcome.FAILED, _why_missing(now.missing), notes, steps_after_missing_rows(pipeline))
+        steps = (*steps_after_missing_rows(pipeline), *ways_on)
+        return Verdict(Outcome.FAILED, _why_missing(now.missing), notes, steps)
     if run.status == KILLED:
         why = (
             f"The run was killed: it ended without a word. {_say_published(totals_of(tables))} before that;"
             " what is published stays."
         )
-        return Verdict(Outcome.KILLED, why, notes, (run_again,))
+        return Verdict(Outcome.KILLED, why, notes, (run_again, *ways_on))
     if run.status == STOPPED:
         why = cut(
             f"The run was {run.message}" if run.message.startswith("stopped") else "The run was stopped.",
             WHY_LENGTH,
         )
-        return Verdict(Outcome.STOPPED, why, notes, (run_again,))
+        return Verdict(Outcome.STOPPED, why, notes, (run_again, *ways_on))
+    if blocked or run.status == "blocked":
+        return Verdict(Outcome.BLOCKED, _why_blocked(blocked, run), found, ways_on)
     if now.tables:
         return _judge_open(pipeline, now, notes)
     if aside := [table for table in tables if is_all_set_aside(table.name, table.counts, table.late_kept)]:
         why = _why_bad(aside)
-        others = tuple(note for note in notes if note.removesuffix(".") not in why)
+        others = tuple(note for note in notes if note not in why)
         return Verdict(Outcome.BAD, why, others, tuple(steps_after_bad_data(pipeline, aside)))
     if notes:
         return Verdict(Outcome.WARNINGS, _why_warnings(tables, notes, now), notes)
@@ -195,18 +193,13 @@ def _why_missing(missing: Sequence[Balance]) -> str:
 
 
 def _why_bad(aside: Sequence[TableWork]) -> str:
+    """As the alarms of the tables say it; earlier versions wrote none."""
     said = [
-        (
-            table.alarms[0]
-            if table.alarms
-            else (
-                f"{table.name}: all of"
-                f" {count(table.counts.rows_in, 'row that came is', 'rows that came are')} set aside"
-            )
-        )
+        next(iter(table.alarms or find_alarms(table.name, table.counts, table.late_kept, Counts(), 0)))
         for table in aside
     ]
-    return f"{list_tables(said)}."
+    more = f" And {count(len(said) - NAMED, 'more table')}." if len(said) > NAMED else ""
+    return f"{'. '.join(said[:NAMED])}.{more}"
 
 
 def _why_blocked(blocked: Sequence[GateFact], run: Run) -> str:

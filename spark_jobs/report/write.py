@@ -40,6 +40,7 @@ def write_collected(project: Project, report: Report) -> Path:
     lines = list_runs(
         lake, [file.stem for file in report_files(folder, lake)], run_ids(lake)[-1], report.current
     )
+    _write_as_its_own(project, folder, report, lines)
     caption = f"The newest {len(lines)} reports; the newest first" if len(lines) > 1 else "Its report"
     _replace(
         folder / INDEX,
@@ -48,6 +49,17 @@ def write_collected(project: Project, report: Report) -> Path:
     _replace(folder / RUNS_FILE, render_runs(report, lines))
     _write_front(project, report.made_at, {report.pipeline: lines})
     return path
+
+
+def _write_as_its_own(project: Project, folder: Path, report: Report, lines: Sequence[RunLine]) -> None:
+    """Write the page again that was the newest one until now, where it spoke of what was so then and the list
+    no longer does: both are about its own run now.
+    """
+    told = {line.run_id: line.outcome for line in _newest_in(folder)}
+    for line in lines:
+        if line.run_id != report.run.run_id and told.get(line.run_id, line.outcome) != line.outcome:
+            own = collect_report(project, report.pipeline, line.run_id, report.made_at)
+            _replace(folder / line.link, render_run(own))
 
 
 def report_files(folder: Path, lake: Lake) -> list[Path]:
@@ -90,10 +102,17 @@ def _listed(project: Project, folder: Path) -> Sequence[RunLine]:
     version.
     """
     lake = Lake(project.lake, folder.name)
+    return _newest_in(folder) or list_runs(lake, [file.stem for file in report_files(folder, lake)[-1:]])
+
+
+def _newest_in(folder: Path) -> list[RunLine]:
+    """The newest line of the list as it was written last; none where that is missing, or of another
+    version.
+    """
     try:
         return [read_newest((folder / RUNS_FILE).read_text(encoding="utf-8"))]
     except (OSError, ValueError, KeyError, TypeError, IndexError):
-        return list_runs(lake, [file.stem for file in report_files(folder, lake)[-1:]])
+        return []
 
 
 def _replace(path: Path, text: str) -> None:

@@ -74,7 +74,7 @@ class RebuildFailed(Exception):
 
     def __init__(self, table: str, cause: str, state: State) -> None:
         self.table, self.cause, self.state = table, cause, state
-        super().__init__(f"{table}: {cause}")
+        super().__init__(f"{table}: {cause.removeprefix(f'{table}: ')}")
 
 
 class NativeFailed(RebuildFailed):

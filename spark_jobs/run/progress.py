@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from spark_jobs.config.text import count, plain
+from spark_jobs.config.table_name import TableName
+from spark_jobs.config.text import count, plain, rate
 from spark_jobs.lake.counts import add_up
 from spark_jobs.run.result import State, TableRun
 
@@ -120,12 +121,12 @@ class LiveProgress:
                 time.monotonic() - self.started[run.table] if run.state is State.RUNNING else run.seconds
             )
             aside = add_up([(run.table, run.counts, run.late_kept)]).set_aside  # the same as on the page
-            rate = f"{run.counts.rows_in / seconds:,.0f}" if seconds > 0 and run.counts.rows_in else ""
+            speed = f"{run.counts.rows_in / seconds:,.0f}" if seconds > 0 and run.counts.rows_in else ""
             numbers = (
                 f"{run.counts.rows_in:,}",
                 f"{run.counts.published:,}",
                 f"{aside:,}",
-                rate,
+                speed,
                 f"{seconds:.1f}",
             )
             shown = (
@@ -147,17 +148,21 @@ def describe(run: TableRun) -> str:
     """The numbers of a table on one line; classes without rows are left out."""
     if run.state in (State.WAITING, State.NOT_REACHED) or (run.state is State.RUNNING and not run.batches):
         return ""
-    named = {"late": "late and not counted" if run.late_kept else "late and counted"}
-    numbers = [
-        (name, rows)
-        for name, rows in run.counts.as_dict().items()
-        if rows and name not in ("rows_in", "grown")
-    ]
-    classes = [f"{rows:,} {named.get(name, name)}" for name, rows in numbers]
+    error = plain((run.error or "").removeprefix(f"{run.table}: "))
+    if error and not run.counts.rows_in and not run.counts.published:
+        return f"after {run.seconds:.1f} s: {error}"
     corrected = [f"{run.corrected:,} corrected"] if run.corrected else []
-    rate = (
-        f", {run.counts.rows_in / run.seconds:,.0f} rows/s" if run.seconds > 0 and run.counts.rows_in else ""
-    )
-    rows = count(run.counts.rows_in, "row")
-    text = f"{rows}: {', '.join([*classes, *corrected]) or 'none'} in {run.seconds:.1f} s{rate}"
-    return f"{text}; {plain(run.error)}" if run.error else text
+    speed = f", {rate(run.counts.rows_in, run.seconds)}" if run.seconds > 0 and run.counts.rows_in else ""
+    is_whole = not run.counts.rows_in and run.counts.published  # made anew: no rows came in
+    came = "" if is_whole else f"{count(run.counts.rows_in, 'row')}: "
+    text = f"{came}{', '.join([*_classes(run), *corrected]) or 'none'} in {run.seconds:.1f} s{speed}"
+    return f"{text}; {error}" if error else text
+
+
+def _classes(run: TableRun) -> list[str]:
+    """What became of its rows; bronze counts a file that cannot be read as a row."""
+    is_bronze, files = TableName(run.table).is_bronze, run.counts.quarantined
+    named = {"late": "late and not counted" if run.late_kept else "late and counted"}
+    named |= {"quarantined": "unreadable file" if files == 1 else "unreadable files"} if is_bronze else {}
+    numbers = {name: rows for name, rows in run.counts.as_dict().items() if name not in ("rows_in", "grown")}
+    return [f"{rows:,} {named.get(name, name)}" for name, rows in numbers.items() if rows]

@@ -99,8 +99,22 @@ FAULTS: list[Fault] = [
     (PLAIN, rf'"[^"]{{{LONGEST_TEXT + 1},}}+"', f"it has a text of more than {LONGEST_TEXT:,} characters"),
     (BARE, rf"[\[{{](?:[^\[\]{{}}]*+[\[{{]){{{DEEPEST}}}+", f"it is nested more than {DEEPEST} deep"),
     (BARE, r'[^\s{,:]\s*""\s*:', "a comma is missing before a name"),
-    (BARE, r'\{\s*""\s*[^\s:]', "a colon is missing behind a name"),
+    (BARE, r'\{\s*""\s*[^\s:]|,\s*""\s*\}', "a colon is missing behind a name"),
+    (BARE, r":\s*[,}\]]", "a value is missing behind a name"),
+    (BARE, r'(?:""|[0-9el}\]])\s++(?:""|[-0-9tfn\[{])', "a comma is missing between two values"),
     (BARE, r'[^\s{}\[\]:,"0-9A-Za-z.+-]', "it has a character that is none of JSON"),
+    (
+        BARE,
+        r'""\s*+[^\s,:}\]]',
+        r"text stands behind a closing quote: a quote within a text is written \"",
+    ),
+    (
+        BARE,
+        r"[:,\[]\s*+(?!-?[0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+\s*+[,}\]])-?[0-9]",
+        "it has a value that begins as a number and is none, such as 2026-01-01 or 10L",
+    ),
+    (BARE, r'[^"\s]\s*+:', "a colon stands behind what is no name in quotes"),
+    (BARE, r'\{\s*+[^\s"}]', "what follows a { is no name in quotes"),
 ]
 """Asked of what, for which pattern, and what is said. In this order: those behind another one suppose that it
 was not found.

@@ -131,6 +131,11 @@ def test_a_file_of_which_no_row_can_be_read_is_named_with_what_is_wrong(shop: Wo
     assert "nothing to propose: none of the 3 records or files that were found in" in said
     assert "the first: 'sheets/a.csv' line 2: 1 field, the header has 2" in said
 
+    (shop.landing / "sheets/a.csv").unlink()
+    assert (
+        "sheets cannot be read: 'sheets/b.csv': UnreadableFile" in run("shop", "sheets", "--table", "raw")[1]
+    )
+
 
 def test_what_cannot_be_read_beside_good_records_is_counted(shop: Workshop) -> None:
     said = run("shop", "orders", "--dry-run")[1]

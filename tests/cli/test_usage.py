@@ -134,6 +134,7 @@ def weir(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Weir:
             "discard: nothing says which rows are to be discarded",
         ),
         (("quarantine", "discard", "shop", "bronze.orders", *WHY), "--file: no file is named"),
+        (("sample", "--landing", "s3://shop/landing"), "--landing: 's3:/shop/landing' is an address"),
     ],
     ids=lambda given: " ".join(given[:3]) if isinstance(given, tuple) else "",
 )

@@ -411,6 +411,12 @@ def test_sql_that_spark_can_run_passes(workspace: Workspace, sql: str) -> None:
     assert workspace.problems() == []
 
 
+def test_a_window_has_a_start_and_an_end_alone(workspace: Workspace) -> None:
+    workspace.write(FILE, "SELECT window.stop AS s FROM silver.orders GROUP BY window(ordered_at, '1 hour')")
+
+    assert ["there is no column 'stop'" in str(problem) for problem in workspace.problems()] == [True]
+
+
 @pytest.mark.parametrize(
     "sql",
     [

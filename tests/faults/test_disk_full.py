@@ -61,7 +61,7 @@ def test_a_run_on_a_full_disk_fails_with_its_cause_and_goes_on_when_there_is_roo
     assert result.status is Status.OK, result.message
     assert len(messages) > 4
     assert [message for message in messages if "No space left on device" not in message] == []
-    assert [message for message in messages if "published data is untouched" not in message] == []
+    assert [message for message in messages if "what is published stays" not in message] == []
     resize(small_disk, 16 * 1024 * KILOBYTE)
 
     shop.assert_converged(damaged_shop, expected)

@@ -24,6 +24,7 @@ USUAL = Counts(rows_in=10_000, inserted=9_980, quarantined=20)
          " before it was 0.0%"),
         ("gold.b", Counts(rows_in=100, inserted=4, late=30), 0, None),
         ("bronze.c", Counts(rows_in=100, inserted=60, quarantined=40), 0, None),
+        ("bronze.c", Counts(rows_in=12, quarantined=12), 0, "bronze.c: no record was read: 12 files cannot be read"),
     ],
 )  # fmt: skip
 def test_all_rows_set_aside_or_a_share_that_jumps_is_a_sentence(

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from spark_jobs.report.text import age, count, cut, duration, moment, number, share
+from spark_jobs.report.text import age, count, cut, duration, moment, number, rate, share
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -35,13 +35,15 @@ def test_numbers_times_and_durations_are_for_people() -> None:
         "2,000 rows",
     )
     assert (moment(NOW), moment(None)) == ("2026-03-01 12:00 UTC", "–")
-    assert [duration(seconds) for seconds in (None, 0.04, 59.9, 61, 7_260)] == [
+    assert [duration(seconds) for seconds in (None, 0.04, 59.9, 59.96, 61, 7_260)] == [
         "–",
         "0.0 s",
         "59.9 s",
+        "1 min 0 s",
         "1 min 1 s",
         "2 h 1 min",
     ]
+    assert [rate(rows, 2.0) for rows in (0, 1, 2, 3_000)] == ["–", "< 1 row/s", "1 row/s", "1,500 rows/s"]
 
 
 def test_a_cut_value_shows_its_hidden_characters_and_its_length() -> None:

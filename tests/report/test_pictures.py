@@ -127,7 +127,7 @@ def test_bars_of_a_rule_show_the_share_that_failed() -> None:
         (HEIGHT, True),
         (TICK, False),
     ]
-    assert trend.description == "4 runs, oldest first: 2 of 4 with failures"
+    assert trend.description == "4 runs, oldest first: rows failed in 2 of 4"
 
 
 def test_bars_of_a_table_never_leave_their_picture() -> None:

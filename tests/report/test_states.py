@@ -138,7 +138,7 @@ def test_a_run_in_which_every_row_is_set_aside_is_not_good(shop: LakeOfRuns) -> 
     report = report_of(shop, Day(0))
 
     assert (report.verdict.outcome, report.verdict.why) == (Outcome.BAD, f"{said}.")
-    assert f"{said}." not in report.verdict.notes, "once"
+    assert report.verdict.notes == (), "once"
     assert "weir quarantine list shop" in [step.command for step in report.verdict.steps]
     assert (report.totals.published, report.totals.quarantined, report.totals.set_aside) == (0, 1_040, 1_040)
 
@@ -158,7 +158,23 @@ def test_empty_files_are_counted_on_the_page(shop: LakeOfRuns) -> None:
 
     page = render_run(report_of(shop, Day(0)))
 
-    assert "2 taken (1 of them empty)" in page
+    assert "2 taken (1 of them without a byte)" in page
+
+
+def test_a_file_that_was_refused_and_then_taken_is_not_waiting_and_a_close_mark_is_no_file(
+    shop: LakeOfRuns,
+) -> None:
+    shop.run(Day(0))
+    shop.arrive("orders", Day(1), "refused", "shop/hidden.json", "its name begins with _")
+    refused = report_of(shop, Day(0))
+    shop.arrive("orders", Day(2), "taken", "shop/hidden.json")
+    shop.arrive("orders", Day(3), "closed", "")
+
+    taken = report_of(shop, Day(0))
+
+    assert [report.sources[1].not_taken for report in (refused, taken)] == [1, 0]
+    assert "1 not taken" in render_run(refused)
+    assert taken.sources[1].verdicts == {"refused": 1, "taken": 2}
 
 
 def test_late_rows_that_count_nowhere_are_in_verdict_totals_and_picture(shop: LakeOfRuns) -> None:
@@ -237,7 +253,7 @@ def test_a_killed_run_gets_its_end_and_its_page_at_the_next_start(shop: LakeOfRu
     assert (killed.run.status, killed.verdict.outcome, killed.run.seconds) == ("killed", Outcome.KILLED, None)
     assert "980 silver rows published" in killed.verdict.why
     page = (shop.root / "reports/shop" / f"{run_id_of(1)}.html").read_text(encoding="utf-8")
-    said = [words in page for words in ("<dt>found killed</dt>", "<dt>ended</dt>", "Its last line")]
+    said = [words in page for words in ("<dt>found killed</dt>", "<dt>ended</dt>", "It ended with")]
     assert said == [True, False, False], "nobody knows when it ended"
     assert listed(shop)[0]["outcome"] == "killed"
     rows = len(Ledger(shop.lake).rows("runs"))
@@ -320,15 +336,21 @@ def test_after_a_killed_run_the_newest_page_speaks_of_what_it_left(tmp_path: Pat
     assert report_of(shop, Day(0)).verdict.outcome is Outcome.GOOD, "an older page is about its own run"
 
 
-def test_the_account_says_whether_late_rows_count(
+def test_the_account_says_whether_late_rows_count_and_which_fields_returned(
     shop: LakeOfRuns, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shop.run(Day(0))
+    shop.drift(Day(0), "coupon")
+    shop.drift(Day(0), "amount", kind="missing")
+    shop.drift(Day(0), "amount", kind="returned")
     monkeypatch.setenv("WEIR_HOME", str(shop.root))
 
     account_command("shop", as_json=False)
 
-    assert "they count in it, or with `late: keep` stand beside the table" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "they count in it, or with `late: keep` stand beside the table" in said
+    drift = [line.split()[2:4] for line in said.splitlines() if line.startswith("drift: ")]
+    assert drift == [["'amount'", "missing"], ["'amount'", "returned"], ["'coupon'", "added"]]
 
 
 def test_every_note_of_the_verdict_is_on_the_page(shop: LakeOfRuns) -> None:
@@ -363,24 +385,28 @@ def test_the_list_of_runs_calls_rows_set_aside_what_they_are(shop: LakeOfRuns) -
     assert f"{newest['published']} published, {newest['set_aside']} set aside" in page
 
 
-def test_a_table_that_an_earlier_run_left_blocked_is_the_verdict_of_a_run_that_had_no_part_in_it(
-    shop: LakeOfRuns,
-) -> None:
-    shop.run(Day(0, quarantined=0))
-    shop.run(Day(1, "blocked", "blocked", verdict="blocked", judged=UNMET))
-    last = Day(2)
+def run_of_bronze_alone(shop: LakeOfRuns, day: Day) -> None:
     ledger = Ledger(shop.lake, unguarded)
     for event, status in (("started", None), ("ended", "ok")):
         ledger.write_run(
-            run_id=last.run_id,
-            at=last.at,
+            run_id=day.run_id,
+            at=day.at,
             event=event,
             status=status,
             host="h",
             pid=1,
             message="1 table brought up to date",
         )
-    write_states(ledger, [TableEnd(last.run_id, "bronze.orders", 1, "done")], last.at)
+    write_states(ledger, [TableEnd(day.run_id, "bronze.orders", 1, "done")], day.at)
+
+
+def test_a_table_that_an_earlier_run_left_blocked_is_the_verdict_of_a_run_that_had_no_part_in_it(
+    shop: LakeOfRuns,
+) -> None:
+    shop.run(Day(0, quarantined=0))
+    shop.run(Day(1, "blocked", "blocked", verdict="blocked", judged=UNMET))
+    last, after = Day(2), Day(3)
+    run_of_bronze_alone(shop, last)
 
     verdict = report_of(shop, last).verdict
 
@@ -391,6 +417,40 @@ def test_a_table_that_an_earlier_run_left_blocked_is_the_verdict_of_a_run_that_h
     assert any(
         (step.command or "").startswith("weir release shop silver.orders --seen") for step in verdict.steps
     )
+    page = write_report(shop.project, "shop", last.run_id)
+    assert "Not up to date: silver.orders" in page.read_text(encoding="utf-8")
+    run_of_bronze_alone(shop, after)
+    write_report(shop.project, "shop", after.run_id)
+    assert (listed(shop)[1]["run_id"], listed(shop)[1]["outcome"]) == (last.run_id, "good")
+    assert "Not up to date: silver.orders" not in page.read_text(encoding="utf-8"), (
+        "what the list says of an older run, its page says"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "outcome"),
+    [
+        (None, None, Outcome.KILLED),
+        ("stopped", "stopped by SIGTERM: 3 tables brought up to date, others wait", Outcome.STOPPED),
+        ("failed", "dimension.customers failed: the disk is full", Outcome.FAILED),
+    ],
+)
+def test_a_run_that_was_cut_and_had_blocked_a_batch_says_both(
+    shop: LakeOfRuns, status: str | None, message: str | None, outcome: Outcome
+) -> None:
+    shop.run(Day(0, status, f"{message}\nTo go on: …", verdict="blocked", judged=UNMET))
+    close_killed(shop)
+
+    report = report_of(shop, Day(0))
+
+    assert (report.verdict.outcome, report.run.message.partition(":")[0]) == (
+        outcome,
+        (message or "killed").partition(":")[0],
+    )
+    assert "To go on" not in report.run.message, "its first line alone: the steps below the verdict say more"
+    assert report.verdict.notes[0].startswith("silver.orders: batch blocked, 312 rows not published")
+    commands = [step.command or "" for step in report.verdict.steps]
+    assert [command for command in commands if command.startswith("weir release shop silver.orders --seen")]
 
 
 class SteppedBack(datetime):

@@ -39,3 +39,18 @@ def test_further_batches_say_how_many_rows_have_come() -> None:
         "silver.orders running batch 3: 9 rows so far, 1.5 s",
         "silver.orders done 9 rows: 9 inserted in 1.5 s, 6 rows/s",
     ]
+
+
+def test_files_are_no_quarantined_rows_and_of_a_table_made_anew_none_came_in() -> None:
+    bronze = TableRun(
+        "bronze.orders", State.DONE, 1, Counts(rows_in=5, inserted=4, quarantined=1), seconds=10
+    )
+    whole = TableRun("gold.top", State.DONE, 1, Counts(inserted=3), seconds=1.5)
+
+    blocked = TableRun("silver.orders", State.BLOCKED, seconds=3.5, error="silver.orders: batch blocked")
+
+    assert said_of(bronze, whole, blocked) == [
+        "bronze.orders done 5 rows: 4 inserted, 1 unreadable file in 10.0 s, < 1 row/s",
+        "gold.top done 3 inserted in 1.5 s",
+        "silver.orders blocked after 3.5 s: batch blocked",
+    ]

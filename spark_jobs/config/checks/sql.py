@@ -194,7 +194,8 @@ def _with_named_windows(tree: exp.Query) -> exp.Query:
         for column in [
             column for column in select.find_all(exp.Column) if column.parts[0].name.lower() in made
         ]:
-            if column.find_ancestor(exp.Select) is select:
+            is_field = len(column.parts) == 1 or column.name.lower() in ("start", "end")
+            if is_field and column.find_ancestor(exp.Select) is select:
                 value = exp.cast(exp.null(), "timestamp") if len(column.parts) > 1 else exp.null()
                 keeps_name = column.parent is select and column.arg_key == "expressions"
                 column.replace(exp.alias_(value, column.name) if keeps_name else value)
