@@ -8,20 +8,16 @@ arrived before it counts as complete.
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from deltalake import CommitProperties, Schema, Transaction, write_deltalake
-from deltalake.exceptions import CommitFailedError
+from deltalake import Schema
 
-from spark_jobs.lake.delta_commit import write_checksum
+from spark_jobs.lake.delta_commit import append_once, write_checksum
 from spark_jobs.lake.delta_table import DeltaTable, options_of, read_rows
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.upkeep import checkpoint_log, compact_files, measure_files
 from spark_jobs.landing.feed import Feed
 from spark_jobs.landing.packing import estimate_unpacked
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 TAKEN, TOUCHED, REFUSED, REPEATED, CLOSED = "taken", "touched", "refused", "repeated", "closed"
 DISCARDED = "discarded"
@@ -67,31 +63,12 @@ def append_chunk(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
     chunk = DeltaTable(table).version() + 1
     filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in rows]
     new = pa.Table.from_pylist(filled, schema=ARRIVALS)
-    _append_once(feed, new, chunk)
+    # Tables that were made before objects had a tag get the column now.
+    options = {"schema_mode": "merge", "storage_options": options_of(table)}
+    append_once(table, new, f"weir/{feed.pipeline}/{feed.table}/arrivals", chunk, **options)
     write_checksum(table)
     reach("arrivals.after", feed.table)
     return chunk
-
-
-def _append_once(feed: Feed, rows: "pa.Table", chunk: int) -> None:
-    """Append the rows under a transaction id. A commit whose answer was lost is tried again, and would be a
-    second data file with the same rows: that is refused by the id, and what stands is our own.
-    """
-    app_id = f"weir/{feed.pipeline}/{feed.table}/arrivals"
-    once = CommitProperties(app_transactions=[Transaction(app_id, chunk)])
-    try:
-        # Tables that were made before objects had a tag get the column now.
-        write_deltalake(
-            feed.arrivals,
-            rows,
-            mode="append",
-            schema_mode="merge",
-            storage_options=options_of(feed.arrivals),
-            commit_properties=once,
-        )
-    except CommitFailedError:
-        if DeltaTable(feed.arrivals).transaction_version(app_id) != chunk:
-            raise
 
 
 def compact_arrivals(feed: Feed) -> None:

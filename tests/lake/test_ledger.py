@@ -1,11 +1,13 @@
 import threading
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from spark_jobs.lake import delta_commit
 from spark_jobs.lake import ledger as ledger_module
 from spark_jobs.lake import verdicts as verdicts_module
 from spark_jobs.lake.counts import Counts
@@ -408,6 +410,21 @@ def test_a_second_marker_of_a_batch_says_nothing(tmp_path: Path) -> None:
         assert len(known.batches("silver.orders", 1)) == 1
     assert Ledger(lake).last_version("silver.orders", 1) == 0
     assert len(read_markers(lake, ["run_id"])) == 1
+
+
+def test_a_row_whose_answer_was_lost_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """delta-rs takes its own commit for that of another writer then, and would commit once more behind it."""
+    ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
+
+    def write_without_an_answer(table: DeltaTable, *args: Any, **said: Any) -> None:
+        write_deltalake(ledger.lake.ledger("drift"), *args, **said)
+        write_deltalake(table, *args, **said)
+
+    ledger.append("drift", [{"source": "a"}])
+    monkeypatch.setattr(delta_commit, "write_deltalake", write_without_an_answer)
+    ledger.append("drift", [{"source": "b"}])
+
+    assert [(row["source"], row["sequence"]) for row in ledger.ordered("drift")] == [("a", 0), ("b", 1)]
 
 
 def test_a_ledger_without_a_lease_only_reads_and_takes_notes(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from spark_jobs.config.sources import FileSource
-from spark_jobs.landing import arrivals
+from spark_jobs.lake import delta_commit
 from spark_jobs.landing.arrivals import REFUSED, TAKEN, TOUCHED, append_chunks, cut_chunks
 from spark_jobs.landing.content import Content
 from spark_jobs.landing.folder import LandedFile
@@ -83,7 +83,7 @@ def test_a_chunk_whose_answer_was_lost_is_written_once(
         write_deltalake(table, *args, **said)
         write_deltalake(before, *args, **{**said, "storage_options": None})
 
-    monkeypatch.setattr(arrivals, "write_deltalake", write_without_an_answer)
+    monkeypatch.setattr(delta_commit, "write_deltalake", write_without_an_answer)
 
     assert append_chunks(zone.feed(), rows, AT) == 2
     assert sorted(chunk for (chunk,) in zone.arrivals("chunk")) == [1, 2]
