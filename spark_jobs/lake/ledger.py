@@ -192,11 +192,12 @@ class Ledger(LedgerBatches):
             new = pa.Table.from_pylist(numbered, schema=SCHEMAS[name])
             if table is not None:
                 _add_columns(table, new.schema)
-            place, options = (path, {"storage_options": options_of(path)}) if table is None else (table, {})
+            place, options = (path, options_of(path)) if table is None else (table, None)
             if name in NOTES:
-                write_deltalake(place, new, mode="append", **options)
+                write_deltalake(place, new, mode="append", storage_options=options)
             else:
-                append_once(place, new, f"weir/{self.lake.pipeline}/ledger/{name}", number, **options)
+                app_id = f"weir/{self.lake.pipeline}/ledger/{name}"
+                append_once(place, new, app_id, number, storage_options=options)
             table = DeltaTable(path) if table is None else table
             if table.version() % COMMITS_PER_COMPACTION == COMMITS_PER_COMPACTION - 1:
                 table.optimize.compact(target_size=COMPACTED_BYTES)
