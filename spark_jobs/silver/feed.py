@@ -22,8 +22,8 @@ class Feed:
 
 def add_seen(
     rows: DataFrame,
-    every: DataFrame,
-    event_time: Column,
+    accepted: DataFrame,
+    event_time: str,
     feed: Feed,
     highs: Mapping[int, datetime | None],
     *,
@@ -33,11 +33,10 @@ def add_seen(
     path. Of a stream a chunk is one moment: the partitions and data files that it was read from have no
     order.
 
-    `every` row of the batch is looked at; its `event_time` is NULL where it does not move the watermark. A
-    file may bring nothing else, and its rows be replayed later. `highs`: the greatest event time before each
+    `accepted` are the rows of the batch that move the watermark; `highs` the greatest event time before each
     close mark.
     """
-    files = every.groupBy("_file_id", "_chunk", "_file").agg(F.max(event_time).alias("_newest"))
+    files = accepted.groupBy("_file_id", "_chunk", "_file").agg(F.max(event_time).alias("_newest"))
     earlier_files = Window.orderBy("_chunk", "_file").rowsBetween(Window.unboundedPreceding, -1)
     before = (
         Window.orderBy("_chunk").rangeBetween(Window.unboundedPreceding, -1) if is_stream else earlier_files

@@ -182,10 +182,8 @@ def _missing(table: FactTable, policy: str, clock: Column | None) -> Column:
 
 def _with_seen(rows: DataFrame, ranked: DataFrame, tally: Tally, table: FactTable, feed: Feed) -> DataFrame:
     event_time = str(table.decoding.event_time)
-    counts = F.col("_is_accepted") & (F.col(event_time) >= F.expr(EARLIEST))
-    return add_seen(
-        rows, ranked, F.when(counts, F.col(event_time)), feed, tally.highs, is_stream=table.is_stream
-    )
+    accepted = ranked.where(F.col("_is_accepted") & (F.col(event_time) >= F.expr(EARLIEST)))
+    return add_seen(rows, accepted, event_time, feed, tally.highs, is_stream=table.is_stream)
 
 
 def _standing(spark: SparkSession, tally: Tally, batch: Batch, table: FactTable) -> DataFrame | None:

@@ -208,27 +208,3 @@ def test_what_is_decided_of_rows_later_moves_no_watermark_in_runs_verification_o
     assert rebuilt.exit_code == 0, rebuilt.message
     assert tables_of(workshop, "closed", "kept") == after, "no window that was shown is open again"
     assert verified(workshop, "feed") == []
-
-
-LOG = """
-pipeline: feed
-sources: {clicks: {format: text, path: clicks, fields: '(?P<at>\\S+) (?P<page>\\w+)'}}
-"""
-
-
-def test_a_replayed_row_is_late_by_what_its_file_found_also_if_nothing_else_was_in_it(
-    workshop: Workshop,
-) -> None:
-    workshop.write("conf/pipelines/feed.yml", LOG + "silver:" + only("kept").partition("silver:")[2])
-    for number, line in enumerate(["2024-05-01T12:31:00Z p", "2024-05-01T12:04:00Z p 200"]):
-        workshop.land(f"clicks/{number}.log", line + "\n")
-        run(workshop)
-    known = (workshop.root / "conf/pipelines/feed.yml").read_text(encoding="utf-8")
-    workshop.write("conf/pipelines/feed.yml", known.replace("(?P<page>\\w+)", "(?P<page>\\w+)(?: 200)?"))
-
-    request = QuarantineRequest("silver.clicks", "replay", Selection(), "ada@here")
-    done = apply_request(workshop.project, "feed", PROFILE, request, start=workshop._start)
-
-    assert done.exit_code == 0, done.message
-    assert len(tables_of(workshop)["late"]) == 2, "it is late in both windows"
-    assert verified(workshop, "feed") == []
