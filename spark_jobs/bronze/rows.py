@@ -11,6 +11,10 @@ from spark_jobs.config.sources import BYTES_PER_RECORD, DeltaSource, SocketSourc
 from spark_jobs.lake.json_text import WHOLE_JSON
 
 CHANGE = ("_change_type", "_commit_version", "_commit_timestamp")
+PLACE = r"(?:[^/=]+=[^/]*/)*[^/]+$"
+"""Of the path of a data file what tells it from the others of its table: its name, with the folders of its
+partition. Spark gives files of the same name to several partitions, and `CONVERT TO DELTA` keeps these.
+"""
 OLD_IMAGES = ("delete", "update_preimage")
 """What a commit took away. What it left in its place comes after it: see `change_order` in
 silver/versions.py.
@@ -22,7 +26,7 @@ def added_rows(rows: DataFrame, source: DeltaSource, data_file: str) -> DataFram
     a batch has whole files.
     """
     texts = rows.select(_as_json([name for name in rows.columns if name != data_file]), data_file)
-    name = F.concat(F.lit(f"{source.path}/"), F.element_at(F.split(data_file, "/"), -1)).alias("_file")
+    name = F.concat(F.lit(f"{source.path}/"), _place(data_file)).alias("_file")
     line = F.row_number().over(Window.partitionBy(data_file).orderBy("record")).cast("bigint").alias("_line")
     return _select(texts.select("record", name, line), F.lit(None), source.bytes_per_record)
 
@@ -37,7 +41,7 @@ def changed_rows(rows: DataFrame, source: DeltaSource, data_file: str) -> DataFr
     of_table = [name for name in rows.columns if name not in (*CHANGE, data_file)]
     image = F.when(F.col("_change_type").isin(*OLD_IMAGES), "old").otherwise("new").alias("_image")
     texts = rows.select(_as_json([*of_table, "_change_type", "_commit_version"]), *CHANGE, data_file, image)
-    parts = (F.col("_commit_version").cast("string"), "_image", F.element_at(F.split(data_file, "/"), -1))
+    parts = (F.col("_commit_version").cast("string"), "_image", _place(data_file))
     name = F.concat(F.lit(f"{source.path}@"), F.concat_ws("/", *parts)).alias("_file")
     in_file = Window.partitionBy("_commit_version", "_image", data_file).orderBy("record")
     placed = texts.select("*", name, F.row_number().over(in_file).cast("bigint").alias("_line"))
@@ -61,6 +65,10 @@ def socket_rows(rows: DataFrame, source: SocketSource, batch: int) -> DataFrame:
     name = F.lit(f"socket/{source.host}:{source.port}/{batch}").alias("_file")
     placed = of_batch.select(_as_json(["value", "timestamp"]), name, line.alias("_line"), "timestamp")
     return _select(placed, F.col("timestamp"), source.bytes_per_record)
+
+
+def _place(data_file: str) -> Column:
+    return F.regexp_extract(data_file, PLACE, 0)
 
 
 def _as_json(columns: list[str]) -> Column:

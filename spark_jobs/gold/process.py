@@ -92,7 +92,8 @@ def process_changes(changes: DataFrame, batch: Batch, table: WindowTable) -> Cou
         return _write(
             changes.sparkSession, summary, touched.narrowed(closed_windows(was_closed)), None, batch, table
         )
-    is_first = not batch.has(table.name)
+    # rows that came too late may have been kept before there was a window
+    is_first = not batch.has(table.name) and not batch.inputs.get(table.late)
     touched = None if is_first else find_touched(images, gold, table.event_time)
     if touched is None and not is_first:
         return seen

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deltalake import CommitProperties, PostCommitHookProperties, Schema, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError
 
 from spark_jobs.lake.delta_log import holds_transaction
 from spark_jobs.lake.delta_table import DeltaTable, newest_entry, options_of
@@ -54,6 +55,21 @@ def append_rows(path: str, rows: "pa.Table", app_id: str, number: int, note: str
     with committing(path, note, app_id, number) as commit:
         if commit is not None:
             write_deltalake(commit.table, rows, mode="append", **commit.said)
+
+
+def append_once(place: DeltaTable | str, rows: "pa.Table", app_id: str, number: int, **said: Any) -> None:
+    """Append rows under a number that they alone have. delta-rs takes a commit whose answer was lost for that
+    of another writer, and would commit once more behind it: that is refused by the number, and what stands is
+    our own.
+    """
+    once = CommitProperties(app_transactions=[Transaction(app_id, number)])
+    try:
+        write_deltalake(place, rows, mode="append", commit_properties=once, **said)
+    except CommitFailedError:
+        table = DeltaTable(place) if isinstance(place, str) else place
+        table.update_incremental()
+        if table.transaction_version(app_id) != number:
+            raise
 
 
 @dataclass(frozen=True)

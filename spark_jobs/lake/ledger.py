@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from deltalake import Schema, write_deltalake
 
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.delta_commit import append_once
 from spark_jobs.lake.delta_table import (
     DeltaTable,
     options_of,
@@ -50,7 +51,7 @@ long history is not written again and again.
 POINTLESS = ("definitions", "rules", "expectations", "decisions", "drift", "runs")
 """Tables whose rows are written without a failpoint of their own."""
 NOTES = ("runs", "states", "evidence", "progress")
-"""What only tells a story: a run that has lost its lease may still say so."""
+"""What only tells a story: a run that has lost its lease may still say so, beside another one that writes."""
 
 _APPENDING = Lock()
 """Two ledgers of one process, that of a live query and that of an increment, may write at the same time."""
@@ -191,10 +192,13 @@ class Ledger(LedgerBatches):
             new = pa.Table.from_pylist(numbered, schema=SCHEMAS[name])
             if table is not None:
                 _add_columns(table, new.schema)
-                write_deltalake(table, new, mode="append")
+            place, options = (path, options_of(path)) if table is None else (table, None)
+            if name in NOTES:
+                write_deltalake(place, new, mode="append", storage_options=options)
             else:
-                write_deltalake(path, new, mode="append", storage_options=options_of(path))
-                table = DeltaTable(path)
+                app_id = f"weir/{self.lake.pipeline}/ledger/{name}"
+                append_once(place, new, app_id, number, storage_options=options)
+            table = DeltaTable(path) if table is None else table
             if table.version() % COMMITS_PER_COMPACTION == COMMITS_PER_COMPACTION - 1:
                 table.optimize.compact(target_size=COMPACTED_BYTES)
                 table.create_checkpoint()

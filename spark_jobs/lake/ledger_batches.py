@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 BatchId = tuple[str, str, int, int]
 STREAM = "stream"
 """The step of a table that reads what is new of its input."""
+CORRECTION, WHOLE = "reenrich.", "complete"
+"""How the step begins in which facts follow a dimension, whose name comes next; and the step in which a table
+is computed as a whole. Their batches are numbered by the version of the dimension, or of the table: one that
+is not done may be done under a greater number.
+"""
 AFTER = "after"
 """Among the inputs of a batch of changes: the version after which they begin; None for a batch of all that is
 there.
@@ -89,12 +94,18 @@ class LedgerBatches(LedgerTables):
         }
 
     def open_intents(self) -> dict[BatchId, Intent]:
-        """Every batch that was begun and not ended, whatever its generation."""
+        """Every batch that was begun and not ended, whatever its generation, nor was a later one in its
+        place.
+        """
         begun, done = (
             self._known_rows(name).where().select(list(ID)).to_pylist() for name in ("intents", "batches")
         )
         still_open = {batch_id_of(row) for row in begun} - {batch_id_of(row) for row in done}
-        return {batch_id: intent for batch_id in sorted(still_open) if (intent := self.intent(batch_id))}
+        return {
+            batch_id: intent
+            for batch_id in sorted(still_open)
+            if not self.is_over(batch_id) and (intent := self.intent(batch_id))
+        }
 
     def intents(self, table: str, step: str, generation: int) -> list[Intent]:
         return [
@@ -106,6 +117,13 @@ class LedgerBatches(LedgerTables):
 
     def has_batch(self, batch_id: BatchId) -> bool:
         return len(self._known_rows("batches").where(**id_columns(batch_id))) > 0
+
+    def is_over(self, batch_id: BatchId) -> bool:
+        """Whether a batch was done, or a later one that takes its place."""
+        table, step, generation, number = batch_id
+        if is_numbered_by_version(step):
+            return self.last_number(table, step, generation) >= number
+        return self.has_batch(batch_id)
 
     def batches(self, table: str, generation: int) -> list[dict[str, Any]]:
         """The done batches of a table's generation, in the order in which they were done."""
@@ -237,6 +255,10 @@ class LedgerBatches(LedgerTables):
 
     def _batches_of(self, table: str, generation: int) -> "pa.Table":
         return self._known_rows("batches").where(table=table, generation=generation)
+
+
+def is_numbered_by_version(step: str) -> bool:
+    return step == WHOLE or step.startswith(CORRECTION)
 
 
 def _each(function: str, columns: Sequence[str]) -> str:

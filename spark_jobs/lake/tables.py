@@ -4,9 +4,9 @@ repeated one is skipped.
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from spark_jobs.config.spark_settings import CUTS_PLANS
 from spark_jobs.lake import delta_commit, delta_log
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
-from spark_jobs.lake.gate import Gate, OpenGate
+from spark_jobs.lake.gate import Gate
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger_batches import BatchId
@@ -74,7 +74,7 @@ class Batch:
     run_id: str
     processed_at: datetime
     inputs: Mapping[str, Any]
-    gate: Gate = field(default_factory=OpenGate)
+    gate: Gate
 
     @property
     def batch_id(self) -> BatchId:
@@ -112,7 +112,11 @@ def has_standing_rows(batch: Batch, name: str) -> bool:
     return delta_log.table_version(path) is not None and bool(delta_log.count_rows(path))
 
 
-def create(path: str, ddl: str, properties: dict[str, str]) -> None:
+def create(path: str, ddl: str, properties: dict[str, str], guard: Callable[[], None]) -> None:
+    """Create an empty table, or give one that is there the columns that it lacks. The guard raises where the
+    lease is lost.
+    """
+    guard()
     delta_commit.create_table(path, StructType.fromDDL(ddl).json(), properties)
 
 

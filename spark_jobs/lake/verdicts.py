@@ -6,7 +6,7 @@ decisions: what a person decided about a batch that was held, or about rows in q
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from threading import Lock
 from typing import Any
 
@@ -14,15 +14,11 @@ from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.lake.blocked import Grounds
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.ledger import Ledger, batch_columns
-from spark_jobs.lake.ledger_batches import BatchId, batch_id_of
+from spark_jobs.lake.ledger_batches import BatchId, batch_id_of, is_numbered_by_version
 
 PASSED, BLOCKED, RELEASED, SET_ASIDE = "passed", "blocked", "released", "set_aside"
 """Verdicts on a batch: it may be published; it is held; a person let it pass; a person put its rows into
 quarantine.
-"""
-CORRECTION = "reenrich."
-"""How the step begins in which facts follow a dimension; its name comes next, and the number of a batch is
-the dimension's version.
 """
 
 
@@ -99,18 +95,9 @@ class Verdicts:
         mine = [row for row in self.all() if (row.batch_id[0], row.batch_id[2]) == (table, generation)]
         return (
             mine[-1]
-            if mine and mine[-1].verdict == BLOCKED and not self._is_over(mine[-1].batch_id)
+            if mine and mine[-1].verdict == BLOCKED and not self.ledger.is_over(mine[-1].batch_id)
             else None
         )
-
-    def _is_over(self, batch_id: BatchId) -> bool:
-        """Whether a batch was done, or a later correction by its dimension, which takes its place and,
-        without rules, has no verdict.
-        """
-        table, step, generation, number = batch_id
-        if step.startswith(CORRECTION):
-            return self.ledger.last_number(table, step, generation) >= number
-        return self.ledger.has_batch(batch_id)
 
     def write(self, verdict: Verdict, rules: str, rows: int) -> None:
         """Say whether a batch may be published, before anything of it is."""
@@ -139,9 +126,19 @@ class Verdicts:
             self.ledger.append("expectations", found)
 
     def decision(self, batch_id: BatchId) -> Decision | None:
-        """The newest one about this batch."""
-        rows = [row for row in self.ledger.ordered("decisions") if batch_id_of(row) == batch_id]
+        """The newest one about this batch, or about one whose place it takes."""
+        rows = [
+            row for row in self.ledger.ordered("decisions") if self._is_same_work(batch_id_of(row), batch_id)
+        ]
         return _decision(rows[-1]) if rows else None
+
+    def _is_same_work(self, before: BatchId, now: BatchId) -> bool:
+        """Whether this is a batch, or one that was not done and whose place it takes: the version that gave
+        that its number has moved since, as by upkeep, or by a write that a crash cut off its marker.
+        """
+        if before[:3] != now[:3] or not is_numbered_by_version(now[1]):
+            return before == now
+        return self.ledger.last_number(*now[:3]) < before[3] <= now[3]
 
     def decide(self, run_id: str, decision: Decision, decided_at: datetime) -> None:
         row = {"decided_at": decided_at, "action": decision.action, "rules": json.dumps(decision.failed)}
@@ -153,26 +150,32 @@ class Verdicts:
         """Keep what these rules say, by their version; whether the table's rows so far
         were judged by others.
         """
-        known, version = (
-            [row for row in self.ledger.ordered("rules") if row["table"] == table],
-            rules_version(rules),
-        )
-        newest = known[-1] if known else None
+        newest, fresh = self._newest_rules(table, rules), _rules_row(table, rules)
         if newest is None and not rules:
             return False
-        if newest is None or newest["rules"] != version:
-            definition = json.dumps([rule.as_dict() for rule in rules], sort_keys=True)
-            row = {"rules": version, "table": table, "noted_at": datetime.now(UTC), "definition": definition}
-            self.ledger.append("rules", [row])
-        return newest is not None and newest["rules"] != version
+        if newest is None or newest["rules"] != fresh["rules"]:
+            self.ledger.append("rules", [fresh])
+        return newest is not None and newest["rules"] != fresh["rules"]
 
     def keep_rules(self, table: str, rules: Sequence[Rule]) -> None:
         """Keep what these rules say, for rows that no reader sees yet: the rules of those that are there stay
-        the newest.
+        the newest. Both are one commit: a crash between two would make the new ones the newest.
         """
-        newest = next((row for row in reversed(self.ledger.ordered("rules")) if row["table"] == table), None)
-        if self.note_rules(table, rules) and newest is not None:
-            self.ledger.append("rules", [{**newest, "noted_at": datetime.now(UTC)}])
+        newest, fresh = self._newest_rules(table, rules), _rules_row(table, rules)
+        if newest is None:
+            self.note_rules(table, rules)
+        elif newest["rules"] != fresh["rules"]:
+            again = {**newest, "noted_at": fresh["noted_at"] + timedelta(microseconds=1)}
+            self.ledger.append("rules", [fresh, again])
+
+    def _newest_rules(self, table: str, now: Sequence[Rule]) -> dict[str, Any] | None:
+        """What the rows that are there were judged by last: by no rule where they came before the first
+        one.
+        """
+        noted = [row for row in self.ledger.ordered("rules") if row["table"] == table]
+        if not noted and now and any(self.ledger.newest_batches(table)):
+            return _rules_row(table, ())
+        return noted[-1] if noted else None
 
     def rules(self, table: str, version: str) -> tuple[Rule, ...]:
         """The rules of a table by their version."""
@@ -180,6 +183,16 @@ class Verdicts:
             row for row in self.ledger.rows("rules") if (row["table"], row["rules"]) == (table, version)
         )
         return tuple(Rule.of_dict(rule) for rule in json.loads(found["definition"]))
+
+
+def _rules_row(table: str, rules: Sequence[Rule]) -> dict[str, Any]:
+    definition = json.dumps([rule.as_dict() for rule in rules], sort_keys=True)
+    return {
+        "rules": rules_version(rules),
+        "table": table,
+        "noted_at": datetime.now(UTC),
+        "definition": definition,
+    }
 
 
 def _verdict(row: Mapping[str, Any]) -> Verdict:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from deltalake import Schema, write_deltalake
+from deltalake import Schema
 
-from spark_jobs.lake.delta_commit import write_checksum
+from spark_jobs.lake.delta_commit import append_once, write_checksum
 from spark_jobs.lake.delta_table import DeltaTable, options_of, read_rows
 from spark_jobs.lake.failpoints import reach
 from spark_jobs.lake.upkeep import checkpoint_log, compact_files, measure_files
@@ -64,7 +64,8 @@ def append_chunk(feed: Feed, rows: list[Row], arrived_at: datetime) -> int:
     filled = [{**row, "chunk": chunk, "arrived_at": arrived_at} for row in rows]
     new = pa.Table.from_pylist(filled, schema=ARRIVALS)
     # Tables that were made before objects had a tag get the column now.
-    write_deltalake(table, new, mode="append", schema_mode="merge", storage_options=options_of(table))
+    options = {"schema_mode": "merge", "storage_options": options_of(table)}
+    append_once(table, new, f"weir/{feed.pipeline}/{feed.table}/arrivals", chunk, **options)
     write_checksum(table)
     reach("arrivals.after", feed.table)
     return chunk

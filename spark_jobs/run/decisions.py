@@ -19,12 +19,14 @@ from spark_jobs.lake.blocked import HOLD, allowed_actions
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
-from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.sequence import read_markers
 from spark_jobs.lake.verdicts import Decision, Verdict, Verdicts
-from spark_jobs.run.order import QuarantineRequest, RunOrder, new_order
+from spark_jobs.run.definitions import check_definitions
+from spark_jobs.run.order import QuarantineRequest, RunOrder, check_rules, new_order
 from spark_jobs.run.pipeline import RunRequest, run_pipeline
 from spark_jobs.run.plan import Plan, make_plan, with_below
 from spark_jobs.run.result import RunResult, Start, Status
+from spark_jobs.run.stage import say_unfinished, unfinished_swap
 
 # `weir quarantine replay` and `discard`: what is to be done with rows in quarantine, as a part of a run, or
 # only tried.
@@ -66,18 +68,27 @@ def try_replay(
     quarantine_request: QuarantineRequest,
     start: Start | None = None,
 ) -> RunResult:
-    """Say what a replay would do; nothing is written. The lease keeps others from changing the tables
-    meanwhile.
+    """Say what a replay would do; nothing is written, and what a replay would refuse is refused. The lease
+    keeps others from changing the tables meanwhile.
     """
     started, lake = time.monotonic(), Lake(project.lake, name)
     try:
         with hold_lease(lake.lease(), name, "weir quarantine replay --dry-run") as lease:
             plan = make_plan(project.pipelines[name], project.conf, lake)
+            if cut := unfinished_swap(plan.ledger):
+                return RunResult(name, Status.FAILED, say_unfinished(name, cut))
+            check_definitions(plan)
+            check_rules(project, name)
             found, by_rule = _try(
                 new_order(project, profile, plan, lease, quarantine_request), plan, quarantine_request, start
             )
     except LeaseHeld as held:
         return RunResult(name, Status.LEASED, str(held))
+    except Refused:
+        raise
+    except Exception as error:  # noqa: BLE001 - as of Spark that does not start: nothing was written, and the cause is said
+        log_file = keep_trace_outside(project.root, name, "the dry run", error)
+        return RunResult(name, Status.FAILED, f"{first_line(error)}; log: {log_file}")
     said = ", ".join(f"{count:,} {what}" for what, count in found.items() if count) or "no row is selected"
     said += f" ({say_rules(by_rule)})" if by_rule else ""
     return RunResult(
@@ -96,8 +107,8 @@ def say_replayed(lake: Lake, table: str, run_id: str) -> str | None:
 
     done = [
         row
-        for row in Ledger(lake).rows("batches")
-        if (row["run_id"], row["table"], row["step"]) == (run_id, table, "replay")
+        for row in read_markers(lake, list(Counts().as_dict()), {"run_id": [run_id]})
+        if (row["table"], row["step"]) == (table, "replay")
     ]
     if not done:
         return None

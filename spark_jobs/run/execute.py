@@ -17,9 +17,10 @@ from spark_jobs.failure import first_line, keep_trace
 from spark_jobs.lake.blocked import allowed_actions
 from spark_jobs.lake.counts import Counts, find_alarms
 from spark_jobs.lake.delta_log import table_version
+from spark_jobs.lake.ledger_batches import CORRECTION
 from spark_jobs.lake.states import FAILED, NOT_REACHED, TableEnd, write_states
 from spark_jobs.lake.tables import Batch
-from spark_jobs.lake.verdicts import CORRECTION, Verdicts
+from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.run import stopping
 from spark_jobs.run.bronze import start_bronze
 from spark_jobs.run.context import RunContext

@@ -24,7 +24,7 @@ from spark_jobs.lake import delta_log, small_writes, streams, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.kept import kept
-from spark_jobs.lake.ledger_batches import AFTER
+from spark_jobs.lake.ledger_batches import AFTER, WHOLE
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.run.context import Done, RunContext
@@ -82,7 +82,7 @@ def run_windows_of_other(
 ) -> None:
     """Bring windows over a table of another pipeline to the version that this run reads."""
     if table.keeps_late:
-        tables.create(run.lake.table(table.late), LATE_DDL, tables.CHANGEABLE)
+        tables.create(run.lake.table(table.late), LATE_DDL, tables.CHANGEABLE, run.order.lease.check)
     pinned = {name: inputs[name] for name in (table.source, IDENTITIES)}
     closing = {WATERMARK: inputs.get(WATERMARK), WAS: consumed.get(WATERMARK)} if table.gold.watermark else {}
     _pass_over(run, table, pinned[IDENTITIES])
@@ -164,7 +164,7 @@ def _run_windows(
     target = window_table(run.pipeline, name, gold)
     source = run.lake.table(target.source)
     if target.keeps_late:
-        tables.create(run.lake.table(target.late), LATE_DDL, tables.CHANGEABLE)
+        tables.create(run.lake.table(target.late), LATE_DDL, tables.CHANGEABLE, run.order.lease.check)
     extra = {WATERMARK: inputs.get(WATERMARK), WAS: consumed.get(WATERMARK)} if gold.watermark else {}
     if run.order.ledger.open_batch(target.name, CLOSE, run.plan.generation(target.name)) is not None:
         close(run, target, extra)
@@ -213,7 +213,7 @@ def _run_complete(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]
         return counts, Seen()
 
     version = delta_log.table_version(run.lake.table(table))
-    run.batch(table, "complete", 0 if version is None else version + 1, recompute, extra=inputs)
+    run.batch(table, WHOLE, 0 if version is None else version + 1, recompute, extra=inputs)
 
 
 def _compute_whole(

@@ -27,7 +27,7 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger_tables import ANEW, Definition
 from spark_jobs.run import stopping
-from spark_jobs.run.definitions import check_definitions_above, redefined_tables
+from spark_jobs.run.definitions import check_definitions_above, dimensions_beside, redefined_tables
 from spark_jobs.run.finish_swap import (
     NativeFailed,
     Rebuild,
@@ -50,6 +50,7 @@ from spark_jobs.run.stage import (
     StageLost,
     check_inputs,
     check_live,
+    say_unfinished,
     unfinished_swap,
 )
 from spark_jobs.run.stopping import NotBegun, say_stopped
@@ -75,15 +76,11 @@ def rebuild_tables(
         with hold_lease(lake.lease(), name, "weir rebuild") as lease:
             before = make_plan(project.pipelines[name], project.conf, lake)
             if is_dry and (cut := unfinished_swap(before.ledger)):
-                said = (
-                    f"a rebuild was cut while it replaced {', '.join(cut)}, and a dry run finishes nothing:"
-                    f" run `weir run {name}` first"
-                )
-                return Rebuild(name, Status.FAILED, said)
+                return Rebuild(name, Status.FAILED, say_unfinished(name, cut))
             lost = _finish_or_give_up(project, profile, before, lease, start)
             stopping.check()
             plan = make_plan(project.pipelines[name], project.conf, lake)
-            chosen = tables_to_rebuild(plan, tables, lost)
+            chosen = with_new_dimensions(plan, tables_to_rebuild(plan, tables, lost))
             if not chosen:
                 return Rebuild(
                     name,
@@ -125,6 +122,14 @@ def tables_to_rebuild(plan: Plan, named: Collection[str], lost: Collection[str] 
     return with_below(
         plan, [*(named or [table for table in redefined_tables(plan) if table in allowed]), *lost]
     )
+
+
+def with_new_dimensions(plan: Plan, chosen: list[str]) -> list[str]:
+    """These tables, with the dimensions that facts among them look up for the first time: readers see nothing
+    of these yet, so that they are built beside as well.
+    """
+    wanted = {*chosen, *dimensions_beside(only_tables(plan, chosen))}
+    return [table for table in plan.tables if table in wanted]
 
 
 def standing_tables(project: Project, name: str) -> list[str]:

@@ -78,7 +78,7 @@ def _run(
     """The batch of this step that is open, or the next one. One that was held starts over, with the same
     selection.
     """
-    tables.create(run.lake.table(table.quarantine), SET_ASIDE_DDL, tables.CHANGEABLE)
+    tables.create(run.lake.table(table.quarantine), SET_ASIDE_DDL, tables.CHANGEABLE, run.order.lease.check)
     spark = run.new_session(**settings)
 
     def work(batch: Batch) -> Done:
@@ -110,7 +110,7 @@ RELEASE, EMPTIED = "release", "emptied"
 
 def run_dimension(run: RunContext, name: str) -> None:
     dimension, table = run.pipeline.dimensions[name], f"dimension.{name}"
-    tables.create(run.lake.table(table), dimension_ddl(dimension), tables.CHANGE_FEED)
+    tables.create(run.lake.table(table), dimension_ddl(dimension), tables.CHANGE_FEED, run.order.lease.check)
     target = dimension_table(run.pipeline, name)
     apply_requests(run, target, LENIENT)
 
@@ -146,10 +146,17 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
     those that are there are brought to what the dimensions say now, and those that wait are looked at again.
     """
     silver, table = run.pipeline.silver[name], f"silver.{name}"
-    tables.create(run.lake.table(table), silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
+    tables.create(
+        run.lake.table(table), silver_ddl(run.pipeline, name), tables.CHANGE_FEED, run.order.lease.check
+    )
     target = silver_table(run.pipeline, name)
     if silver.delete_when:
-        tables.create(run.lake.table(target.deleted), deleted_ddl(run.pipeline, name), tables.CHANGEABLE)
+        tables.create(
+            run.lake.table(target.deleted),
+            deleted_ddl(run.pipeline, name),
+            tables.CHANGEABLE,
+            run.order.lease.check,
+        )
     generation, ledger = run.plan.generation(table), run.order.ledger
     apply_requests(run, target, LENIENT)
     if ledger.open_batch(table, RELEASE, generation) is not None:
@@ -248,4 +255,5 @@ def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
             run.lake.table(f"dimension.{name}"),
             dimension_ddl(run.pipeline.dimensions[name]),
             tables.CHANGE_FEED,
+            run.order.lease.check,
         )

@@ -61,6 +61,14 @@ def unfinished_swap(ledger: Ledger) -> dict[str, Definition]:
     return {table: known for table, known in ledger.definitions().items() if known.state == SWAPPING}
 
 
+def say_unfinished(pipeline: str, tables: Collection[str]) -> str:
+    """Why nothing is tried now."""
+    return (
+        f"a rebuild was cut while it replaced {', '.join(tables)}, and a dry run finishes nothing: run `weir"
+        f" run {pipeline}` first"
+    )
+
+
 def with_sides(table: str) -> tuple[str, ...]:
     """The tables beside a table, and itself last: the order in which they are replaced."""
     return (*(f"{side}.{table}" for side in SIDES), table)
@@ -101,7 +109,9 @@ def check_inputs(staged: Plan, live: Lake) -> None:
     unbuilt: dict[str, str] = {}
     for table, inputs in staged.tables.items():
         if lacking := [
-            why for source in inputs if (why := unbuilt.get(source) or _lacking(staged, table, source))
+            why
+            for source in inputs
+            if not _may_be_empty(table, source) and (why := unbuilt.get(source) or _lacking(staged, source))
         ]:
             unbuilt[table] = lacking[0]
             if any(count_rows(live.table(name)) for name in with_sides(table)):
@@ -115,10 +125,14 @@ def leave_out(known: Definition) -> Definition:
     return Definition(known.generation, {**known.parts, LEFT_OUT: True}, {})
 
 
-def _lacking(plan: Plan, table: str, source: str) -> str | None:
-    """Why an input that is not built itself cannot be read; facts do not wait for their dimensions."""
-    is_dimension_of_facts = TableName(table).is_in("silver") and TableName(source).is_in("dimension")
-    if source in plan.lake.staged or is_dimension_of_facts or plan.version(source) is not None:
+def _may_be_empty(table: str, source: str) -> bool:
+    """Facts do not wait for their dimensions."""
+    return TableName(table).is_in("silver") and TableName(source).is_in("dimension")
+
+
+def _lacking(plan: Plan, source: str) -> str | None:
+    """Why an input that is not built itself cannot be read."""
+    if source in plan.lake.staged or plan.version(source) is not None:
         return None
     other = plan.others.get(source)
     new = f"{source} is not there: `weir run {plan.pipeline.name} --select {source}` makes it, if it is new"

@@ -17,6 +17,7 @@ from spark_jobs.failure import first_line
 from spark_jobs.lake import delta_commit, delta_log, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.failpoints import reach
+from spark_jobs.lake.gate import OpenGate
 from spark_jobs.lake.ledger_tables import LIVE, Definition
 from spark_jobs.lake.quarantine import count_open
 from spark_jobs.lake.tables import Batch
@@ -108,6 +109,7 @@ def swap_tables(
                     order.run_id,
                     datetime.now(UTC),
                     {},
+                    OpenGate(),  # what takes its place was judged when it was built
                 )
                 _overwrite(rows, name, batch)
                 reach("swap.after", table)

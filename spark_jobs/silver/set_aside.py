@@ -36,7 +36,7 @@ def write_set_aside(rows: DataFrame, longest: int, batch: Batch, table: FactTabl
         (table.parked, counts.parked, "parked"),
     ):
         if count:
-            tables.create(batch.lake.table(name), SET_ASIDE_DDL, tables.CHANGEABLE)
+            tables.create(batch.lake.table(name), SET_ASIDE_DDL, tables.CHANGEABLE, batch.lease.check)
             tables.append_few(
                 rows.where(F.col("_class") == kind).select(*_columns(rows, batch)),
                 count,
@@ -62,7 +62,7 @@ def move_set_aside(
     for name, kind in ((table.quarantine, "quarantined"), (table.parked, "parked")):
         if kind not in classes:
             continue
-        tables.create(batch.lake.table(name), SET_ASIDE_DDL, tables.CHANGEABLE)
+        tables.create(batch.lake.table(name), SET_ASIDE_DDL, tables.CHANGEABLE, batch.lease.check)
         with tables.merging(rows, name, SAME_ROW, batch, counts) as merge:
             has_left = f"new._class <> '{kind}'"
             if batch.step == REPLAY and kind == "quarantined":

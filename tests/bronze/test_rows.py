@@ -43,3 +43,24 @@ def test_a_change_that_is_too_long_is_set_aside_as_well(spark: SparkSession) -> 
         (2, True, False),
         (3, False, True),
     ]
+
+
+@pytest.mark.spark
+def test_rows_of_data_files_with_the_same_name_in_two_partitions_have_places_of_their_own(
+    spark: SparkSession,
+) -> None:
+    files = [f"file:///landing/partner/orders/{name}" for name in ("d=1/part-0", "d=2/part-0", "part-1")]
+    rows = spark.createDataFrame([(1, file) for file in files], "id int, data_file string")
+    inserts = (
+        "'insert' AS _change_type",
+        "5L AS _commit_version",
+        "TIMESTAMP '2026-01-01' AS _commit_timestamp",
+    )
+
+    added = added_rows(rows, SOURCE, "data_file").collect()
+    changed = changed_rows(rows.selectExpr("*", *inserts), SOURCE, "data_file").collect()
+
+    assert sorted(row["_file"] for row in added) == [
+        "partner/orders/d=1/part-0", "partner/orders/d=2/part-0", "partner/orders/part-1",
+    ]  # fmt: skip
+    assert len({row["_file_id"] for row in changed}) == 3

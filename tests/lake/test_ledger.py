@@ -1,11 +1,13 @@
 import threading
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from spark_jobs.lake import delta_commit
 from spark_jobs.lake import ledger as ledger_module
 from spark_jobs.lake import verdicts as verdicts_module
 from spark_jobs.lake.counts import Counts
@@ -302,17 +304,47 @@ def test_a_clock_that_steps_back_makes_no_row_older_than_those_before_it(
         assert Verdicts(known).held("silver.x", 1) is not None
 
 
-def test_a_blocked_correction_is_over_when_a_later_one_is_done(tmp_path: Path) -> None:
-    """As after its rules were removed: a table without rules has no verdicts."""
-    ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
-    Verdicts(ledger).write(
-        Verdict("r", ("silver.x", "reenrich.members", 1, 5), AT, AT, "blocked"), "rules", 1
-    )
+@pytest.mark.parametrize("step", ["reenrich.members", "complete"])
+def test_a_blocked_batch_is_over_when_one_is_done_that_takes_its_place(tmp_path: Path, step: str) -> None:
+    """As after its rules were removed: a table without rules has no verdicts. Nor do the old files stay that
+    it has read.
+    """
+    ledger, blocked = Ledger(Lake(str(tmp_path), "shop"), unguarded), ("silver.x", step, 1, 5)
+    ledger.begin_batch("r", blocked, {"dimension.members": 5})
+    Verdicts(ledger).write(Verdict("r", blocked, AT, AT, "blocked"), "rules", 1)
     assert Verdicts(ledger).held("silver.x", 1) is not None
+    assert list(ledger.open_intents()) == [blocked]
 
-    ledger.write_batch("r", ("silver.x", "reenrich.members", 1, 7), AT, 3, COUNTS, Seen())
+    ledger.write_batch("r", ("silver.x", step, 1, 7), AT, 3, COUNTS, Seen())
 
     assert Verdicts(ledger).held("silver.x", 1) is None
+    assert ledger.open_intents() == {}
+
+
+@pytest.mark.parametrize("step", ["reenrich.members", "complete"])
+def test_a_decision_holds_for_the_batch_that_takes_the_place_of_a_blocked_one(
+    tmp_path: Path, step: str
+) -> None:
+    """Its number is a version, which upkeep moves, and a write whose marker a crash has cut off."""
+    ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
+    verdicts, decision = (
+        Verdicts(ledger),
+        Decision(("silver.x", step, 1, 5), "release", ("few",), "me", "why"),
+    )
+    verdicts.decide("r", decision, AT)
+
+    assert [verdicts.decision(("silver.x", step, 1, number)) for number in (5, 7)] == [decision, decision]
+    others = [("silver.x", step, 2, 7), ("silver.y", step, 1, 7), ("silver.x", "stream", 1, 7)]
+    assert [verdicts.decision(batch_id) for batch_id in others] == [None, None, None]
+    ledger.write_batch("r", ("silver.x", step, 1, 7), AT, 3, COUNTS, Seen())
+    assert verdicts.decision(("silver.x", step, 1, 8)) is None, "it was carried out"
+
+
+def test_a_decision_about_a_batch_of_a_stream_holds_for_no_later_one(tmp_path: Path) -> None:
+    verdicts = Verdicts(Ledger(Lake(str(tmp_path), "shop"), unguarded))
+    verdicts.decide("r", Decision(("silver.x", "stream", 1, 5), "release", ("few",), "me", "why"), AT)
+
+    assert verdicts.decision(("silver.x", "stream", 1, 6)) is None
 
 
 def test_a_rebuild_or_a_run_is_the_newest_by_its_place_and_not_by_its_time(
@@ -378,6 +410,21 @@ def test_a_second_marker_of_a_batch_says_nothing(tmp_path: Path) -> None:
         assert len(known.batches("silver.orders", 1)) == 1
     assert Ledger(lake).last_version("silver.orders", 1) == 0
     assert len(read_markers(lake, ["run_id"])) == 1
+
+
+def test_a_row_whose_answer_was_lost_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """delta-rs takes its own commit for that of another writer then, and would commit once more behind it."""
+    ledger = Ledger(Lake(str(tmp_path), "shop"), unguarded)
+
+    def write_without_an_answer(table: DeltaTable, *args: Any, **said: Any) -> None:
+        write_deltalake(ledger.lake.ledger("drift"), *args, **said)
+        write_deltalake(table, *args, **said)
+
+    ledger.append("drift", [{"source": "a"}])
+    monkeypatch.setattr(delta_commit, "write_deltalake", write_without_an_answer)
+    ledger.append("drift", [{"source": "b"}])
+
+    assert [(row["source"], row["sequence"]) for row in ledger.ordered("drift")] == [("a", 0), ("b", 1)]
 
 
 def test_a_ledger_without_a_lease_only_reads_and_takes_notes(tmp_path: Path) -> None:

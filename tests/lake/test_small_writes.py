@@ -14,11 +14,13 @@ from pyspark.testing import assertDataFrameEqual
 from spark_jobs.config.spark_settings import CUTS_PLANS
 from spark_jobs.lake import delta_log, kept, small_writes, tables
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.gate import OpenGate
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease, hold_lease
 from spark_jobs.lake.small_writes import Upsert, append, overwrite, replace, upsert
 from spark_jobs.lake.tables import Batch
 from spark_jobs.silver.versions import is_newer
+from tests.conftest import unguarded
 from tests.lake.questions import counting
 
 pytestmark = pytest.mark.spark
@@ -57,10 +59,9 @@ def lease(tmp_path: Path) -> Iterator[Lease]:
 
 def new_batch(tmp_path: Path, lease: Lease, place: str, number: int = 0, ddl: str = DDL) -> Batch:
     lake = Lake(str(tmp_path / place), "shop")
-    tables.create(lake.table(NAME), ddl, tables.CHANGE_FEED)
-    return Batch(
-        lake, lease, NAME, "stream", 1, number, "run", NOON, {NAME: delta_log.table_version(lake.table(NAME))}
-    )
+    tables.create(lake.table(NAME), ddl, tables.CHANGE_FEED, unguarded)
+    inputs = {NAME: delta_log.table_version(lake.table(NAME))}
+    return Batch(lake, lease, NAME, "stream", 1, number, "run", NOON, inputs, OpenGate())
 
 
 def sales(spark: SparkSession, *rows: tuple[int, int, str, int, str | None, bool]) -> DataFrame:

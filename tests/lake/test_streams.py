@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.lake import delta_commit, delta_log, streams, tables
 from spark_jobs.lake.checkpoints import Checkpoint, CheckpointDamaged
+from tests.conftest import unguarded
 
 pytestmark = pytest.mark.spark
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.spark
 def table(tmp_path: Path) -> str:
     """Three commits of one row each."""
     path = str(tmp_path / "bronze")
-    tables.create(path, "id bigint", tables.APPEND_ONLY)
+    tables.create(path, "id bigint", tables.APPEND_ONLY, unguarded)
     for number in range(3):
         delta_commit.append_rows(path, pa.table({"id": [number]}), "test", number, "{}")
     return path
@@ -117,7 +118,7 @@ def test_a_table_that_lost_rows_or_its_first_commits_is_read_as_it_is(tmp_path: 
     assert not delta_log.only_grew(table)
 
     other = str(tmp_path / "other")
-    tables.create(other, "id bigint", tables.APPEND_ONLY)
+    tables.create(other, "id bigint", tables.APPEND_ONLY, unguarded)
     delta_commit.append_rows(other, pa.table({"id": [1]}), "test", 1, "{}")
     assert delta_log.only_grew(other)
     DeltaTable(other).create_checkpoint()

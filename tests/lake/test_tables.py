@@ -12,9 +12,11 @@ from pyspark.testing import assertDataFrameEqual
 
 from spark_jobs.lake import delta_log, tables, upkeep
 from spark_jobs.lake.counts import Counts
+from spark_jobs.lake.gate import OpenGate
 from spark_jobs.lake.layout import Lake
-from spark_jobs.lake.lease import Lease, hold_lease
+from spark_jobs.lake.lease import Lease, LeaseNotTaken, hold_lease, refuse_writes
 from spark_jobs.lake.tables import Batch
+from tests.conftest import unguarded
 from tests.lake.questions import Questions, counting
 
 pytestmark = pytest.mark.spark
@@ -32,10 +34,9 @@ def lease(tmp_path: Path) -> Iterator[Lease]:
 
 def new_batch(tmp_path: Path, lease: Lease, number: int = 0, place: str = "lake") -> Batch:
     lake = Lake(str(tmp_path / place), "shop")
-    tables.create(lake.table(NAME), DDL, tables.CHANGE_FEED)
-    return Batch(
-        lake, lease, NAME, "stream", 1, number, "run", NOON, {NAME: delta_log.table_version(lake.table(NAME))}
-    )
+    tables.create(lake.table(NAME), DDL, tables.CHANGE_FEED, unguarded)
+    inputs = {NAME: delta_log.table_version(lake.table(NAME))}
+    return Batch(lake, lease, NAME, "stream", 1, number, "run", NOON, inputs, OpenGate())
 
 
 def sales(spark: SparkSession, *ids: int, amount: str = "9.50") -> DataFrame:
@@ -46,6 +47,13 @@ def sales(spark: SparkSession, *ids: int, amount: str = "9.50") -> DataFrame:
 
 def by_delta(spark: SparkSession, path: str, version: int) -> DataFrame:
     return spark.read.format("delta").option("versionAsOf", version).load(path)
+
+
+def test_no_table_is_created_without_the_lease(tmp_path: Path) -> None:
+    with pytest.raises(LeaseNotTaken):
+        tables.create(str(tmp_path / "new"), DDL, tables.CHANGE_FEED, refuse_writes)
+
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_read_of_a_small_table_asks_nothing_but_the_query_itself(
@@ -68,7 +76,7 @@ def test_every_version_of_a_small_table_is_read_as_delta_reads_it(
     path = batch.lake.table(NAME)
     tables.append(sales(spark, 1, 2), NAME, batch, Counts(inserted=2))
     # an older table gets a column that came later
-    tables.create(path, f"{DDL}, note string", tables.CHANGE_FEED)
+    tables.create(path, f"{DDL}, note string", tables.CHANGE_FEED, unguarded)
     tables.replace(
         sales(spark, 2, amount="1.00").withColumn("note", F.lit("new")),
         NAME,

@@ -4,9 +4,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from spark_jobs.config.sources import FileSource
+from spark_jobs.lake import delta_commit
 from spark_jobs.landing.arrivals import REFUSED, TAKEN, TOUCHED, append_chunks, cut_chunks
 from spark_jobs.landing.content import Content
 from spark_jobs.landing.folder import LandedFile
@@ -68,6 +69,24 @@ def test_a_chunk_stays_as_it_was_cut_and_the_largest_is_one_data_file(zone: Land
     assert len(before) == 2
     assert set(before) < set(DeltaTable(zone.feed().arrivals).file_uris())
     assert Counter(chunk for (chunk,) in zone.arrivals("chunk")) == {1: 20_000, 2: 1, 3: 1, 4: 1}
+
+
+def test_a_chunk_whose_answer_was_lost_is_written_once(
+    zone: LandingZone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """delta-rs takes its own commit for that of another writer then, and would commit once more behind it."""
+    rows = [make_row(LandedFile("shop/orders/1.json", 9, AT), Content("a" * 64), TAKEN)]
+    append_chunks(zone.feed(), rows, AT)
+
+    def write_without_an_answer(table: str, *args: Any, **said: Any) -> None:
+        before = DeltaTable(table)
+        write_deltalake(table, *args, **said)
+        write_deltalake(before, *args, **{**said, "storage_options": None})
+
+    monkeypatch.setattr(delta_commit, "write_deltalake", write_without_an_answer)
+
+    assert append_chunks(zone.feed(), rows, AT) == 2
+    assert sorted(chunk for (chunk,) in zone.arrivals("chunk")) == [1, 2]
 
 
 def test_only_bytes_that_are_read_count() -> None:

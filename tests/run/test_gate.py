@@ -435,9 +435,12 @@ def test_a_release_lets_nothing_pass_but_what_was_seen(workshop: Workshop) -> No
 
     other = workshop.run("shop")
     late = decided(workshop, "release", "gold.per_kind", seen)
-    again = decided(workshop, "release", "gold.per_kind", other.held[0].seen)
+    with failpoints.arm("marker.before:gold.per_kind=raise"):
+        published = decided(workshop, "release", "gold.per_kind", other.held[0].seen)
+    again = workshop.run("shop")
 
     assert (cut.status, other.status, late.status) == (Status.FAILED, Status.BLOCKED, Status.BLOCKED)
+    assert published.status is Status.FAILED
     assert (
         "the release by ada@here was about something else and does not hold (cheap: 101 then, 999999999 now"
         in other.message

@@ -106,6 +106,20 @@ def only(*tables: str) -> str:
     )
 
 
+def test_a_late_row_is_kept_once_though_it_came_before_the_first_window(workshop: Workshop) -> None:
+    """What closed its window are rows that the table leaves out."""
+    of_returns = only("kept").replace("slide: 5 minutes}", "slide: 5 minutes}, where: page = 'r'")
+    of_returns = of_returns.replace(", slide: 5 minutes", "")
+    workshop.write("conf/pipelines/feed.yml", of_returns)
+    for number, text in enumerate(
+        [click(31), click(4).replace('"p"', '"r"'), click(32).replace('"p"', '"r"')]
+    ):
+        workshop.land(f"clicks/{number}.json", text)
+        run(workshop)
+
+    assert tables_of(workshop, "kept") == {"late": [(NOON, NOON + timedelta(minutes=4))], "kept": [(30, 1)]}
+
+
 def test_a_rebuild_takes_files_in_the_order_of_their_arrival(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,11 +2,17 @@
 keeps it from that.
 """
 
+from datetime import UTC, datetime
+
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from spark_jobs.lake import failpoints
+from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
+from spark_jobs.lake.ledger import Ledger
+from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.run.order import keep_rules, note_rules
 from spark_jobs.run.plan import make_plan
@@ -14,6 +20,7 @@ from spark_jobs.run.rebuild import rebuild_tables
 from spark_jobs.run.result import Status
 from tests.conftest import PROFILE, Workshop
 
+AT = datetime(2026, 1, 1, tzinfo=UTC)
 SHOP = """
 pipeline: shop
 sources: {orders: {format: json, path: orders}}
@@ -56,6 +63,28 @@ def test_a_rebuild_that_replaced_nothing_leaves_it_to_the_next_run_to_say_that_r
     assert (cut.status, "nothing was replaced" in cut.message) == (Status.FAILED, True)  # no Spark is there
     assert changed(judged) == ["silver.orders"]
     assert changed(judged) == []
+
+
+def test_a_rebuild_that_dies_while_it_notes_rules_leaves_it_to_the_next_run_as_well(judged: Workshop) -> None:
+    with failpoints.arm("ledger.after:ledger.rules=raise"):
+        cut = rebuild_tables(judged.project, "shop", PROFILE, ["silver.orders"], False, judged._start)
+
+    assert cut.status is Status.FAILED
+    assert changed(judged) == ["silver.orders"]
+
+
+def test_a_first_rule_is_a_change_for_rows_that_came_before_it(idle_workshop: Workshop) -> None:
+    idle_workshop.write("conf/pipelines/shop.yml", SHOP)
+    assert changed(idle_workshop) == []
+    ledger = Ledger(Lake(idle_workshop.project.lake, "shop"), lambda: None)
+    ledger.write_batch("run", ("silver.orders", "stream", 1, 0), AT, 1, Counts(inserted=1), Seen())
+    assert changed(idle_workshop) == []
+    idle_workshop.write("expectations/shop/silver.orders.yml", RULES.replace("MOST", "5"))
+
+    rebuild_tables(idle_workshop.project, "shop", PROFILE, ["silver.orders"], True, idle_workshop._start)
+
+    assert changed(idle_workshop) == ["silver.orders"], "a dry rebuild judges no row that readers see"
+    assert changed(idle_workshop) == []
 
 
 def test_rules_that_are_kept_can_be_judged_by(judged: Workshop) -> None:

@@ -15,11 +15,14 @@ from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.ledger_tables import LIVE, SWAPPING, Definition
+from spark_jobs.lake.selection import Selection
+from spark_jobs.run.decisions import try_replay
 from spark_jobs.run.finish_swap import Rebuild
 from spark_jobs.run.judging import version_to_judge_by
+from spark_jobs.run.order import QuarantineRequest
 from spark_jobs.run.plan import make_plan
-from spark_jobs.run.rebuild import rebuild_tables
-from spark_jobs.run.result import Status
+from spark_jobs.run.rebuild import rebuild_tables, with_new_dimensions
+from spark_jobs.run.result import RunResult, Status
 from spark_jobs.run.stage import NotReplaceable, StageLost, check_live, check_stage, describe_stage
 from tests.conftest import PROFILE, Workshop
 
@@ -258,3 +261,43 @@ def test_a_table_is_rebuilt_with_the_redefined_one_that_it_is_made_from(facts: W
 
     for tables in ((), ("dimension.shops",), ("silver.sales", "dimension.shops")):
         assert "this test must not start Spark" in rebuild(facts, "facts", *tables).message
+
+
+def test_a_dimension_of_which_nothing_has_come_keeps_no_facts_from_a_rebuild(facts: Workshop) -> None:
+    lake = Lake(facts.project.lake, "facts")
+    shutil.rmtree(lake.table("bronze.shops"))
+    empty = DeltaTable(lake.table("dimension.shops")).to_pyarrow_table().slice(0, 0)
+    write_deltalake(lake.table("dimension.shops"), empty, mode="overwrite")
+
+    for tables in (("dimension.shops",), ("silver.sales", "dimension.shops")):
+        assert "this test must not start Spark" in rebuild(facts, "facts", *tables).message
+
+
+def test_a_dimension_that_facts_look_up_for_the_first_time_is_built_beside_with_them(facts: Workshop) -> None:
+    new = FACTS.replace("sources: {", "sources: {towns: {format: json, path: towns}, ").replace(
+        "dimensions:",
+        "dimensions:\n  towns: {from: towns, columns: {id: bigint, v: int}, key: id, sequence_by: v}",
+    )
+    new = new.replace("take: [city]}}", "take: [city]}, towns: {on: id, take: {v: town}}}")
+    facts.write("conf/pipelines/facts.yml", new)
+    project = facts.project
+    plan = make_plan(project.pipelines["facts"], project.conf, Lake(project.lake, "facts"))
+
+    assert sorted(with_new_dimensions(plan, ["silver.sales"])) == ["dimension.towns", "silver.sales"]
+    assert with_new_dimensions(plan, ["dimension.shops"]) == ["dimension.shops"]
+
+
+def test_a_dry_replay_refuses_what_a_replay_would_refuse(facts: Workshop) -> None:
+    lake = Lake(facts.project.lake, "facts")
+    write_deltalake(lake.table("quarantine.silver.sales"), pa.table({"id": [1]}))
+    request = QuarantineRequest("silver.sales", "replay", Selection(), "ada@here")
+
+    def tried() -> RunResult:
+        return try_replay(facts.project, "facts", PROFILE, request, facts._start)
+
+    assert (tried().status, "this test must not start Spark" in tried().message) == (Status.FAILED, True)
+    facts.write("conf/pipelines/facts.yml", FACTS.replace("id: bigint, shop", "id: int, shop"))
+    with pytest.raises(ConfigError, match=r"the definition of silver\.sales has changed"):
+        tried()
+    Ledger(lake, guard=lambda: None).write_definitions("2", {"silver.sales": Definition(2, {}, {}, SWAPPING)})
+    assert tried().message.startswith("a rebuild was cut while it replaced silver.sales")

@@ -140,3 +140,31 @@ def test_a_table_that_leaves_the_pipeline_file_in_mid_swap_keeps_nobody_waiting(
         loaded.run("shop")
     assert rebuild(loaded).exit_code == 0
     assert loaded.rows("shop.gold.per_day", "total") == [(30,)]
+
+
+WITH_SHOPS = PIPELINE.replace(
+    "silver:",
+    "dimensions:\n  shops: {from: shops, key: id, columns: {id: bigint, v: int, city: string}, sequence_by: v}\nsilver:",
+)
+WITH_SHOPS = WITH_SHOPS.replace(
+    "  orders: {format: json, path: orders}",
+    "  orders: {format: json, path: orders}\n  shops: {format: json, path: shops}",
+)
+WITH_SHOPS = WITH_SHOPS.replace("event_time: at}", "event_time: at, lookup: {shops: {on: id, take: city}}}")
+
+
+def test_facts_are_rebuilt_with_a_dimension_that_they_look_up_for_the_first_time(loaded: Workshop) -> None:
+    loaded.write("conf/pipelines/shop.yml", WITH_SHOPS)
+    loaded.land("shops/1.json", '{"id":1,"v":1,"city":"Ulm"}\n')
+    assert loaded.run("shop", "bronze.shops").exit_code == 0
+    before = loaded.versions()
+
+    dry = rebuild_tables(loaded.project, "shop", PROFILE, (), True, loaded._start)
+    changed = {table for table, version in loaded.versions().items() if before.get(table) != version}
+    done = rebuild(loaded)
+
+    assert dry.exit_code == 0, dry.message
+    assert [table for table in changed if "/_weir/" not in table] == [], "a dry run adds no table"
+    assert done.exit_code == 0, done.message
+    assert loaded.rows("shop.silver.orders", "id", "city") == [(1, "Ulm"), (2, None)]
+    assert loaded.run("shop").status is Status.NOTHING_TO_DO
