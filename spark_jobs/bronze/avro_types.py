@@ -8,10 +8,16 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from types import ModuleType
 from typing import Any
 
+from spark_jobs.bronze.arrived import UnreadableFile
+
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 DECIMALS = ("bytes-decimal", "fixed-decimal")
 TIMES_OF_DAY = {"int-time-millis": 86_400_000, "long-time-micros": 86_400_000_000}
 """With how many of their units a day ends."""
+MOST_BYTES = 1_000
+"""Of a decimal, some 2,400 digits. To write out more takes time by the square of them: for one of 16 MB,
+which packs into a few kilobytes, hours.
+"""
 
 Read = Callable[..., Any]
 
@@ -32,6 +38,8 @@ def load_fastavro() -> ModuleType:
 
 def _read_decimal(data: bytes, schema: dict[Any, Any] | None, _: dict[Any, Any] | None = None) -> Decimal:
     """With all its digits: whether they fit is asked by the column that takes them."""
+    if len(data) > MOST_BYTES:
+        raise UnreadableFile(f"a decimal of {len(data):,} bytes; it may have {MOST_BYTES:,}")
     unscaled = Decimal(int.from_bytes(data, byteorder="big", signed=True))
     scale = schema.get("scale", 0) if schema else 0
     return unscaled.scaleb(-int(scale), EXACT)

@@ -183,6 +183,7 @@ def parquet_batches(opened: BufferedReader, longest: int) -> Iterator[pa.RecordB
         for unit in units
     ]
     metadata = files[0].metadata
+    _check_rows(metadata.num_rows, opened.seek(0, SEEK_END))
     for number in range(metadata.num_row_groups):
         rows = _rows_at_once(metadata.row_group(number), columns, longest)
         for found in zip(
@@ -207,12 +208,15 @@ def _whole_times(nanoseconds: pa.RecordBatch, microseconds: pa.RecordBatch) -> p
 def orc_batches(opened: BufferedReader) -> Iterator[pa.RecordBatch]:
     """As many rows at once as the footer lets expect; a file with a list of a billion values is not read."""
     import pyarrow.dataset as ds  # only where an ORC file is read
+    from pyarrow import orc
 
     columns, size = read_columns(opened), opened.seek(0, SEEK_END)
     rows = max((column.values for column in columns[:1]), default=0)
     for column in columns:
         values = max(column.values, column.items)
         _check_spread(rows, values, values - rows if column.most_items is None else column.most_items, size)
+    opened.seek(0)
+    _check_rows(orc.ORCFile(opened).nrows, size)
     opened.seek(0)
     fragment = ds.OrcFileFormat().make_fragment(opened)
     values, texts = (
@@ -241,6 +245,12 @@ def _check_spread(rows: int, values: int, most: int, size: int) -> None:
             f"{count(rows, 'row')} with {values:,} values in a column, in {size:,} bytes: one row may have"
             f" {most:,} of them"
         )
+
+
+def _check_rows(rows: int, size: int) -> None:
+    """UnreadableFile where a few kilobytes say that they hold rows without end: all of them would be read."""
+    if rows > max(MOST_VALUES, size * VALUES_PER_BYTE):
+        raise UnreadableFile(f"it says that it has {count(rows, 'row')}, in {size:,} bytes")
 
 
 def _columns(schema: Any) -> list[Any]:

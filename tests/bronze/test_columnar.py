@@ -150,6 +150,32 @@ def test_a_damaged_page_of_parquet_refuses_the_file_where_its_writer_kept_checks
     assert "CRC checksum verification failed" in refusal(read(path, "parquet"))
 
 
+@pytest.mark.parametrize(("file_format", "number_of_rows"), [("parquet", b"\x16\6\x19"), ("orc", b"0\3")])
+def test_a_footer_that_says_another_number_of_rows_concerns_its_file_alone(
+    tmp_path: Path, file_format: str, number_of_rows: bytes
+) -> None:
+    path, table = tmp_path / "a", pa.table({"id": [1, 2, 3]})
+    if file_format == "parquet":
+        pq.write_table(table, path, store_schema=False)
+    else:
+        orc.write_table(table, str(path), compression="uncompressed")
+    before, found, behind = path.read_bytes().rpartition(number_of_rows)
+    path.write_bytes(before + found[:1] + b"\x08" + found[2:] + behind)
+    said = 4 if file_format == "parquet" else 8
+    reason = refusal(read(path, file_format))
+    assert reason == f"UnreadableFile: 3 records were read, but it holds {said} by the rows in its footer"
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_a_small_file_does_not_hold_rows_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_format: str
+) -> None:
+    path = write(tmp_path, file_format, pa.table({"id": pa.nulls(1_001, pa.int32())}))
+    monkeypatch.setattr(columnar, "MOST_VALUES", 1_000)
+    monkeypatch.setattr(columnar, "VALUES_PER_BYTE", 1)
+    assert "it says that it has 1,001 rows, in " in refusal(read(path, file_format))
+
+
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 def test_columns_may_have_any_name(tmp_path: Path, file_format: str) -> None:
     table = pa.table(

@@ -322,9 +322,20 @@ def test_an_xml_element_that_is_too_long_is_set_aside_and_the_others_are_read(tm
     found = read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order", bytes_per_record=2000)
     assert found == [
         (1, '{"value": "1"}', None),
-        (2, None, "a record of 5,898 bytes, longer than bytes_per_record allows: 2,000"),
+        (2, None, "a record of 9,407 bytes, longer than bytes_per_record allows: 2,000"),
         (3, '{"c": "3"}', None),
     ]
+
+
+@pytest.mark.parametrize("part", ["<a b=''/>", "<a/>", "x<!---->"])
+def test_an_xml_element_of_many_small_parts_is_as_long_as_they_are_in_the_file(
+    tmp_path: Path, part: str
+) -> None:
+    text = f"<r><order>{part * 1000}</order><order>{part * 10}</order></r>"
+    found = read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order", bytes_per_record=1000)
+    size = {"<a b=''/>": "9,008", "<a/>": "4,008", "x<!---->": "8,008"}[part]
+    assert found[0] == (1, None, f"a record of {size} bytes, longer than bytes_per_record allows: 1,000")
+    assert found[1][2] is None
 
 
 def test_an_xml_file_of_elements_that_are_too_long_is_refused_as_a_whole(
