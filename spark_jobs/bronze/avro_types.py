@@ -1,8 +1,10 @@
 """Logical types of Avro as they were sent. By itself fastavro rounds a decimal that has more digits than its
-schema says, and makes another time of day of one that is negative, without a word.
+schema says, makes another time of day of one that is negative, and writes a UUID in its own way, without a
+word.
 """
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from types import ModuleType
@@ -31,6 +33,7 @@ def load_fastavro() -> ModuleType:
     readers = fastavro.read.LOGICAL_READERS
     for kind in DECIMALS:
         readers[kind] = _read_decimal
+    readers["string-uuid"] = _read_text
     for kind, end in TIMES_OF_DAY.items():
         readers[kind] = _read_within(end, readers[kind])
     return fastavro
@@ -45,6 +48,10 @@ def _read_decimal(data: bytes, schema: dict[Any, Any] | None, _: dict[Any, Any] 
     return unscaled.scaleb(-int(scale), EXACT)
 
 
+def _read_text(data: str, *_: Any) -> str:
+    return data
+
+
 def _read_within(end: int, read: Read) -> Read:
     def read_time(data: int, *schemas: Any) -> Any:
         if not 0 <= data < end:
@@ -52,3 +59,10 @@ def _read_within(end: int, read: Read) -> Read:
         return read(data, *schemas)
 
     return read_time
+
+
+def check_fields(schema: Any) -> None:
+    """UnreadableFile where a record has two fields of one name: fastavro would keep the last."""
+    names = Counter(field["name"] for field in schema.get("fields", ()))
+    if repeated := sorted(name for name, number in names.items() if number > 1):
+        raise UnreadableFile(f"its schema has a field twice: {', '.join(repeated)[:200]}")
