@@ -67,15 +67,15 @@ def test_a_folder_that_was_swapped_for_a_link_since_the_listing_is_not_followed(
     zone: LandingZone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: str
 ) -> None:
     day = zone.land("day/a.json", b'{"a":1}').parent
-    listed = look.list_folder
+    list_now = list_folder
 
     def swap_behind(*places: str) -> Listing:
-        found = listed(*places)
+        found = list_now(*places)
         day.rename(tmp_path / "elsewhere")
         day.symlink_to(tmp_path / "elsewhere")
         return found
 
-    monkeypatch.setattr(look, "list_folder", swap_behind)
+    monkeypatch.setattr("spark_jobs.landing.look.list_folder", swap_behind)
     found = look.look_at(zone.feed(), AT, read=getattr(look, read)).found
     assert found.taken == 0
     assert found.waiting == (("shop/orders/day/a.json", "it cannot be read: Not a directory"),)
