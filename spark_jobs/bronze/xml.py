@@ -19,6 +19,7 @@ from spark_jobs.bronze.batches import Record, set_aside
 
 BLOCK_BYTES = 64 * 1024
 DEEPEST = 100
+ENCODINGS = ("UTF-8", "UTF-16", "UTF-16LE", "UTF-16BE", "ISO-8859-1", "US-ASCII")
 TEXT = "value"
 AROUND_ELEMENT, AROUND_ATTRIBUTE = len("</>"), len(' =""')
 """What they take in a file at least, beside names and values: millions of empty ones are millions of objects.
@@ -51,7 +52,7 @@ def read_xml(
         try:
             parser.Parse(block, is_last)
         except expat.ExpatError as error:
-            raise UnreadableFile(f"not well-formed XML: {error}") from error
+            raise UnreadableFile(f"not well-formed XML{reader.in_encoding()}: {error}") from error
         except (
             LookupError,
             ValueError,
@@ -169,6 +170,11 @@ class _Reader:
 
     def declare(self, _: str, encoding: str | None, __: int) -> None:
         self.encoding = encoding
+
+    def in_encoding(self) -> str:
+        """Of one that the parser has by itself nothing need be said; in others it takes ASCII at least."""
+        is_usual = self.encoding is None or self.encoding.upper() in ENCODINGS
+        return "" if is_usual else f" in the encoding {str(self.encoding)[:50]!r}"
 
     def take(self) -> list[dict[str, Any] | int]:
         rows, self.rows = self.rows, []

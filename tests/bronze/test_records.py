@@ -248,6 +248,15 @@ def test_a_file_that_cannot_be_read_to_its_end_gives_its_problem_and_no_record(
     assert reason in str(found[0][2])
 
 
+@pytest.mark.parametrize("encoding", ["utf8", "ISO-2022-JP"])
+def test_xml_whose_encoding_is_known_for_ascii_alone_is_refused_with_its_name(
+    tmp_path: Path, encoding: str
+) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?><r><order>日</order></r>'.encode(encoding)
+    reason = refusal(read(written(tmp_path, "a.xml", text), "xml", row_tag="order"))
+    assert f"not well-formed XML in the encoding '{encoding}': " in reason
+
+
 @pytest.mark.parametrize("encoding", ["GB2312", "Shift_JIS", "klingon", "utf-7", "idna", "rot13"])
 def test_xml_in_an_encoding_that_cannot_be_read_concerns_its_file_alone(
     tmp_path: Path, encoding: str
