@@ -166,6 +166,15 @@ def test_a_footer_that_says_another_number_of_rows_concerns_its_file_alone(
     assert reason == f"UnreadableFile: 3 records were read, but it holds {said} by the rows in its footer"
 
 
+def test_a_footer_whose_columns_do_not_fit_its_schema_does_not_end_the_process(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1, None]}), tmp_path / "a", store_schema=False)
+    optional, required = b"\x25\2\x18\2id", b"\x25\0\x18\2id"
+    whole = (tmp_path / "a").read_bytes()
+    assert whole.count(optional) == 1
+    (tmp_path / "a").write_bytes(whole.replace(optional, required))
+    assert "histogram size mismatch" in refusal(read(tmp_path / "a", "parquet"))
+
+
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 def test_a_small_file_does_not_hold_rows_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_format: str
