@@ -13,6 +13,7 @@ from io import BufferedReader
 
 import pyarrow as pa
 
+from spark_jobs.bronze.apart import try_apart
 from spark_jobs.bronze.arrived import ArrivedFile, ReadingBroken, UnreadableFile, check_content, check_still
 from spark_jobs.bronze.avro import KEY_TWICE, read_avro
 from spark_jobs.bronze.batches import KEYS_TWICE, TOO_LONG, Tally, make_batch, make_batches
@@ -24,7 +25,7 @@ from spark_jobs.bronze.recognise import check_text
 from spark_jobs.bronze.sheets import check_sheet, read_sheet
 from spark_jobs.bronze.xml import read_xml
 from spark_jobs.config.sources import FileSource
-from spark_jobs.lake.storage import StorageFailed
+from spark_jobs.lake.storage import StorageFailed, is_remote
 from spark_jobs.landing.content import open_landed
 
 TEXTS = ("json", "csv", "text")
@@ -69,6 +70,8 @@ def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource)
             check_line_ends(start)
     match source.format:
         case "parquet" | "orc":
+            if source.format == "orc" and not is_remote(file.path):
+                try_apart(lambda: _check_anew(file, source))
             rows = _check_columns(_columnar_batches(opened, source))
             if (counted := count_records(opened, file, source)) is not None:
                 counted.check(rows)
@@ -78,6 +81,12 @@ def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource)
             check_lines(opened, file, longest, are_objects=source.format == "json")
         case _:
             _check_rows(_read_batches(opened, file, source))
+
+
+def _check_anew(file: ArrivedFile, source: FileSource) -> None:
+    """In another process, with a place of its own in the file."""
+    with open_landed(file.path, file.folder_of(source)) as opened:
+        _check_columns(_columnar_batches(opened, source))
 
 
 def _check_columns(batches: Iterator[pa.RecordBatch]) -> int:
