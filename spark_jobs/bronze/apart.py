@@ -12,7 +12,7 @@ from spark_jobs.bronze.arrived import UnreadableFile
 
 FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
 
-PATIENCE = 60
+PATIENCE = 30
 """Seconds after which the attempt is given up, and counts for nothing: a large file takes its time, and a
 process that comes from one with threads could wait for what one of them held.
 """
@@ -39,6 +39,7 @@ def _attempt(attempt: Callable[[], object]) -> None:
         faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # a lease is a lock: it must end with who holds it
         attempt()
     finally:
         os._exit(0)
