@@ -170,7 +170,8 @@ def parquet_batches(opened: BufferedReader, longest: int) -> Iterator[pa.RecordB
     import pyarrow.parquet as pq  # only where a Parquet file is read: it takes a tenth of a second
 
     opened.seek(0)
-    columns = _columns(pq.ParquetFile(opened).schema)
+    asked = pq.ParquetFile(opened, buffer_size=1024, pre_buffer=False)  # else it fetches columns as wholes
+    columns = _columns(asked.schema)
     texts = [column.path for column in columns if _is_text(column)]
     units = ("ns", "us") if any(column.physical_type == "INT96" for column in columns) else ("ns",)
     opened.seek(0)
@@ -186,7 +187,7 @@ def parquet_batches(opened: BufferedReader, longest: int) -> Iterator[pa.RecordB
     metadata = files[0].metadata
     _check_rows(metadata.num_rows, opened.seek(0, SEEK_END))
     for number in range(metadata.num_row_groups):
-        _check_group(files[0], number, len(columns))
+        _check_group(asked, number, len(columns))
         rows = _rows_at_once(metadata.row_group(number), columns, longest)
         for found in zip(
             *(file.iter_batches(rows, row_groups=[number], use_threads=False) for file in files), strict=True

@@ -1,7 +1,9 @@
 """Parquet and ORC files that hold much more than their size."""
 
+import io
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +17,17 @@ from spark_jobs.config.sources import FileSource
 from tests.bronze.arrive import arrived, read, refusal
 
 LONG = "x" * 300_000
+
+
+class Counted(io.FileIO):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.fetched, self.size = 0, path.stat().st_size
+
+    def readinto(self, buffer: Any) -> int | None:
+        found = super().readinto(buffer)
+        self.fetched += found or 0
+        return found
 
 
 def write(folder: Path, file_format: str, table: pa.Table) -> Path:
@@ -173,6 +186,14 @@ def test_a_footer_whose_columns_do_not_fit_its_schema_does_not_end_the_process(t
     assert whole.count(optional) == 1
     (tmp_path / "a").write_bytes(whole.replace(optional, required))
     assert "histogram size mismatch" in refusal(read(tmp_path / "a", "parquet"))
+
+
+def test_to_look_at_what_the_footer_says_of_columns_fetches_none_of_them(tmp_path: Path) -> None:
+    table = pa.table({"text": [f"{number:>4000}" for number in range(1_000)]})
+    pq.write_table(table, tmp_path / "a", compression="none", use_dictionary=False)
+    with Counted(tmp_path / "a") as opened:
+        rows = sum(len(batch) for batch in columnar.parquet_batches(io.BufferedReader(opened), 16_000_000))
+        assert (rows, opened.fetched // opened.size) == (1_000, 1)
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
