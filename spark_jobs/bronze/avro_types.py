@@ -1,17 +1,25 @@
 """Logical types of Avro as they were sent. By itself fastavro rounds a decimal that has more digits than its
-schema says, and makes another time of day of one that is negative, without a word.
+schema says, makes another time of day of one that is negative, and writes a UUID in its own way, without a
+word.
 """
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from types import ModuleType
 from typing import Any
 
+from spark_jobs.bronze.arrived import UnreadableFile
+
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 DECIMALS = ("bytes-decimal", "fixed-decimal")
 TIMES_OF_DAY = {"int-time-millis": 86_400_000, "long-time-micros": 86_400_000_000}
 """With how many of their units a day ends."""
+MOST_BYTES = 1_000
+"""Of a decimal, some 2,400 digits. To write out more takes time by the square of them: for one of 16 MB,
+which packs into a few kilobytes, hours.
+"""
 
 Read = Callable[..., Any]
 
@@ -25,6 +33,7 @@ def load_fastavro() -> ModuleType:
     readers = fastavro.read.LOGICAL_READERS
     for kind in DECIMALS:
         readers[kind] = _read_decimal
+    readers["string-uuid"] = _read_text
     for kind, end in TIMES_OF_DAY.items():
         readers[kind] = _read_within(end, readers[kind])
     return fastavro
@@ -32,9 +41,15 @@ def load_fastavro() -> ModuleType:
 
 def _read_decimal(data: bytes, schema: dict[Any, Any] | None, _: dict[Any, Any] | None = None) -> Decimal:
     """With all its digits: whether they fit is asked by the column that takes them."""
+    if len(data) > MOST_BYTES:
+        raise UnreadableFile(f"a decimal of {len(data):,} bytes; it may have {MOST_BYTES:,}")
     unscaled = Decimal(int.from_bytes(data, byteorder="big", signed=True))
     scale = schema.get("scale", 0) if schema else 0
     return unscaled.scaleb(-int(scale), EXACT)
+
+
+def _read_text(data: str, *_: Any) -> str:
+    return data
 
 
 def _read_within(end: int, read: Read) -> Read:
@@ -44,3 +59,10 @@ def _read_within(end: int, read: Read) -> Read:
         return read(data, *schemas)
 
     return read_time
+
+
+def check_fields(schema: Any) -> None:
+    """UnreadableFile where a record has two fields of one name: fastavro would keep the last."""
+    names = Counter(field["name"] for field in schema.get("fields", ()))
+    if repeated := sorted(name for name, number in names.items() if number > 1):
+        raise UnreadableFile(f"its schema has a field twice: {', '.join(repeated)[:200]}")

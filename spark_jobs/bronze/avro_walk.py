@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from spark_jobs.bronze.arrived import UnreadableFile
+from spark_jobs.bronze.avro_types import check_fields
 
 DEEPEST = 100
 FIXED_BYTES = {"null": 0, "boolean": 1, "float": 4, "double": 8}
@@ -64,8 +65,8 @@ class Walker:
 
 
 def make_walker(schema: Any, longest: int) -> Walker:
-    """UnreadableFile where the schema itself is nested too deeply, or says more than a record may have before
-    there is any value.
+    """UnreadableFile where the schema itself is nested too deeply, has a field twice, or says more than a
+    record may have before there is any value.
     """
     named: dict[str, Any] = {}
     _collect(schema, named, 0)
@@ -236,6 +237,7 @@ def _collect(schema: Any, named: dict[str, Any], depth: int) -> None:
         raise UnreadableFile(f"its schema is nested more than {DEEPEST} deep")
     if _is_named(schema):
         named[schema["name"]] = schema
+        check_fields(schema)
     for inner in _inner(schema):
         _collect(inner, named, depth + 1)
 

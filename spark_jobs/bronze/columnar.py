@@ -1,6 +1,7 @@
 """Files of rows that say their own columns: Parquet and ORC, as Arrow batches of bounded size."""
 
 import zlib
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import SEEK_END, BufferedReader
@@ -169,7 +170,8 @@ def parquet_batches(opened: BufferedReader, longest: int) -> Iterator[pa.RecordB
     import pyarrow.parquet as pq  # only where a Parquet file is read: it takes a tenth of a second
 
     opened.seek(0)
-    columns = _columns(pq.ParquetFile(opened).schema)
+    asked = pq.ParquetFile(opened, buffer_size=1024, pre_buffer=False)  # else it fetches columns as wholes
+    columns = _columns(asked.schema)
     texts = [column.path for column in columns if _is_text(column)]
     units = ("ns", "us") if any(column.physical_type == "INT96" for column in columns) else ("ns",)
     opened.seek(0)
@@ -183,12 +185,24 @@ def parquet_batches(opened: BufferedReader, longest: int) -> Iterator[pa.RecordB
         for unit in units
     ]
     metadata = files[0].metadata
+    _check_rows(metadata.num_rows, opened.seek(0, SEEK_END))
     for number in range(metadata.num_row_groups):
+        _check_group(asked, number, len(columns))
         rows = _rows_at_once(metadata.row_group(number), columns, longest)
         for found in zip(
             *(file.iter_batches(rows, row_groups=[number], use_threads=False) for file in files), strict=True
         ):
             yield found[0] if len(found) == 1 else _whole_times(*found)
+
+
+def _check_group(file: Any, number: int, columns: int) -> None:
+    """Whatever is wrong with what the footer says of its columns, as an error of Arrow's reader, which is
+    asked for no rows. Asked by pyarrow's metadata, which passes no error on (no `except +` at `ColumnChunk`
+    in its libparquet.pxd, 26.0), a damaged footer or an encrypted column ends the process.
+    """
+    if (found := file.metadata.row_group(number).num_columns) != columns:
+        raise UnreadableFile(f"it has {count(columns, 'column')}, and {found:,} in its row group {number:,}")
+    deque(file.reader.iter_batches(0, [number], None, use_threads=False), maxlen=0)
 
 
 def _whole_times(nanoseconds: pa.RecordBatch, microseconds: pa.RecordBatch) -> pa.RecordBatch:
@@ -207,12 +221,15 @@ def _whole_times(nanoseconds: pa.RecordBatch, microseconds: pa.RecordBatch) -> p
 def orc_batches(opened: BufferedReader) -> Iterator[pa.RecordBatch]:
     """As many rows at once as the footer lets expect; a file with a list of a billion values is not read."""
     import pyarrow.dataset as ds  # only where an ORC file is read
+    from pyarrow import orc
 
     columns, size = read_columns(opened), opened.seek(0, SEEK_END)
     rows = max((column.values for column in columns[:1]), default=0)
     for column in columns:
         values = max(column.values, column.items)
         _check_spread(rows, values, values - rows if column.most_items is None else column.most_items, size)
+    opened.seek(0)
+    _check_rows(orc.ORCFile(opened).nrows, size)
     opened.seek(0)
     fragment = ds.OrcFileFormat().make_fragment(opened)
     values, texts = (
@@ -241,6 +258,12 @@ def _check_spread(rows: int, values: int, most: int, size: int) -> None:
             f"{count(rows, 'row')} with {values:,} values in a column, in {size:,} bytes: one row may have"
             f" {most:,} of them"
         )
+
+
+def _check_rows(rows: int, size: int) -> None:
+    """UnreadableFile where a few kilobytes say that they hold rows without end: all of them would be read."""
+    if rows > max(MOST_VALUES, size * VALUES_PER_BYTE):
+        raise UnreadableFile(f"it says that it has {count(rows, 'row')}, in {size:,} bytes")
 
 
 def _columns(schema: Any) -> list[Any]:

@@ -60,9 +60,10 @@ def read_by_tasks(
 
 def read_by_driver(files: Sequence[Mapping[str, Any]], source: FileSource, landing: str) -> pa.Table | None:
     """All bronze rows of the files where they are few; None where they are not, which may show only while
-    they are read.
+    they are read. ORC is left to tasks: who reads it makes a process first, and a driver has threads.
     """
-    if sum(file["size"] - (file["start_byte"] or 0) for file in files) > READ_BY_DRIVER:
+    to_read = sum(file["size"] - (file["start_byte"] or 0) for file in files)
+    if source.format == "orc" or to_read > READ_BY_DRIVER:
         return None
     batches, size = [], 0
     for batch in _read_files(files, source, landing):

@@ -1,7 +1,7 @@
 """Records of plain or packed lines (json, text). Blank lines are no records, but count as lines."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BufferedReader
 
@@ -27,31 +27,30 @@ from spark_jobs.bronze.recognise import START_BYTES
 from spark_jobs.landing.content import BOM
 
 BLOCK_BYTES = 8 * 1024 * 1024
-QUOTE = b'"'
+
+PassOver = Callable[[bytes], None]
+"""Hears the content of a line that is not kept, piece by piece."""
 
 
 @dataclass(frozen=True)
 class LongLine:
-    """A line that is longer than a record may be: it is not kept. Its quotes tell a CSV reader whether it
-    ends within a value.
-    """
+    """A line that is longer than a record may be: it is not kept."""
 
     size: int
-    quotes: int
 
 
 class _Begun:
-    """The beginning of a line whose end was not read yet; of one that is too long only the numbers."""
+    """The beginning of a line whose end was not read yet; of one that is too long only the size."""
 
-    def __init__(self, longest: int) -> None:
-        self.longest, self.size, self.quotes = longest, 0, 0
+    def __init__(self, longest: int, pass_over: PassOver) -> None:
+        self.longest, self.pass_over, self.size = longest, pass_over, 0
         self.pieces: list[bytes] = []
 
     def add(self, piece: bytes) -> None:
-        self.size, self.quotes = self.size + len(piece), self.quotes + piece.count(QUOTE)
-        if self.size <= self.longest:
-            self.pieces.append(piece)
-        else:
+        self.size += len(piece)
+        self.pieces.append(piece)
+        if self.size > self.longest:
+            self.pass_over(b"".join(self.pieces))
             self.pieces.clear()
 
     def is_too_long(self, more: int = 0) -> bool:
@@ -71,13 +70,21 @@ def check_line_ends(start: bytes) -> None:
         raise UnreadableFile("its lines end with a carriage return alone; land it with line feeds")
 
 
+def _forget(_: bytes) -> None:
+    """Nobody asks what stood in a line that is too long."""
+
+
 def line_blocks(
-    opened: BufferedReader, file: ArrivedFile, longest: int, end: bytes = b"\n"
+    opened: BufferedReader,
+    file: ArrivedFile,
+    longest: int,
+    end: bytes = b"\n",
+    pass_over: PassOver = _forget,
 ) -> Iterator[bytes | LongLine]:
     """The content in pieces that end with a line. A line that is longer than a record may be and than a block
     comes alone, without its content: it is never held in memory as a whole.
     """
-    begun = _Begun(longest)
+    begun = _Begun(longest, pass_over)
     for block in _read_blocks(opened, file, BLOCK_BYTES):
         first = block.find(end) + 1
         if not first:
@@ -86,15 +93,15 @@ def line_blocks(
         rest = block
         if begun.is_too_long(more=first - 1):
             begun.add(block[: first - 1])
-            yield LongLine(begun.size, begun.quotes)
-            begun, rest = _Begun(longest), block[first:]
+            yield LongLine(begun.size)
+            begun, rest = _Begun(longest, pass_over), block[first:]
         last = rest.rfind(end) + 1
         if whole := b"".join((*begun.pieces, rest[:last])):
             yield whole
-        begun = _Begun(longest)
+        begun = _Begun(longest, pass_over)
         begun.add(rest[last:])
     if begun.is_too_long():
-        yield LongLine(begun.size, begun.quotes)
+        yield LongLine(begun.size)
     elif begun.size:
         yield b"".join(begun.pieces)
 

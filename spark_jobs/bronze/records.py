@@ -13,6 +13,7 @@ from io import BufferedReader
 
 import pyarrow as pa
 
+from spark_jobs.bronze.apart import try_apart
 from spark_jobs.bronze.arrived import ArrivedFile, ReadingBroken, UnreadableFile, check_content, check_still
 from spark_jobs.bronze.avro import KEY_TWICE, read_avro
 from spark_jobs.bronze.batches import KEYS_TWICE, TOO_LONG, Tally, make_batch, make_batches
@@ -24,7 +25,7 @@ from spark_jobs.bronze.recognise import check_text
 from spark_jobs.bronze.sheets import check_sheet, read_sheet
 from spark_jobs.bronze.xml import read_xml
 from spark_jobs.config.sources import FileSource
-from spark_jobs.lake.storage import StorageFailed
+from spark_jobs.lake.storage import StorageFailed, is_remote
 from spark_jobs.landing.content import open_landed
 
 TEXTS = ("json", "csv", "text")
@@ -68,10 +69,12 @@ def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource)
         if source.format == "text":
             check_line_ends(start)
     match source.format:
-        case "parquet":
-            _check_columns(parquet_batches(opened, longest))
-        case "orc":
-            _check_columns(orc_batches(opened))
+        case "parquet" | "orc":
+            if source.format == "orc" and not is_remote(file.path):
+                try_apart(lambda: _check_anew(file, source))
+            rows = _check_columns(_columnar_batches(opened, source))
+            if (counted := count_records(opened, file, source)) is not None:
+                counted.check(rows)
         case "csv":
             check_sheet(opened, file, source.delimiter, longest)
         case "json" | "text":
@@ -80,15 +83,24 @@ def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource)
             _check_rows(_read_batches(opened, file, source))
 
 
-def _check_columns(batches: Iterator[pa.RecordBatch]) -> None:
-    """Read rows of Parquet or ORC to their end. Their values are set aside one by one, but a column must have
-    a name of its own.
+def _check_anew(file: ArrivedFile, source: FileSource) -> None:
+    """In another process, with a place of its own in the file."""
+    with open_landed(file.path, file.folder_of(source)) as opened:
+        _check_columns(_columnar_batches(opened, source))
+
+
+def _check_columns(batches: Iterator[pa.RecordBatch]) -> int:
+    """Read rows of Parquet or ORC to their end, and count them: where the footer says another number, the
+    file is at fault. Their values are set aside one by one, but a column must have a name of its own.
     """
+    rows = 0
     for batch in batches:
+        rows += len(batch)
         if repeated := sorted(name for name, count in Counter(batch.schema.names).items() if count > 1):
             raise UnreadableFile(f"a column is there twice: {', '.join(repeated)[:200]}")
         for column in batch.schema:
             str(column)
+    return rows
 
 
 def _check_rows(batches: Iterator[pa.RecordBatch]) -> None:
@@ -110,10 +122,8 @@ def _check_rows(batches: Iterator[pa.RecordBatch]) -> None:
 def _read_batches(opened: BufferedReader, file: ArrivedFile, source: FileSource) -> Iterator[pa.RecordBatch]:
     longest = source.bytes_per_record
     match source.format:
-        case "parquet":
-            return make_batches(read_objects(parquet_batches(opened, longest), longest), longest)
-        case "orc":
-            return make_batches(read_objects(orc_batches(opened), longest), longest)
+        case "parquet" | "orc":
+            return make_batches(read_objects(_columnar_batches(opened, source), longest), longest)
         case "avro":
             return make_batches(read_avro(opened, longest), longest)
         case "xml":
@@ -122,6 +132,14 @@ def _read_batches(opened: BufferedReader, file: ArrivedFile, source: FileSource)
         case "csv":
             return make_batches(read_sheet(opened, file, source.delimiter, longest), longest)
     return read_lines(opened, file, longest)
+
+
+def _columnar_batches(opened: BufferedReader, source: FileSource) -> Iterator[pa.RecordBatch]:
+    return (
+        parquet_batches(opened, source.bytes_per_record)
+        if source.format == "parquet"
+        else orc_batches(opened)
+    )
 
 
 def _first_line(error: BaseException) -> str:

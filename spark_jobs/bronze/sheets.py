@@ -14,12 +14,12 @@ from io import BufferedReader
 
 from spark_jobs.bronze.arrived import ArrivedFile, UnreadableFile
 from spark_jobs.bronze.batches import NOT_UTF8, OTHER_WIDTH, TOO_LONG, Record, Tally, set_aside
-from spark_jobs.bronze.lines import QUOTE, LongLine, line_blocks, read_start
+from spark_jobs.bronze.lines import LongLine, line_blocks, read_start
 from spark_jobs.config.text import count
 
 csv.field_size_limit(2**31 - 1)  # for the whole process: how long a record may be is counted here, per source
 as_json = json.JSONEncoder(ensure_ascii=False).encode
-LINE_ENDS = (b"\n", b"\r")
+LINE_ENDS, QUOTE = (b"\n", b"\r"), b'"'
 NEVER_CLOSED = "a quote is opened and never closed"
 WRONG = {
     "unexpected end of data": NEVER_CLOSED,
@@ -35,13 +35,53 @@ class _TooLong(Exception):
     """The row is longer than a record may be; the reader is in the middle of it."""
 
 
+class _Quotes:
+    """Whether the text so far ends within a quoted value. It follows rows that are too long for a reader: a
+    quote opens a value only where it is the first of it (`5" pipe` has none).
+    """
+
+    def __init__(self, delimiter: str) -> None:
+        self.delimiter = delimiter.encode()
+
+    def begin(self, *, is_quoted: bool) -> None:
+        """The text begins in the middle of a quoted value, or as a row does."""
+        self.is_quoted, self.rest = is_quoted, b"" if is_quoted else self.delimiter
+
+    def follow(self, piece: bytes) -> None:
+        text, at = self.rest + piece, 0
+        self.rest = b""
+        while at < len(text):
+            at = self._find_close(text, at) if self.is_quoted else self._find_open(text, at)
+
+    def _find_open(self, text: bytes, at: int) -> int:
+        found = text.find(self.delimiter + QUOTE, at)
+        self.is_quoted = found >= 0
+        if not self.is_quoted:  # its quote may be the next byte
+            self.rest = text[max(at, len(text) - len(self.delimiter)) :]
+            return len(text)
+        return found + len(self.delimiter) + 1
+
+    def _find_close(self, text: bytes, at: int) -> int:
+        found = text.find(QUOTE, at)
+        if found < 0:
+            return len(text)
+        if found + 1 == len(text):  # it closes the value unless another one follows
+            self.rest = QUOTE
+            return len(text)
+        self.is_quoted = text.startswith(QUOTE, found + 1)
+        return found + 1 + self.is_quoted
+
+    def ends_within(self) -> bool:
+        return self.is_quoted and self.rest != QUOTE
+
+
 class _Lines:
     """The lines of a file as the CSV reader asks for them, with where it is. It goes on after an error, as a
     generator could not.
     """
 
-    def __init__(self, lines: Iterator[bytes | LongLine], longest: int) -> None:
-        self.lines, self.longest = lines, longest
+    def __init__(self, lines: Iterator[bytes | LongLine], quotes: _Quotes, longest: int) -> None:
+        self.lines, self.quotes, self.longest = lines, quotes, longest
         self.number = self.first = self.size = 0
         self.is_utf8 = self.is_quoted = True
 
@@ -55,8 +95,7 @@ class _Lines:
     def __next__(self) -> str:
         # a reader that wants a second line for its row is within a quoted value
         self.is_quoted = self.number >= self.first
-        line = next(self.lines)
-        self._count(line)
+        line = self._next_line()
         if self.size > self.longest or isinstance(line, LongLine):
             self._follow_quotes(line)
             raise _TooLong
@@ -68,24 +107,30 @@ class _Lines:
 
     def skip_row(self) -> None:
         """Pass over the rest of a row that is too long: as far as the line that closes its quoted value."""
-        while self.is_quoted:
-            if (line := next(self.lines, None)) is None:
-                raise UnreadableFile(f"line {self.first:,}: {NEVER_CLOSED}")
-            self._count(line)
-            self._follow_quotes(line)
+        try:
+            while self.is_quoted:
+                self._follow_quotes(self._next_line())
+        except StopIteration:
+            raise UnreadableFile(f"line {self.first:,}: {NEVER_CLOSED}") from None
 
-    def _count(self, line: bytes | LongLine) -> None:
+    def _next_line(self) -> bytes | LongLine:
+        """One that is long is followed while it is passed over."""
+        self.quotes.begin(is_quoted=self.is_quoted)
+        line = next(self.lines)
         self.number += 1
         self.size += line.size if isinstance(line, LongLine) else len(line) - line.endswith(LINE_ENDS)
+        return line
 
     def _follow_quotes(self, line: bytes | LongLine) -> None:
-        """Whether the row goes on behind this line: each pair of quotes leaves it as it was."""
-        self.is_quoted ^= bool((line.quotes if isinstance(line, LongLine) else line.count(QUOTE)) % 2)
+        """Whether the row goes on behind this line."""
+        if isinstance(line, bytes):
+            self.quotes.follow(line)
+        self.is_quoted = self.quotes.ends_within()
 
 
 def check_sheet(opened: BufferedReader, file: ArrivedFile, delimiter: str, longest: int) -> None:
     """Read it to its end, so that what cannot be read is known before the first record."""
-    lines = _open_lines(opened, file, longest)
+    lines = _open_lines(opened, file, delimiter, longest)
     rows = _csv_rows(lines, delimiter)
     header, tally = _read_header(rows, lines), Tally()
     for line, row in rows:
@@ -103,20 +148,22 @@ def read_sheet(opened: BufferedReader, file: ArrivedFile, delimiter: str, longes
     """Each row as a JSON object by the header's names, so that it can be read alone, whatever the order of
     columns in its file.
     """
-    lines = _open_lines(opened, file, longest)
+    lines = _open_lines(opened, file, delimiter, longest)
     rows = _csv_rows(lines, delimiter)
     header = _read_header(rows, lines)
     for line, row in rows:
         yield _csv_record(line, header, row) if row is not None else set_aside(line, lines.size, longest)
 
 
-def _open_lines(opened: BufferedReader, file: ArrivedFile, longest: int) -> _Lines:
+def _open_lines(opened: BufferedReader, file: ArrivedFile, delimiter: str, longest: int) -> _Lines:
     """Lines end as the first ones do: with a carriage return alone only where the file begins without any
-    line feed.
+    line feed; what stands behind the last byte of it is not known.
     """
     start = read_start(opened, file)
-    end = b"\r" if b"\r" in start and b"\n" not in start else b"\n"
-    return _Lines(_each_line(line_blocks(opened, file, longest, end), end), longest)
+    end = b"\r" if b"\r" in start[:-1] and b"\n" not in start else b"\n"
+    quotes = _Quotes(delimiter)
+    blocks = line_blocks(opened, file, longest, end, quotes.follow)
+    return _Lines(_each_line(blocks, end), quotes, longest)
 
 
 def _each_line(blocks: Iterable[bytes | LongLine], end: bytes) -> Iterator[bytes | LongLine]:

@@ -19,7 +19,11 @@ from spark_jobs.bronze.batches import Record, set_aside
 
 BLOCK_BYTES = 64 * 1024
 DEEPEST = 100
+ENCODINGS = ("UTF-8", "UTF-16", "UTF-16LE", "UTF-16BE", "ISO-8859-1", "US-ASCII")
 TEXT = "value"
+AROUND_ELEMENT, AROUND_ATTRIBUTE = len("</>"), len(' =""')
+"""What they take in a file at least, beside names and values: millions of empty ones are millions of objects.
+"""
 BLANKS = " \t\r\n"
 """Those of XML; others, such as a blank that does not break, are the sender's."""
 TAG = re.compile(rb"""\0?<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
@@ -36,7 +40,7 @@ def read_xml(
     parser = expat.ParserCreate(namespace_separator="}")
     parser.StartElementHandler, parser.EndElementHandler = reader.start, reader.end
     parser.CharacterDataHandler, parser.EntityDeclHandler = reader.text, _refuse_entity
-    parser.XmlDeclHandler, parser.DefaultHandlerExpand = reader.declare, _refuse_unknown_entity
+    parser.XmlDeclHandler, parser.DefaultHandlerExpand = reader.declare, reader.pass_over
     unread = _Unread(parser)
     parser.StartDoctypeDeclHandler = lambda *_: _look_at_tags(parser, reader, unread)
     parser.buffer_text = True
@@ -48,7 +52,7 @@ def read_xml(
         try:
             parser.Parse(block, is_last)
         except expat.ExpatError as error:
-            raise UnreadableFile(f"not well-formed XML: {error}") from error
+            raise UnreadableFile(f"not well-formed XML{reader.in_encoding()}: {error}") from error
         except (
             LookupError,
             ValueError,
@@ -167,6 +171,11 @@ class _Reader:
     def declare(self, _: str, encoding: str | None, __: int) -> None:
         self.encoding = encoding
 
+    def in_encoding(self) -> str:
+        """Of one that the parser has by itself nothing need be said; in others it takes ASCII at least."""
+        is_usual = self.encoding is None or self.encoding.upper() in ENCODINGS
+        return "" if is_usual else f" in the encoding {str(self.encoding)[:50]!r}"
+
     def take(self) -> list[dict[str, Any] | int]:
         rows, self.rows = self.rows, []
         return rows
@@ -181,7 +190,8 @@ class _Reader:
                 self.alike = name if name.lower() == self.row_tag.lower() else self.alike
                 return
             self.row_depth = self.depth
-        self._measure(len(name) + sum(len(key) + len(value) for key, value in attributes.items()))
+        self._measure(len(name) + AROUND_ELEMENT)
+        self._measure(sum(len(key) + len(value) + AROUND_ATTRIBUTE for key, value in attributes.items()))
         if self.is_too_long:
             return
         self.open.append(_Element((*self.open[-1].path, name) if self.open else ()))
@@ -209,6 +219,12 @@ class _Reader:
             self._measure(len(text))
             if not self.is_too_long:
                 self.open[-1].texts.append(text)
+
+    def pass_over(self, markup: str) -> None:
+        """Comments and the like: no part of a record, but they may part its text into millions of pieces."""
+        _refuse_unknown_entity(markup)
+        if self.row_depth:
+            self._measure(len(markup))
 
     def _add(self, element: _Element, name: str, value: Any) -> None:
         element.add(name, value, is_list=(*element.path, name) in self.lists)

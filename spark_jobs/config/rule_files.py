@@ -47,12 +47,20 @@ def rules_file(root: Path, pipeline: str, table: str) -> Path:
 
 def _files(root: Path, only: str | None) -> Iterator[Path]:
     """All YAML files, wherever they stand: one in a wrong place would otherwise be a rule that nobody
-    applies.
+    applies. The folder of a pipeline may be a link; one further in, or a folder called like a file, is a
+    problem of its own.
     """
     folder = root / FOLDER if only is None else root / FOLDER / only
+    linked = [path for path in folder.glob("*") if _is_linked_folder(path) and only is None]
+    paths = {path for top in (folder, *linked) for path in top.rglob("*")} - set(linked)
     yield from sorted(
-        path for path in folder.rglob("*") if path.suffix.lower() in (".yml", ".yaml") and not path.is_dir()
+        path for path in paths if path.suffix.lower() in (".yml", ".yaml") or _is_linked_folder(path)
     )
+
+
+def _is_linked_folder(path: Path) -> bool:
+    """What a search of a folder does not go into."""
+    return path.is_symlink() and path.is_dir()
 
 
 def _load_file(path: Path, root: Path, pipelines: Mapping[str, Pipeline]) -> tuple[str, tuple[Rule, ...]]:

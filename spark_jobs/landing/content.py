@@ -10,6 +10,7 @@ import stat
 from dataclasses import dataclass
 from io import BufferedReader
 
+from spark_jobs.config.sources import FileSource
 from spark_jobs.lake.storage import StoredFile, describe, is_remote, open_object
 from spark_jobs.landing.folder import LandedFile, landed_file, landed_object
 from spark_jobs.landing.packing import is_packed
@@ -58,7 +59,7 @@ class Content:
 def open_landed(path: str, folder: str | None = None) -> BufferedReader:
     """The file, never waiting: what has become a link or a pipe since it was listed is an OSError. So is a
     folder on the way, below the `folder` of the source, which is given in full: who may write there could
-    otherwise let a run read any file that it may read.
+    otherwise let a run read any file that it may read. The folder itself may be a link, or lie behind one.
     """
     if is_remote(path):
         return open_object(path)
@@ -101,23 +102,25 @@ def is_plain_lines(file_format: str, path: str) -> bool:
     return file_format in ("json", "text") and not is_packed(path)
 
 
-def read_content(landing: str, file: LandedFile, file_format: str, earlier: Earlier | None) -> Content | None:
+def read_content(
+    landing: str, file: LandedFile, source: FileSource, earlier: Earlier | None
+) -> Content | None:
     """The file's content, or None where the file is not the listed one any more."""
-    with open_landed(f"{landing}/{file.path}", landing) as opened:
+    with open_landed(f"{landing}/{file.path}", source.place(landing)) as opened:
         if earlier is None or earlier.size >= file.size:
             content = Content(hashlib.file_digest(opened, "sha256").hexdigest())
         else:
             content = _compare(
-                opened, earlier, file_format if is_plain_lines(file_format, file.path) else None
+                opened, earlier, source.format if is_plain_lines(source.format, file.path) else None
             )
         return content if stat_open(opened, file.path) == file else None
 
 
-def peek_content(landing: str, file: LandedFile) -> Content | None:
+def peek_content(landing: str, file: LandedFile, source: FileSource) -> Content | None:
     """A stand-in for the content of a file that can be read and is the listed one still: nothing else says
     the same.
     """
-    with open_landed(f"{landing}/{file.path}", landing) as opened:
+    with open_landed(f"{landing}/{file.path}", source.place(landing)) as opened:
         return Content(f"not read: {file.path}") if stat_open(opened, file.path) == file else None
 
 

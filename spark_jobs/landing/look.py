@@ -107,7 +107,7 @@ class Look:
 
 def read_whole(feed: Feed, file: LandedFile, history: History) -> Content | None:
     earlier = as_earlier(history.earlier(file.path)) if history.taken(file.path) else None
-    return read_content(feed.landing, file, feed.files.format, earlier)
+    return read_content(feed.landing, file, feed.files, earlier)
 
 
 def read_if_it_matters(feed: Feed, file: LandedFile, history: History) -> Content | None:
@@ -118,7 +118,7 @@ def read_if_it_matters(feed: Feed, file: LandedFile, history: History) -> Conten
     return (
         read_whole(feed, file, history)
         if may_repeat or history.has_path(file.path)
-        else peek_content(feed.landing, file)
+        else peek_content(feed.landing, file, feed.files)
     )
 
 

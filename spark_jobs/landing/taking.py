@@ -178,7 +178,7 @@ def _hint(feed: Feed, path: str) -> str:
 
 def _read(feed: Feed, file: LandedFile, history: History) -> Content:
     try:
-        content = read_content(feed.landing, file, feed.files.format, as_earlier(history.earlier(file.path)))
+        content = read_content(feed.landing, file, feed.files, as_earlier(history.earlier(file.path)))
     except OSError as error:
         raise NotTakeable(file.path, f"it cannot be read: {say(error)}") from error
     if content is None:

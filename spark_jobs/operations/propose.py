@@ -205,7 +205,7 @@ def _landed(project: Project, source: FileSource) -> Iterator[_Looked]:
         else sorted(random.Random(SEED).sample(files, FILES), key=lambda file: file.path)
     )
     for file in chosen:
-        content = read_content(project.landing, file, source.format, None)
+        content = read_content(project.landing, file, source, None)
         if isinstance(content, Content):
             arrived = ArrivedFile(
                 f"{project.landing}/{file.path}",

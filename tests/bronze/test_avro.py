@@ -165,6 +165,32 @@ def test_a_decimal_keeps_the_digits_that_its_schema_does_not_expect(tmp_path: Pa
     assert messages == [{"text": '{"price": "-1234.56"}', "size": None}]
 
 
+def test_a_uuid_is_kept_as_it_was_written(tmp_path: Path) -> None:
+    kind = {"name": "id", "type": {"type": "string", "logicalType": "uuid"}}
+    schema = {"type": "record", "name": "r", "fields": [kind]}
+    ids = ["A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "none"]
+    rows = b"".join(text(one.encode()) for one in ids)
+    found = read(written(tmp_path, "a.avro", container(schema, [(2, rows)])), "avro")
+    assert [record for _, record, _ in found] == [f'{{"id": "{one}"}}' for one in ids]
+
+
+def test_a_schema_with_a_field_twice_refuses_the_file(tmp_path: Path) -> None:
+    schema = {"type": "record", "name": "r", "fields": [{"name": "id", "type": "int"}] * 2}
+    found = read(written(tmp_path, "a.avro", container(schema, [(1, number(1) + number(2))])), "avro")
+    assert "its schema has a field twice: id" in refusal(found)
+
+
+def test_a_decimal_of_more_digits_than_anyone_has_time_for_refuses_its_file(tmp_path: Path) -> None:
+    price = {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 4}}
+    schema = {"type": "record", "name": "r", "fields": [price]}
+    row = text(b"\1" * 1_001)
+    reason = refusal(read(written(tmp_path, "a.avro", container(schema, [(1, row)])), "avro"))
+    assert "a decimal of 1,001 bytes; it may have 1,000" in reason
+    assert _avro_reader(schema, "none", LONGEST)(pa.array([row])).to_pylist() == [
+        {"text": None, "size": None}
+    ]
+
+
 @pytest.mark.parametrize(("kind", "unit"), [("int", "millis"), ("long", "micros")])
 @pytest.mark.parametrize("value", [-5, 86_400_000_000])
 def test_what_is_no_time_of_day_does_not_become_another_one(

@@ -1,7 +1,9 @@
 """Parquet and ORC files that hold much more than their size."""
 
+import io
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +17,17 @@ from spark_jobs.config.sources import FileSource
 from tests.bronze.arrive import arrived, read, refusal
 
 LONG = "x" * 300_000
+
+
+class Counted(io.FileIO):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.fetched, self.size = 0, path.stat().st_size
+
+    def readinto(self, buffer: Any) -> int | None:
+        found = super().readinto(buffer)
+        self.fetched += found or 0
+        return found
 
 
 def write(folder: Path, file_format: str, table: pa.Table) -> Path:
@@ -148,6 +161,49 @@ def test_a_damaged_page_of_parquet_refuses_the_file_where_its_writer_kept_checks
     assert whole.count(value) == 1
     path.write_bytes(whole.replace(value, (7_143).to_bytes(8, "little")))
     assert "CRC checksum verification failed" in refusal(read(path, "parquet"))
+
+
+@pytest.mark.parametrize(("file_format", "number_of_rows"), [("parquet", b"\x16\6\x19"), ("orc", b"0\3")])
+def test_a_footer_that_says_another_number_of_rows_concerns_its_file_alone(
+    tmp_path: Path, file_format: str, number_of_rows: bytes
+) -> None:
+    path, table = tmp_path / "a", pa.table({"id": [1, 2, 3]})
+    if file_format == "parquet":
+        pq.write_table(table, path, store_schema=False)
+    else:
+        orc.write_table(table, str(path), compression="uncompressed")
+    before, found, behind = path.read_bytes().rpartition(number_of_rows)
+    path.write_bytes(before + found[:1] + b"\x08" + found[2:] + behind)
+    said = 4 if file_format == "parquet" else 8
+    reason = refusal(read(path, file_format))
+    assert reason == f"UnreadableFile: 3 records were read, but it holds {said} by the rows in its footer"
+
+
+def test_a_footer_whose_columns_do_not_fit_its_schema_does_not_end_the_process(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1, None]}), tmp_path / "a", store_schema=False)
+    optional, required = b"\x25\2\x18\2id", b"\x25\0\x18\2id"
+    whole = (tmp_path / "a").read_bytes()
+    assert whole.count(optional) == 1
+    (tmp_path / "a").write_bytes(whole.replace(optional, required))
+    assert "histogram size mismatch" in refusal(read(tmp_path / "a", "parquet"))
+
+
+def test_to_look_at_what_the_footer_says_of_columns_fetches_none_of_them(tmp_path: Path) -> None:
+    table = pa.table({"text": [f"{number:>4000}" for number in range(1_000)]})
+    pq.write_table(table, tmp_path / "a", compression="none", use_dictionary=False)
+    with Counted(tmp_path / "a") as opened:
+        rows = sum(len(batch) for batch in columnar.parquet_batches(io.BufferedReader(opened), 16_000_000))
+        assert (rows, opened.fetched // opened.size) == (1_000, 1)
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_a_small_file_does_not_hold_rows_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_format: str
+) -> None:
+    path = write(tmp_path, file_format, pa.table({"id": pa.nulls(1_001, pa.int32())}))
+    monkeypatch.setattr(columnar, "MOST_VALUES", 1_000)
+    monkeypatch.setattr(columnar, "VALUES_PER_BYTE", 1)
+    assert "it says that it has 1,001 rows, in " in refusal(read(path, file_format))
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])

@@ -248,6 +248,15 @@ def test_a_file_that_cannot_be_read_to_its_end_gives_its_problem_and_no_record(
     assert reason in str(found[0][2])
 
 
+@pytest.mark.parametrize("encoding", ["utf8", "ISO-2022-JP"])
+def test_xml_whose_encoding_is_known_for_ascii_alone_is_refused_with_its_name(
+    tmp_path: Path, encoding: str
+) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?><r><order>日</order></r>'.encode(encoding)
+    reason = refusal(read(written(tmp_path, "a.xml", text), "xml", row_tag="order"))
+    assert f"not well-formed XML in the encoding '{encoding}': " in reason
+
+
 @pytest.mark.parametrize("encoding", ["GB2312", "Shift_JIS", "klingon", "utf-7", "idna", "rot13"])
 def test_xml_in_an_encoding_that_cannot_be_read_concerns_its_file_alone(
     tmp_path: Path, encoding: str
@@ -322,9 +331,20 @@ def test_an_xml_element_that_is_too_long_is_set_aside_and_the_others_are_read(tm
     found = read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order", bytes_per_record=2000)
     assert found == [
         (1, '{"value": "1"}', None),
-        (2, None, "a record of 5,898 bytes, longer than bytes_per_record allows: 2,000"),
+        (2, None, "a record of 9,407 bytes, longer than bytes_per_record allows: 2,000"),
         (3, '{"c": "3"}', None),
     ]
+
+
+@pytest.mark.parametrize("part", ["<a b=''/>", "<a/>", "x<!---->"])
+def test_an_xml_element_of_many_small_parts_is_as_long_as_they_are_in_the_file(
+    tmp_path: Path, part: str
+) -> None:
+    text = f"<r><order>{part * 1000}</order><order>{part * 10}</order></r>"
+    found = read(written(tmp_path, "a.xml", text.encode()), "xml", row_tag="order", bytes_per_record=1000)
+    size = {"<a b=''/>": "9,008", "<a/>": "4,008", "x<!---->": "8,008"}[part]
+    assert found[0] == (1, None, f"a record of {size} bytes, longer than bytes_per_record allows: 1,000")
+    assert found[1][2] is None
 
 
 def test_an_xml_file_of_elements_that_are_too_long_is_refused_as_a_whole(

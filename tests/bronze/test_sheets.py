@@ -85,6 +85,34 @@ def test_a_row_that_is_too_long_is_set_aside_and_the_others_are_read(
     ]
 
 
+@pytest.mark.parametrize("block_bytes", [100, 8 * 1024 * 1024])
+@pytest.mark.parametrize("delimiter", [",", "§"])
+def test_a_quote_within_a_plain_value_takes_no_other_rows_into_a_row_that_is_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int, delimiter: str
+) -> None:
+    monkeypatch.setattr(lines, "BLOCK_BYTES", block_bytes)
+    long = "x" * 2000
+    plain, quoted = f'1,5" {long},x\n2,fine,x', f'3,"{long}\n""two"" lines",6" x\n"4",7" {long},x'
+    content = f"id,name,more\n{plain}\n{quoted}\n5,fine,x\n".replace(",", delimiter).encode()
+    found = read(written(tmp_path, "a.csv", content), "csv", bytes_per_record=1000, delimiter=delimiter)
+    assert [(line, record and record[:10], problem and problem[:8]) for line, record, problem in found] == [
+        (2, None, "a record"),
+        (3, '{"id": "2"', None),
+        (5, None, "a record"),
+        (6, None, "a record"),
+        (7, '{"id": "5"', None),
+    ]
+
+
+def test_a_line_end_may_be_cut_where_the_beginning_of_the_file_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "START_BYTES", 8)
+    assert read(written(tmp_path, "a.csv", b"id,name\r\n1,a\r\n"), "csv") == [
+        (2, '{"id": "1", "name": "a"}', None)
+    ]
+
+
 def test_a_quote_that_is_never_closed_is_found_however_long_the_file(tmp_path: Path) -> None:
     content = b'id,name\n1,"oops\n' + b"2,fine\n" * 1000
     assert "line 2: a quote is opened and never closed" in refusal(

@@ -42,6 +42,24 @@ def test_rules_are_loaded_by_pipeline_and_table(workspace: Workspace) -> None:
     assert rules == {"shop": {"silver.orders": (rule,)}}
 
 
+def test_the_folder_of_a_pipeline_may_be_a_link_and_its_rules_are_not_passed_over(
+    workspace: Workspace,
+) -> None:
+    folder = workspace.write(FILE, RULE).parent
+    folder.rename(workspace.root / "elsewhere")
+    folder.symlink_to(workspace.root / "elsewhere")
+    assert list(load_project(workspace.root, {}).rules["shop"]) == ["silver.orders"]
+
+
+@pytest.mark.parametrize(("name", "said"), [("silver.orders.yml", "it is a folder"), ("more", "is not read")])
+def test_a_folder_in_the_place_of_rules_is_a_problem(workspace: Workspace, name: str, said: str) -> None:
+    (workspace.root / "elsewhere").mkdir()
+    place = workspace.root / "expectations" / "shop" / name
+    place.parent.mkdir(parents=True)
+    place.symlink_to(workspace.root / "elsewhere")
+    assert said in workspace.problem().message
+
+
 def test_a_project_needs_no_expectations(workspace: Workspace) -> None:
     assert load_project(workspace.root, {}).rules == {"shop": {}}
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.landing import folder
+from spark_jobs.landing import folder, look
 from spark_jobs.landing.folder import LINK, NOT_UTF8, SPECIAL, VANISHED, Listing, list_folder
+from tests.landing.landing_zone import AT, LandingZone
 
 
 @pytest.fixture
@@ -50,6 +51,34 @@ def test_links_to_files_to_folders_and_to_nothing_are_refused(orders: Path, tmp_
 
     assert paths(listing) == []
     assert refused(listing) == {f"orders/{name}": LINK for name in ("file.json", "folder", "nothing", "ring")}
+
+
+def test_the_folder_of_a_source_may_be_a_link_and_what_it_leads_to_is_taken(
+    zone: LandingZone, tmp_path: Path
+) -> None:
+    source = zone.land("day/a.json", b'{"a":1}').parent.parent
+    source.rename(tmp_path / "elsewhere")
+    source.symlink_to(tmp_path / "elsewhere")
+    assert zone.register().taken == 1
+
+
+@pytest.mark.parametrize("read", ["read_whole", "read_if_it_matters"])
+def test_a_folder_that_was_swapped_for_a_link_since_the_listing_is_not_followed(
+    zone: LandingZone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    day = zone.land("day/a.json", b'{"a":1}').parent
+    list_now = list_folder
+
+    def swap_behind(*places: str) -> Listing:
+        found = list_now(*places)
+        day.rename(tmp_path / "elsewhere")
+        day.symlink_to(tmp_path / "elsewhere")
+        return found
+
+    monkeypatch.setattr("spark_jobs.landing.look.list_folder", swap_behind)
+    found = look.look_at(zone.feed(), AT, read=getattr(look, read)).found
+    assert found.taken == 0
+    assert found.waiting == (("shop/orders/day/a.json", "it cannot be read: Not a directory"),)
 
 
 def test_pipes_and_sockets_are_refused_and_not_opened(orders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
