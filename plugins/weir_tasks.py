@@ -182,6 +182,9 @@ class Finish(WeirOperator):
             arguments = [decision["action"], self.pipeline, entry["table"], "--seen", entry["seen"]]
             arguments += ["--reason", decision["reason"], "--by", decision["by"]]
             results.append(tell(self, context, self.weir(context, arguments)))
+        # Carried out before, by a try of this task that was cut, it may be, before the tables below.
+        if decision["action"] != COMMANDS[STOP] and any(is_over(result) for result in results):
+            results.append(tell(self, context, self.weir(context, ["run", self.pipeline])))
         return results
 
 
@@ -189,6 +192,11 @@ def held_tables(context: Context, run_tasks: Sequence[str]) -> list[Result]:
     """What is blocked in the runs of this DAG run."""
     results = [context["ti"].xcom_pull(task_ids=task) for task in run_tasks]
     return [entry for result in results if result for entry in result.get("held", [])]
+
+
+def is_over(result: Result) -> bool:
+    """Whether a decision came to a table of which nothing is blocked any more."""
+    return result.get("status") == "nothing_to_do"
 
 
 def is_by_hand(context: Context) -> bool:

@@ -81,6 +81,8 @@ def test_a_run_that_was_killed_is_put_into_the_list_of_runs(ends: dict[str, Any]
 
 def test_while_airflow_is_going_down_nothing_begins_and_no_try_is_lost(ends: dict[str, Any]) -> None:
     assert ends["going down"]["raised"] == "AirflowRescheduleException"
+    assert ends["asked"]["raised"] == "AirflowRescheduleException", "it had no batch to finish"
+    assert ends["asked"]["in peace"]["raised"] == "WeirFailed"
 
 
 def test_a_missing_command_says_what_to_do(ends: dict[str, Any]) -> None:
@@ -197,6 +199,8 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
     assert told["carried out"]["Set aside"] == [
         ["silver.readings", "--seen", "0a1b2c", "--reason", "a sale", "--by", "ada", "--json"]
     ]
+    released = ["silver.readings", "--seen", "0a1b2c", "--reason", "a sale", "--by", "ada", "--json"]
+    assert told["carried out"]["over"] == [released, ["--json"]], "the tables below, where a try was cut"
     stopped = told["carried out"]["Stop"]
     assert stopped["text"].startswith(
         "stopped by ada: a sale; silver.readings: batch blocked, 3 rows not published"
