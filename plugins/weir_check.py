@@ -16,13 +16,13 @@ from typing import Any
 
 from weir_environ import handed_on, own_variables
 
-import spark_jobs
+from spark_jobs.config import errors
 from spark_jobs.config.errors import Problem
 
 SECONDS = 25
 """Airflow gives a DAG file 30."""
 FOLDERS = ("conf", "expectations")
-CODE = Path(spark_jobs.__file__).parent
+CODE = Path(errors.__file__).parents[1]
 VARIABLES = (
     "WEIR_PROFILE",
     "WEIR_LANDING",

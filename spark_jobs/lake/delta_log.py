@@ -23,6 +23,8 @@ FEW_FILES, FEW_BYTES = 32, 64 * 1024 * 1024
 wanted row.
 """
 FEW_COMMITS = 20
+WITHOUT_ROWS = ("OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
+"""Commits of upkeep: they give a table a new version with the same rows."""
 GLOB = re.compile(r"[*?\[\]{}\\\\]")
 """Spark takes a path with one of these for a pattern."""
 OWN_FILE = re.compile(r"[\w.-]+")
@@ -157,6 +159,16 @@ def written_rows(path: str, step: str, number: int) -> int | None:
             # Spark's name, and delta-rs's
             found = metrics.get("numOutputRows", metrics.get("num_added_rows"))
             return None if found is None else int(found)
+    return None
+
+
+def newest_publication(path: str) -> tuple[int, dict[str, Any]] | None:
+    """The newest version that changed rows, with the note of its commit; None where the newest commits do not
+    tell of it.
+    """
+    for commit in DeltaTable(path).history(FEW_COMMITS):
+        if commit.get("operation") not in WITHOUT_ROWS:
+            return int(commit["version"]), _note(commit)
     return None
 
 
