@@ -68,7 +68,9 @@ def describe(dag: DAG) -> dict[str, Any]:
         "catchup": dag.catchup,
         "max_active_runs": dag.max_active_runs,
         "run_types": sorted(dag.allowed_run_types or []),
-        "schedule": [asset.name for asset in schedule.objects] if hasattr(schedule, "objects") else schedule,
+        "schedule": [asset.name for asset in schedule.objects]
+        if hasattr(schedule, "objects")
+        else getattr(schedule, "expression", schedule),
         "doc_md": dag.doc_md,
         "deadline": [alert.interval.total_seconds() for alert in deadline],
         "form": {
