@@ -273,11 +273,9 @@ def prose(text: Any) -> str:
 
 
 def tell(task: WeirOperator, context: Context, result: Result) -> Result:
-    """Announce what was published, and say what is blocked."""
+    """Announce what was published, and say so. What is blocked the command has said itself."""
     for name in announce(context, task.pipeline, result):
         task.log.info("announced: %s", name)
-    for entry in result.get("held", []):
-        task.log.warning("blocked: %s", entry["message"])
     return result
 
 
