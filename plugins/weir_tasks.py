@@ -233,7 +233,9 @@ def options_for(held: Sequence[Result]) -> list[str]:
 
 
 def body(pipeline: str, held: Sequence[Result]) -> str:
-    """What a person must know to decide. Nothing of it comes from a row, and no markup in it acts."""
+    """What a person must know to decide. Nothing of it comes from a row, and no markup in it acts; of a bare
+    web address Airflow makes a link.
+    """
     lines = ["Nothing of these batches is published, and readers keep the last good version.", ""]
     for entry in held:
         what = count(entry["rows"], "row") if entry["rows"] else "a batch that only removes rows"
