@@ -23,8 +23,6 @@ FEW_FILES, FEW_BYTES = 32, 64 * 1024 * 1024
 wanted row.
 """
 FEW_COMMITS = 20
-WITHOUT_ROWS = ("OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES")
-"""Commits of upkeep: they give a table a new version with the same rows."""
 GLOB = re.compile(r"[*?\[\]{}\\\\]")
 """Spark takes a path with one of these for a pattern."""
 OWN_FILE = re.compile(r"[\w.-]+")
@@ -143,7 +141,7 @@ def noted_counts(path: str, step: str, number: int) -> Counts:
     second time.
     """
     for commit in DeltaTable(path).history(COMMITS_TO_SEARCH):
-        note = _note(commit)
+        note = note_of(commit)
         if (note.get("step"), note.get("batch")) == (step, number):
             return Counts.of_row(note)
     return Counts()
@@ -154,7 +152,7 @@ def written_rows(path: str, step: str, number: int) -> int | None:
     do not tell of it.
     """
     for commit in DeltaTable(path).history(COMMITS_TO_SEARCH):
-        note, metrics = _note(commit), commit.get("operationMetrics") or {}
+        note, metrics = note_of(commit), commit.get("operationMetrics") or {}
         if (note.get("step"), note.get("batch")) == (step, number):
             # Spark's name, and delta-rs's
             found = metrics.get("numOutputRows", metrics.get("num_added_rows"))
@@ -162,17 +160,8 @@ def written_rows(path: str, step: str, number: int) -> int | None:
     return None
 
 
-def newest_publication(path: str) -> tuple[int, dict[str, Any]] | None:
-    """The newest version that changed rows, with the note of its commit; None where the newest commits do not
-    tell of it.
-    """
-    for commit in DeltaTable(path).history(FEW_COMMITS):
-        if commit.get("operation") not in WITHOUT_ROWS:
-            return int(commit["version"]), _note(commit)
-    return None
-
-
-def _note(commit: dict[str, Any]) -> dict[str, Any]:
+def note_of(commit: dict[str, Any]) -> dict[str, Any]:
+    """What a commit of Weir says of itself; nothing of others."""
     try:
         note = json.loads(commit.get("userMetadata") or "{}")
     except json.JSONDecodeError:

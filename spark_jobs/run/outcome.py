@@ -9,8 +9,8 @@ from spark_jobs.config import Project
 from spark_jobs.config.text import count
 from spark_jobs.lake.blocked import ways_on
 from spark_jobs.lake.counts import Counts
-from spark_jobs.lake.delta_log import newest_publication
 from spark_jobs.lake.ledger_tables import UPKEEP_RUN
+from spark_jobs.lake.publication import newest_publication
 from spark_jobs.run import stopping
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.result import RunResult, State, Status, TableRun
