@@ -30,9 +30,15 @@ keep s3_secret_key "$(hexadecimal)"
 
 for user in $(sed -n 's/^WEIR_USERS=//p' .env | tr -d "\"'" | tr ',' ' '); do
   name=${user%%:*}
-  case $name in
-    '' | *[!A-Za-z0-9._@-]*) echo "WEIR_USERS in .env names '$user'; write name:role, as in ada:op,bo:viewer" >&2; exit 1 ;;
+  case $user in
+    *[!A-Za-z0-9._@:-]* | :* | *:*:*) is_written=false ;;
+    *:viewer | *:user | *:op | *:admin) is_written=true ;;
+    *) is_written=false ;;
   esac
+  if [ $is_written = false ]; then
+    echo "WEIR_USERS in .env names '$user'; write name:role, as in ada:op,bo:viewer; the roles are viewer, user, op, admin" >&2
+    exit 1
+  fi
   if ! grep -qF "\"$name\":" secrets/airflow_passwords; then
     kept=$(cat secrets/airflow_passwords)
     printf '%s, "%s": "%s"}' "${kept%\}}" "$name" "$(hexadecimal | cut -c 1-20)" > secrets/.airflow_passwords

@@ -64,7 +64,7 @@ def announce(context: Context, pipeline: str, result: Mapping[str, Any]) -> list
         if (
             table.get("state") in PUBLISHED
             and table.get("version") is not None
-            and table["version"] != _last_told(context, asset)
+            and not is_told(table, _last_told(context, asset))
         ):
             # by whom it was published, where this run did not
             last = table.get("last") if table["state"] == "up_to_date" else None
@@ -76,6 +76,14 @@ def announce(context: Context, pipeline: str, result: Mapping[str, Any]) -> list
             _add(context, asset, {**extra, "version": table["version"], **told})
             announced.append(asset.name)
     return announced
+
+
+def is_told(table: Mapping[str, Any], version: Any) -> bool:
+    """Whether an event of this version tells of the rows that are there: upkeep gives a table new versions
+    with the same rows.
+    """
+    since = table.get("published_version", table["version"])
+    return isinstance(version, int) and since <= version <= table["version"]
 
 
 def _add(context: Context, asset: Asset, extra: dict[str, Any]) -> None:

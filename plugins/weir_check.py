@@ -16,11 +16,22 @@ from typing import Any
 
 from weir_environ import handed_on, own_variables
 
+from spark_jobs.config import errors
 from spark_jobs.config.errors import Problem
 
 SECONDS = 25
 """Airflow gives a DAG file 30."""
 FOLDERS = ("conf", "expectations")
+CODE = Path(errors.__file__).parents[1]
+VARIABLES = (
+    "WEIR_PROFILE",
+    "WEIR_LANDING",
+    "WEIR_LAKE",
+    "WEIR_EXPORTS",
+    "AWS_ENDPOINT_URL",
+    "AWS_ALLOW_HTTP",
+)
+"""Those that `weir check` looks at (spark_jobs/config/checks/project.py)."""
 log = logging.getLogger(__name__)
 
 
@@ -41,8 +52,10 @@ def find_problems(root: Path, command: str, kept: Path | None) -> list[str]:
 
 
 def fingerprint_of(root: Path, command: str) -> str:
-    """Another one whenever a file of the configuration, or the command itself, has changed."""
-    found = hashlib.sha256()
+    """Another one whenever a file of the configuration, a variable that counts for it, or the command itself
+    has changed, as by an upgrade.
+    """
+    found = hashlib.sha256(repr([os.environ.get(name) for name in VARIABLES]).encode())
     for path in sorted(_files(root, command)):
         known = path.stat()
         found.update(f"{path}\0{known.st_mtime_ns}\0{known.st_size}\n".encode())
@@ -51,6 +64,7 @@ def fingerprint_of(root: Path, command: str) -> str:
 
 def _files(root: Path, command: str) -> Iterator[Path]:
     yield from (path for path in [Path(command)] if path.is_file())
+    yield from CODE.rglob("*.py")
     for folder in FOLDERS:
         yield from (path for path in (root / folder).rglob("*") if path.is_file())
 

@@ -16,6 +16,7 @@ ALL_TABLES = "all tables"
 NO_TABLE = "no table"
 CHANGED_TABLES = "tables whose definition changed"
 MOST_FILES = 100_000
+UPKEEP = "weir_maintenance"
 SCHEDULED_FIRST = " If this DAG is paused, triggering switches it on, and the run of its schedule goes first."
 
 
@@ -84,6 +85,13 @@ def say_unknown(conf: Mapping[str, Any]) -> str | None:
     known = list(Asked.__dataclass_fields__)
     unknown = [name for name in conf if name not in known]
     return "; ".join(f"the form has no key {name!r}: {did_you_mean(name, known)}" for name in unknown) or None
+
+
+def say_formless(conf: Mapping[str, Any]) -> str | None:
+    """What is wrong with any key of the upkeep's DAG: a run with `dry_run` would delete old files."""
+    named = ", ".join(map(repr, conf))
+    hint = "to see what there is to do, use `weir maintain --dry-run`"
+    return f"{UPKEEP} has no form, and does not know {named}; {hint}" if conf else None
 
 
 def form(pipeline: Pipeline) -> dict[str, Param]:

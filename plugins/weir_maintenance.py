@@ -7,13 +7,17 @@ from pathlib import Path
 
 from airflow.sdk import DAG, Context, CronTriggerTimetable
 from weir_dag import RUN_TYPES
-from weir_operator import Result, WeirOperator
+from weir_form import UPKEEP, say_formless
+from weir_operator import Result, WeirFailedForGood, WeirOperator
 from weir_pools import pool_of
 
 from spark_jobs.config.loading import load_lakehouse
 from spark_jobs.config.names import NAME
 
-NAME_OF_DAG = "weir_maintenance"
+LATE_BY = timedelta(minutes=5)
+"""A time that came so shortly before is made up for: this file is read anew each half minute, and perhaps
+before the scheduler looks.
+"""
 DOC = """Compacts small files, removes files that no reader and no run needs any more, and limits the number
 of reports and logs.
 
@@ -26,6 +30,9 @@ class Maintain(WeirOperator):
     """The upkeep of one pipeline."""
 
     def execute(self, context: Context) -> Result:
+        dag_run = context.get("dag_run")
+        if problem := say_formless((dag_run and dag_run.conf) or {}):
+            raise WeirFailedForGood(problem)
         return self.weir(context, ["maintain", self.pipeline])
 
 
@@ -34,11 +41,11 @@ def maintenance_dag(root: Path) -> DAG:
         path.stem for path in (root / "conf" / "pipelines").glob("*.yml") if NAME.fullmatch(path.stem)
     )
     dag = DAG(
-        NAME_OF_DAG,
+        UPKEEP,
         description="Upkeep of all tables.",
         doc_md=DOC,
-        schedule=_at_its_next_time(load_lakehouse(root).maintenance),
-        start_date=None,  # with one, the first run would be that of the last time, at once
+        schedule=_at(load_lakehouse(root).maintenance),
+        start_date=None,  # so that its first run is at the next time, not at once for the last one
         catchup=False,
         is_paused_upon_creation=False,  # it loads nothing, and a lake without it grows for ever
         max_active_runs=1,
@@ -51,6 +58,9 @@ def maintenance_dag(root: Path) -> DAG:
     return dag
 
 
-def _at_its_next_time(cron: str | None) -> CronTriggerTimetable | None:
-    """A plain expression would begin with the last time, where a tenth of the day has not passed since."""
-    return CronTriggerTimetable(cron, timezone="UTC", run_immediately=timedelta(0)) if cron else None
+def _at(cron: str | None) -> CronTriggerTimetable | None:
+    """Of a cron expression alone Airflow (3.3) makes a schedule whose first run is for the last time, where a
+    tenth of the gap to the next one has not passed since, whatever `run_immediately=False` promises: a first
+    `make up` in the morning would look after all tables at once.
+    """
+    return CronTriggerTimetable(cron, timezone="UTC", run_immediately=LATE_BY) if cron else None

@@ -4,12 +4,14 @@ returns its JSON result.
 Exit codes decide what Airflow does next. 0 (done), 3 (nothing to do) and, for runs, 4 (a batch is held) are
 results. 2 (configuration), 4 and 6 (stopped) fail at once, because a retry would meet the same files, or go
 against the person who stopped it; but what `make down` has stopped goes on after the next start, in the same
-try. 1 (engine failure) and 5 (another run holds the pipeline) are worth a retry.
+try, and so does a command without a batch to finish, which ends by the signal. 1 (engine failure) and 5
+(another run holds the pipeline) are worth a retry.
 """
 
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Collection, Sequence
@@ -25,6 +27,8 @@ from weir_process import Finished, end_group, follow, start
 Result = dict[str, Any]
 
 DONE, HELD, LEASED, STOPPED = (0, 3), 4, 5, 6
+# A command that has no batch to finish (plan, maintain, report), or does not listen yet, ends by the signal.
+ASKED_TO_END = (STOPPED, -signal.SIGTERM)
 FINAL = {2: "configuration error", HELD: "data blocked by quality", STOPPED: "stopped"}
 PASSING = {1: "engine failure", LEASED: "another run holds the lease"}
 # Airflow kills a task that it has asked to end after 5: what is left by then is ended before, and the next
@@ -87,9 +91,9 @@ class WeirOperator(BaseOperator):
             if is_going_down():
                 self._go_on_later(f"{' '.join(argv[1:])} was not started")
             finished = self._call(context, argv)
-            if finished.exit_code == STOPPED and is_going_down():
-                self._go_on_later(_said(finished))
-            if finished.exit_code < 0 and arguments[0] == "run":
+            if finished.exit_code in ASKED_TO_END and is_going_down():
+                self._go_on_later(f"{' '.join(argv[1:])}: {_said(finished)}")
+            if finished.exit_code < 0 and arguments[0] == "run" and not is_going_down():
                 self._list_killed(context)
             if finished.exit_code != LEASED or time.monotonic() >= waited_until:
                 return judge(argv, finished, also)

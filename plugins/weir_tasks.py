@@ -182,6 +182,9 @@ class Finish(WeirOperator):
             arguments = [decision["action"], self.pipeline, entry["table"], "--seen", entry["seen"]]
             arguments += ["--reason", decision["reason"], "--by", decision["by"]]
             results.append(tell(self, context, self.weir(context, arguments)))
+        # Carried out before, by a try of this task that was cut, it may be, before the tables below.
+        if decision["action"] != COMMANDS[STOP] and any(is_over(result) for result in results):
+            results.append(tell(self, context, self.weir(context, ["run", self.pipeline])))
         return results
 
 
@@ -189,6 +192,11 @@ def held_tables(context: Context, run_tasks: Sequence[str]) -> list[Result]:
     """What is blocked in the runs of this DAG run."""
     results = [context["ti"].xcom_pull(task_ids=task) for task in run_tasks]
     return [entry for result in results if result for entry in result.get("held", [])]
+
+
+def is_over(result: Result) -> bool:
+    """Whether a decision came to a table of which nothing is blocked any more."""
+    return result.get("status") == "nothing_to_do"
 
 
 def is_by_hand(context: Context) -> bool:
@@ -225,7 +233,9 @@ def options_for(held: Sequence[Result]) -> list[str]:
 
 
 def body(pipeline: str, held: Sequence[Result]) -> str:
-    """What a person must know to decide. Nothing of it comes from a row, and no markup in it acts."""
+    """What a person must know to decide. Nothing of it comes from a row, and no markup in it acts; of a bare
+    web address Airflow makes a link.
+    """
     lines = ["Nothing of these batches is published, and readers keep the last good version.", ""]
     for entry in held:
         what = count(entry["rows"], "row") if entry["rows"] else "a batch that only removes rows"
@@ -265,11 +275,9 @@ def prose(text: Any) -> str:
 
 
 def tell(task: WeirOperator, context: Context, result: Result) -> Result:
-    """Announce what was published, and say what is blocked."""
+    """Announce what was published, and say so. What is blocked the command has said itself."""
     for name in announce(context, task.pipeline, result):
         task.log.info("announced: %s", name)
-    for entry in result.get("held", []):
-        task.log.warning("blocked: %s", entry["message"])
     return result
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from service.container import run_scheduler
-from service.dags import paused_dags, say_paused
+from service.dags import is_fresh, paused_dags, say_paused
 from service.environ import airflow_home
 from service.health import ServiceFailed, ask_health, unhealthy_parts
 from service.keys import USER
@@ -111,13 +111,12 @@ def _port(environ: Mapping[str, str]) -> int:
 def _welcome(started: Started, root: Path, environ: Mapping[str, str]) -> str:
     passwords = airflow_home(root) / "passwords.json"
     dags = paused_dags(started.state.url, passwords)
-    is_any_on = any(not is_paused for is_paused in (dags or {}).values())
     return "\n".join(
         [
             f"Airflow is up: {started.state.url}   user {USER}",
             *([] if USER in started.passwords else [f"its password is in {passwords}"]),
             say_paused(dags, environ),
-            *([] if is_any_on else [NEXT.format(weir=".envs/spark/bin/weir")]),
+            *([NEXT.format(weir=".envs/spark/bin/weir")] if is_fresh(dags) else []),
             DOWN,
         ]
     )

@@ -14,6 +14,7 @@ from service.keys import USER
 NAMED = 5
 UPKEEP = "weir_maintenance"
 """It is on from the start, and loads nothing."""
+SAMPLE = "retail"
 AT_CREATION = f"{OWN_SETTING}CORE__DAGS_ARE_PAUSED_AT_CREATION"
 
 
@@ -43,6 +44,13 @@ def say_paused(dags: Mapping[str, bool] | None, environ: Mapping[str, str]) -> s
         f"{_count(len(active))} switched on, and {'load' if len(active) > 1 else 'loads'} by schedule:"
         f" {named}{paused}."
     )
+
+
+def is_fresh(dags: Mapping[str, bool] | None) -> bool:
+    """Whether nothing loads yet, and the shipped sample can be the first."""
+    if not dags or dags.keys() == {UPKEEP}:
+        return True
+    return SAMPLE in dags and all(is_paused for name, is_paused in dags.items() if name != UPKEEP)
 
 
 def paused_dags(url: str, password_file: Path) -> dict[str, bool] | None:

@@ -49,8 +49,14 @@ def airflow_command(root: Path) -> Path:
 def airflow_environ(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
     """The caller's environment, but never the caller's Airflow: its settings could name another database."""
     kept = {name: value for name, value in environ.items() if not name.startswith("AIRFLOW_")}
+    home = airflow_home(root)
     return kept | {
-        "AIRFLOW_HOME": str(airflow_home(root)),
+        "AIRFLOW_HOME": str(home),
+        # Airflow writes where these were into airflow.cfg once: a home that was moved, copied or restored
+        # elsewhere would go on with the database and the logs of the old place.
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}",
+        "AIRFLOW__LOGGING__BASE_LOG_FOLDER": str(home / "logs"),
+        "AIRFLOW__LOGGING__DAG_PROCESSOR_CHILD_PROCESS_LOG_DIRECTORY": str(home / "logs" / "dag_processor"),
         "AIRFLOW__CORE__DAGS_FOLDER": str(root / "dags"),
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(root / "plugins"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",

@@ -22,7 +22,9 @@ PARENT = "WEIR_PARENT_PID"
 GRACE_SECONDS = 300.0
 TELL_SECONDS = 15.0
 REPORT_SECONDS = 10.0
-"""How long a task has to say that its load has ended, and a scheduler without tasks to end."""
+"""How long a task has to say that its load has ended, one that has none at the moment to see that it is to
+begin none, and a scheduler without tasks to end.
+"""
 LAST_SECONDS = 10.0
 QUIET_SECONDS = 1.0
 POLL_SECONDS = 0.2
@@ -58,8 +60,8 @@ def end_tasks(root: Path, state: State, say: Say, grace_seconds: float) -> None:
     asked = Asked(root)
     deadline = time.monotonic() + grace_seconds
     asked.ask(found for found in _tasks(state) if found.process.pid == _scheduler(state))
-    had_loads = _end_loads(state, asked, say, deadline)
-    if not _wait(lambda: _beside_workers(state), REPORT_SECONDS if had_loads else 0):
+    _end_loads(state, asked, say, deadline)
+    if not _wait(lambda: _beside_workers(state), REPORT_SECONDS):
         _end_others(state, asked, say, deadline)
     has_scheduler = any(found.process.pid == _scheduler(state) for found in _tasks(state))
     # Without one, a worker may still be saying how its task ended: it has a moment for that.
@@ -100,14 +102,10 @@ def _read_asked(file: Path) -> set[Process]:
         return set()
 
 
-def _end_loads(state: State, asked: Asked, say: Say, deadline: float) -> bool:
-    """Asks every load once, also those that a task has just started, and waits for them. Whether there were
-    any.
-    """
+def _end_loads(state: State, asked: Asked, say: Say, deadline: float) -> None:
+    """Asks every load once, also those that a task has just started, and waits for them."""
     started = tell_at = time.monotonic()
-    is_any = False
     while loads := _loads(state):
-        is_any = True
         now, names = time.monotonic(), ", ".join(_name(found) for found in loads)
         asked.ask(loads, whole_group=True)  # the JVM has a group of its own, and is not asked
         if now >= deadline:
@@ -126,7 +124,6 @@ def _end_loads(state: State, asked: Asked, say: Say, deadline: float) -> bool:
             say(f"waiting for the batch at work {waited}, {deadline - now:.0f} seconds more at most: {names}")
             tell_at = now + TELL_SECONDS
         time.sleep(POLL_SECONDS)
-    return is_any
 
 
 def _leaders(state: State) -> list[Found]:

@@ -141,7 +141,7 @@ def noted_counts(path: str, step: str, number: int) -> Counts:
     second time.
     """
     for commit in DeltaTable(path).history(COMMITS_TO_SEARCH):
-        note = _note(commit)
+        note = note_of(commit)
         if (note.get("step"), note.get("batch")) == (step, number):
             return Counts.of_row(note)
     return Counts()
@@ -152,7 +152,7 @@ def written_rows(path: str, step: str, number: int) -> int | None:
     do not tell of it.
     """
     for commit in DeltaTable(path).history(COMMITS_TO_SEARCH):
-        note, metrics = _note(commit), commit.get("operationMetrics") or {}
+        note, metrics = note_of(commit), commit.get("operationMetrics") or {}
         if (note.get("step"), note.get("batch")) == (step, number):
             # Spark's name, and delta-rs's
             found = metrics.get("numOutputRows", metrics.get("num_added_rows"))
@@ -160,7 +160,8 @@ def written_rows(path: str, step: str, number: int) -> int | None:
     return None
 
 
-def _note(commit: dict[str, Any]) -> dict[str, Any]:
+def note_of(commit: dict[str, Any]) -> dict[str, Any]:
+    """What a commit of Weir says of itself; nothing of others."""
     try:
         note = json.loads(commit.get("userMetadata") or "{}")
     except json.JSONDecodeError:

@@ -34,6 +34,8 @@ ANEW = "anew"
 """Of a definition, where it says what its table starts after: the table starts over, or a sink delivers
 everything.
 """
+UPKEEP_RUN = "maintain-"
+"""How the id begins under which upkeep writes what tables have consumed by the versions that it has made."""
 LIVE, SWAPPING = "live", "swapping"
 """Of a definition: its generation is what readers see; or it is built and about to take the place of the one
 before.

@@ -25,7 +25,7 @@ from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.lease import Lease, LeaseHeld, hold_lease
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.ledger_batches import AFTER
-from spark_jobs.lake.ledger_tables import SWAPPING
+from spark_jobs.lake.ledger_tables import SWAPPING, UPKEEP_RUN
 from spark_jobs.lake.storage import exists, names_in, remove
 from spark_jobs.lake.upkeep import (
     AT_LEAST,
@@ -160,7 +160,7 @@ class _Upkeep:
         plan.ledger.guard = lease.check
         self.project, self.plan, self.lease, self.is_dry = project, plan, lease, is_dry
         self.consumed = plan.ledger.consumed_inputs()
-        self.run_id = f"maintain-{uuid.uuid4().hex[:8]}"
+        self.run_id = f"{UPKEEP_RUN}{uuid.uuid4().hex[:8]}"
         self.is_swapping = any(known.state == SWAPPING for known in plan.ledger.definitions().values())
 
     def tables(self) -> Iterator[TableUpkeep]:

@@ -114,6 +114,10 @@ class TableRun:
     """Of a table that is up to date: the run that has published what is there, with its page and counts,
     where the ledger knows it.
     """
+    published_version: int | None = None
+    """Of a table that is up to date, and whose version upkeep has moved since: the one by which its rows
+    changed last.
+    """
     late_kept: int = 0
     """Of the late rows those that do not count there."""
 
@@ -123,6 +127,7 @@ class TableRun:
             "corrected": self.corrected,
             "seconds": round(self.seconds, 2),
             "version": self.version,
+            "published_version": self.version if self.published_version is None else self.published_version,
         }
         said = {"late_kept": self.late_kept, "error": self.error, "verdict": self.verdict, "last": self.last}
         return {"table": self.table, "state": self.state.value, "batches": self.batches, **numbers, **said}

@@ -79,9 +79,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / folder).symlink_to(ROOT / folder)
     pipelines = root / "conf" / "pipelines"
     pipelines.mkdir(parents=True)
-    just_gone = f"{datetime.now(UTC) - timedelta(minutes=2):%M %H} * * *"
+    gone = f"{datetime.now(UTC) - timedelta(minutes=20):%M %H} * * *"
     (root / "conf" / "lakehouse.yml").write_text(
-        f"landing: landing\nlake: lake\nmaintenance: {just_gone}\n", encoding="utf-8"
+        f"landing: landing\nlake: lake\nmaintenance: {gone}\n", encoding="utf-8"
     )
     for name, tasks, schedule in PIPELINES:
         # `airflow dags test`, which runs some of the others, cannot end a run that has a deadline (3.3.2).

@@ -1,6 +1,6 @@
 """Stands for the `weir` command. The name of the pipeline says what happens: `weir run exit_4 …` says a line,
 prints a result and ends with 4; `weir run hang …` does not end; `weir plan idle` has nothing to do; `weir run
-holding` holds a batch until it is released.
+holding` holds a batch until it is released; `weir release over` finds none any more.
 """
 
 import json
@@ -54,6 +54,8 @@ def answer(command: str, pipeline: str, arguments: list[str]) -> tuple[int, dict
             if is_idle
             else (0, {"status": "work", "reasons": ["orders: 3 new files"]})
         )
+    if (command, pipeline) == ("release", "over"):
+        return 3, {"status": "nothing_to_do"}
     if command != "run":
         return 0, {"status": "ok"}
     if pipeline == "holding":
@@ -73,7 +75,7 @@ def answer(command: str, pipeline: str, arguments: list[str]) -> tuple[int, dict
         "run_id": "r1",
         "verdict": "good",
         "report": "readings/r1.html",
-        "tables": [TABLE] if code == 0 else [],
+        "tables": [TABLE] if code == 0 and pipeline != "over" else [],
     }
 
 
@@ -87,6 +89,8 @@ if pipeline == "hang":
     hang()
 if (command, pipeline) == ("run", "killed"):
     os.kill(os.getpid(), signal.SIGKILL)
+if (command, pipeline) == ("run", "asked"):
+    os.kill(os.getpid(), signal.SIGTERM)
 code, said = answer(command, pipeline, arguments)
 print("some line before the result")
 environ = {name: os.environ.get(name) for name in ("WEIR_ORIGIN", "WEIR_PARENT_PID")}

@@ -5,7 +5,8 @@ state of the files.
 from pathlib import Path
 
 import pytest
-from weir_check import find_problems
+import weir_check
+from weir_check import find_problems, fingerprint_of
 
 from tests.conftest import ROOT
 
@@ -58,6 +59,24 @@ def test_the_command_is_asked_once_for_the_same_files(power: Path) -> None:
 
     assert [find_problems(power, str(command), kept) for _ in range(3)] == [[], [], []]
     assert (power / "asked").read_text(encoding="utf-8") == "asked\n"
+
+
+def test_the_command_is_asked_again_after_an_upgrade_and_where_a_variable_that_counts_has_changed(
+    power: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = power / "spark_jobs" / "checks.py"
+    code.parent.mkdir()
+    code.write_text("before", encoding="utf-8")
+    monkeypatch.setattr(weir_check, "CODE", code.parent)
+    known = [fingerprint_of(power, "weir")]
+
+    monkeypatch.setenv("WEIR_PROFILE", "cluster")
+    known.append(fingerprint_of(power, "weir"))
+    code.write_text("after it", encoding="utf-8")
+    known.append(fingerprint_of(power, "weir"))
+
+    assert len(set(known)) == 3
+    assert fingerprint_of(power, "weir") == known[-1]
 
 
 @pytest.mark.system

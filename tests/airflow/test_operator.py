@@ -81,6 +81,12 @@ def test_a_run_that_was_killed_is_put_into_the_list_of_runs(ends: dict[str, Any]
 
 def test_while_airflow_is_going_down_nothing_begins_and_no_try_is_lost(ends: dict[str, Any]) -> None:
     assert ends["going down"]["raised"] == "AirflowRescheduleException"
+    assert ends["asked"]["raised"] == "AirflowRescheduleException", "it had no batch to finish"
+    assert ends["asked"]["in peace"]["raised"] == "WeirFailed"
+
+
+def test_versions_of_upkeep_are_no_news_to_those_who_follow_a_table(ends: dict[str, Any]) -> None:
+    assert ends["told"] == [False, False, True, True, True, False, False]
 
 
 def test_a_missing_command_says_what_to_do(ends: dict[str, Any]) -> None:
@@ -141,18 +147,23 @@ def test_a_key_that_the_form_does_not_have_is_refused_before_anything_runs(airfl
     assert [line for line in shown if line.endswith("--json")] == []
 
 
-def test_the_api_refuses_such_a_key_for_a_pipeline_and_no_other_dag(airflow: Airflow) -> None:
+def test_the_api_refuses_such_a_key_for_a_pipeline_any_for_the_upkeep_and_none_for_other_dags(
+    airflow: Airflow,
+) -> None:
     forms: tuple[tuple[str, dict[str, Any]], ...] = (
         ("by_pipeline", {"dryrun": True}),
         ("by_pipeline", {"dry_run": True}),
         ("by_pipeline", {}),
         ("of_somebody_else", {"dryrun": 1}),
+        ("weir_maintenance", {}),
+        ("weir_maintenance", {"dry_run": True}),
     )
 
     said = json.loads(run_inside(airflow, "make_runs.py", *map(json.dumps, forms)))
 
     assert said[0].startswith("the form has no key 'dryrun': did you mean 'dry_run'? allowed: tables, ")
-    assert said[1:] == ["taken"] * 3
+    assert said[1:-1] == ["taken"] * 4
+    assert said[-1].startswith("weir_maintenance has no form, and does not know 'dry_run'; to see what")
 
 
 def test_a_batch_that_is_held_fails_the_run_where_nobody_is_to_be_asked(airflow: Airflow) -> None:
@@ -197,6 +208,8 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
     assert told["carried out"]["Set aside"] == [
         ["silver.readings", "--seen", "0a1b2c", "--reason", "a sale", "--by", "ada", "--json"]
     ]
+    released = ["silver.readings", "--seen", "0a1b2c", "--reason", "a sale", "--by", "ada", "--json"]
+    assert told["carried out"]["over"] == [released, ["--json"]], "the tables below, where a try was cut"
     stopped = told["carried out"]["Stop"]
     assert stopped["text"].startswith(
         "stopped by ada: a sale; silver.readings: batch blocked, 3 rows not published"

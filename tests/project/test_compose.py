@@ -337,6 +337,23 @@ def test_the_entrypoint_needs_every_secret_and_hands_it_on_in_files_alone(
 
 
 @pytest.mark.system
+@pytest.mark.parametrize("users", ["ada", "ada:boss", ":op", "bo:op,a;b:op"])
+def test_a_user_without_a_name_or_a_role_gets_no_password(users: str, tmp_path: Path) -> None:
+    """Airflow's API server would not come up, and say nothing of WEIR_USERS."""
+    (tmp_path / ".env").write_text(f"WEIR_USERS={users}\n", encoding="utf-8")
+
+    refused = subprocess.run(
+        ["sh", str(ROOT / "docker" / "new-secrets.sh"), str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert refused.returncode == 1
+    assert "write name:role, as in ada:op,bo:viewer; the roles are" in refused.stderr
+
+
+@pytest.mark.system
 def test_further_users_keep_the_passwords_that_were_made_for_them_and_none_begins_without_one(
     tmp_path: Path,
 ) -> None:

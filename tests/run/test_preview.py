@@ -9,16 +9,18 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import CommitProperties, write_deltalake
 
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.lease import hold_lease
 from spark_jobs.lake.ledger_tables import SWAPPING, Definition
+from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.verdicts import BLOCKED, Verdict, Verdicts
 from spark_jobs.landing.arrivals import close_marks, read_arrivals
 from spark_jobs.run import pipeline as run_module
 from spark_jobs.run import register
+from spark_jobs.run.maintain import maintain_pipeline
 from spark_jobs.run.preview import SourceBacklog
 from spark_jobs.run.result import State, Status, TableRun
 from tests.conftest import Workshop, _empty_workshop
@@ -191,6 +193,44 @@ def test_a_run_that_only_finishes_a_rebuild_has_done_something(
         "shop/r1.html",
     ), "what is announced of it has its own figures"
     assert [run for run in result.tables if run.state is State.DONE] == [rebuilt]
+
+
+def test_a_table_that_upkeep_has_moved_was_published_by_the_run_before(standing: StandingLake) -> None:
+    rows, note = pa.table({"_file_id": ["of no file"], "_line": [2]}), {"userMetadata": '{"run_id": "r2"}'}
+    path, ledger = standing.lake.table("silver.orders"), standing.ledger
+    standing.workshop.run("shop")
+    write_deltalake(path, rows, mode="append", commit_properties=CommitProperties(custom_metadata=note))
+    for table, counts in {
+        "silver.orders": Counts(rows_in=1, inserted=1),
+        **dict.fromkeys(BELOW_SILVER, Counts()),
+    }.items():
+        version = standing.plan.version(table)
+        ledger.write_table("r2", table, 1.0, standing.plan.current_inputs(table), version, 1, counts)
+    maintain_pipeline(standing.workshop.project, "shop", is_dry=False)
+
+    result = standing.workshop.run("shop")
+
+    assert result.status is Status.NOTHING_TO_DO
+    found = {run.table: run for run in result.tables}
+    silver = found["silver.orders"].as_dict()
+    assert (silver["version"], silver["published_version"]) == (2, 1)
+    assert silver["last"] == {"run_id": "r2", "report": None, **Counts(rows_in=1, inserted=1).as_dict()}
+    assert found["gold.total"].last is not None, "upkeep has written only what it has consumed"
+
+
+def test_a_table_that_a_rebuild_on_the_command_line_has_replaced_has_the_figures_of_the_rebuild(
+    standing: StandingLake,
+) -> None:
+    note, counts = {"userMetadata": '{"run_id": "r3", "step": "swap"}'}, Counts(rows_in=4, inserted=1)
+    rows, path = pa.table({"_file_id": ["of no file"], "_line": [3]}), standing.lake.table("gold.total")
+    standing.ledger.write_batch("r3", ("gold.total", "stream", 1, 0), NOW, 0, counts, Seen(None, None, 0))
+    write_deltalake(path, rows, mode="overwrite", commit_properties=CommitProperties(custom_metadata=note))
+
+    result = standing.workshop.run("shop")
+
+    assert result.status is Status.NOTHING_TO_DO
+    [total] = [run for run in result.tables if run.table == "gold.total"]
+    assert total.last == {"run_id": "r3", "report": None, **counts.as_dict()}
 
 
 def test_files_that_wait_are_counted_and_are_no_work(standing: StandingLake) -> None:

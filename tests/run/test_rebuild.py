@@ -272,6 +272,6 @@ def test_a_rebuild_says_what_it_published_and_so_does_the_run_that_finishes_a_cu
     }
     assert last == {
         "bronze.orders": (3, False),
-        "silver.log": None,
-        "gold.closed": None,
-    }, "of a table that a run has published its figures"
+        "silver.log": (3, True),
+        "gold.closed": (0, True),
+    }, "of each table the figures of the run, or of the rebuild, that has published it"

@@ -12,9 +12,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from service.__main__ import main
-from service.dags import paused_dags, say_paused
+from service.dags import is_fresh, paused_dags, say_paused
 from service.demo.airflow import Airflow, prepare_database
-from service.environ import MARKER, Settings, service_environ
+from service.environ import MARKER, Settings, airflow_environ, service_environ
 from service.health import ServiceFailed, unhealthy_parts
 from service.keys import ensure_keys, ensure_passwords
 from service.processes import all_processes
@@ -109,6 +109,14 @@ def test_airflow_gets_its_own_settings_and_none_of_the_callers_airflow(tmp_path:
     )
 
 
+def test_a_home_that_was_moved_keeps_its_own_database_and_logs(tmp_path: Path) -> None:
+    """Airflow wrote their old place into airflow.cfg; what the environment says wins."""
+    made = airflow_environ(tmp_path, {})
+
+    assert made["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] == f"sqlite:///{tmp_path}/airflow_home/airflow.db"
+    assert made["AIRFLOW__LOGGING__BASE_LOG_FOLDER"] == f"{tmp_path}/airflow_home/logs"
+
+
 @pytest.mark.parametrize("users", ["ada", "ada:boss", "ada:op,,", "a b:op"])
 def test_a_user_without_a_name_or_a_role_of_airflow_is_refused(users: str) -> None:
     with pytest.raises(
@@ -158,6 +166,13 @@ def test_what_is_said_of_paused_dags_is_so() -> None:
         {}, {"WEIR_AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False"}
     )
     assert "paused" not in say_paused(None, {})
+
+
+def test_the_sample_is_offered_where_nothing_loads_yet_whether_or_not_upkeep_is_on() -> None:
+    assert is_fresh({"retail": True, "board": True, "weir_maintenance": False})
+    assert is_fresh({"weir_maintenance": False}), "DAGs are being read"
+    assert not is_fresh({"retail": True, "board": False, "weir_maintenance": False})
+    assert not is_fresh({"power": True, "weir_maintenance": False}), "there is no retail to switch on"
 
 
 def test_every_dag_is_asked_for_also_where_airflow_answers_page_by_page(tmp_path: Path) -> None:

@@ -37,6 +37,17 @@ print("batch", *heard, flush=True)
 """
 
 
+# A task that has no load at the moment: it looks whether Airflow is going down, and needs a moment to say so.
+TASK = """
+import pathlib, sys, time
+print("begun", flush=True)
+while not pathlib.Path(sys.argv[1]).exists():
+    time.sleep(0.05)
+time.sleep(0.5)
+print("rescheduled", flush=True)
+"""
+
+
 def spawn(source: str, *arguments: str, **environ: str) -> subprocess.Popen[str]:
     child = subprocess.Popen(
         [sys.executable, "-c", source, *arguments],
@@ -96,6 +107,17 @@ def test_after_a_killed_scheduler_a_load_finishes_as_well(
 
         assert load.stdout is not None
         assert load.stdout.read() == "batch 15\n"
+
+
+def test_a_task_without_a_load_has_time_to_see_that_it_is_to_begin_none(
+    scheduler: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    with spawn(TASK, str(going_down_file(tmp_path))) as task:
+        stop_service(tmp_path, print, grace_seconds=30)
+
+        assert task.stdout is not None
+        assert task.stdout.read() == "rescheduled\n"
+        assert task.wait() == 0
 
 
 def test_a_load_that_needs_too_long_is_killed_and_that_is_said(

@@ -43,6 +43,7 @@ def main() -> None:
     carried_out = {choice: carry_out(told[choice]["result"]) for choice in (SET_ASIDE, STOP)}
     carried_out["not seen"] = carry_out({**told[RELEASE]["result"], "held": [HELD, UNSEEN]})
     carried_out["nothing"] = carry_out(None)
+    carried_out["over"] = carry_out(told[RELEASE]["result"], "over")
     asked = {kind: begin(held, kind) for kind in ("scheduled", "manual") for held in ([STOPPED],)}
     asked |= {"nothing": begin([], "scheduled"), "another": begin([STOPPED, HELD], "scheduled")}
     print(json.dumps(told | {"carried out": carried_out, "asked": asked, "body": body("shop", [STOPPED])}))
@@ -87,10 +88,10 @@ def begin(held: list[dict[str, Any]], kind: str) -> str:
             return str(error)
 
 
-def carry_out(decision: Any) -> Any:
+def carry_out(decision: Any, pipeline: str = "shop") -> Any:
     task = Finish(
         task_id="finish",
-        pipeline="shop",
+        pipeline=pipeline,
         root=os.environ["WEIR_HOME"],
         tables=["silver.readings"],
         decide_task="decide",
