@@ -68,7 +68,7 @@ WHY_REFUSED = {
 REFUSED = {name: group for group in WHY_REFUSED for name in GROUPS[group]}
 BUILT_IN = ALLOWED | REFUSED.keys()
 WITHOUT_PARENTHESES = _words(
-    "current_timestamp current_date current_time localtimestamp current_user session_user user"
+    "current_timestamp current_date current_time current_path localtimestamp current_user session_user user"
 )
 # Written like a function, but a word of the grammar: before a parenthesis these call nothing.
 GRAMMAR = _words("""
