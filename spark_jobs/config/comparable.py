@@ -24,8 +24,12 @@ COMPARISONS = (
     exp.Ordered,
     exp.Distinct,
 )
-LISTING = (exp.Paren, exp.Array, exp.ArrayAgg)
+LISTING = (exp.Paren, exp.Array, exp.ArrayAgg, exp.Struct, exp.Tuple)
 """What is around values, or lists them, and so can be compared as they can."""
+MAPS = {
+    "map", "map_concat", "map_filter", "map_from_arrays", "map_from_entries", "map_zip_with", "str_to_map",
+    "transform_keys", "transform_values",
+}  # fmt: skip
 
 
 def compared_maps(tree: exp.Expr, types: Mapping[str, str]) -> list[Complaint]:
@@ -73,8 +77,12 @@ def _is_map(node: exp.Expr, types: Mapping[str, str]) -> bool:
     """Whether the value is a map or holds one: a column, a field or element of one, or a list that is made of
     such.
     """
-    if isinstance(node, LISTING):
+    if isinstance(node, exp.PropertyEQ | exp.Alias):
+        return _is_map(node.expression if isinstance(node, exp.PropertyEQ) else node.this, types)
+    if isinstance(node, LISTING) or function_names(node) & {"named_struct"}:
         return any(_is_map(part, types) for part in node.iter_expressions())
+    if isinstance(node, exp.Map | exp.VarMap) or function_names(node) & MAPS:
+        return True
     kind = _type_of(node, types)
     return kind is not None and any(inner.is_type("map") for inner in kind.find_all(exp.DataType))
 

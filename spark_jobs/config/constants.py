@@ -55,6 +55,13 @@ MIXING = frozenset(
     ("coalesce", "nvl", "ifnull", "nullif", "nvl2", "greatest", "least", "array", "max", "min")
 )
 """What gives one of its values: these have one type, so that text among times is read as a time."""
+HOLDING = frozenset(
+    (
+        "array_append", "array_contains", "array_insert", "array_position", "array_prepend", "array_remove",
+        "decode_case", "equal_null", "lag", "lead", "map_contains_key", "stack",
+    )
+)  # fmt: skip
+"""What takes a value for one of another argument's, or of its elements."""
 CONSTANT = "write the constant itself, as in TIMESTAMP '2026-01-31 12:30:00'"
 FORM = "to_timestamp({}, 'yyyy-MM-dd HH:mm:ss')"
 
@@ -172,6 +179,10 @@ def _is_read_as_time(node: exp.Expr, types: Types) -> bool:
             return value.arg_key not in NO_VALUES and (value.index or 0) == _place_of_time(around)
         if isinstance(around, exp.Add | exp.Sub | exp.Values | exp.SetOperation):
             return True
+        if function_names(around) & HOLDING and any(
+            _has_times(other, types) for other in around.iter_expressions() if other is not value
+        ):
+            return True
         others = _beside(value, around)
         if others is None:
             return False
@@ -200,8 +211,20 @@ def _beside(value: exp.Expr, around: exp.Expr) -> list[exp.Expr] | None:
         return [part for part in around.iter_expressions() if part is not value]
     return (
         []
-        if isinstance(around, exp.Paren | exp.Tuple | exp.Bracket | exp.Alias | exp.Select | exp.Subquery)
+        if isinstance(
+            around,
+            exp.Paren | exp.Tuple | exp.Bracket | exp.Alias | exp.Select | exp.Subquery | exp.All | exp.Any,
+        )
         else None
+    )
+
+
+def _has_times(node: exp.Expr, types: Types) -> bool:
+    """Whether it surely is a date or a time, or holds some."""
+    return any(
+        (isinstance(part, exp.Cast) and bool(part.is_type(*TIMES)))
+        or (isinstance(part, exp.Column) and re.search("timestamp|date", types.get(part.name.lower(), "")))
+        for part in node.walk()
     )
 
 

@@ -59,12 +59,16 @@ WHY_REFUSED = {
         ),
     ),
     "type": ("its type cannot be stored in a table", "use a timestamp, text or a number"),
+    "wrap": (
+        "it gives another number, or another day, where its type cannot hold the one that is there",
+        "use timestamp_seconds(x) or timestamp_millis(x), and CAST(xpath_string(x, '…') AS INT)",
+    ),
     "metric": ("it belongs to metric views, which are not read here", "aggregate the columns themselves"),
 }
 REFUSED = {name: group for group in WHY_REFUSED for name in GROUPS[group]}
 BUILT_IN = ALLOWED | REFUSED.keys()
 WITHOUT_PARENTHESES = _words(
-    "current_timestamp current_date current_time localtimestamp current_user session_user user"
+    "current_timestamp current_date current_time current_path localtimestamp current_user session_user user"
 )
 # Written like a function, but a word of the grammar: before a parenthesis these call nothing.
 GRAMMAR = _words("""
@@ -124,9 +128,9 @@ BY_POSITION = _words("""
 ADDING = _words("sum try_sum avg try_avg mean")
 # Functions whose result is a double, whatever they are given.
 DOUBLES = _words("""
-    acos acosh asin asinh atan atan2 atanh cbrt cos cosh cot csc degrees e exp expm1 hypot ln log log10 log1p
-    log2 months_between pi pow power radians rint sec sin sinh sqrt tan tanh vector_norm xpath_double
-    xpath_float xpath_number
+    acos acosh asin asinh atan atan2 atanh cbrt cos cosh cot csc cume_dist degrees e exp expm1 hypot ln log
+    log10 log1p log2 median months_between percent_rank percentile percentile_cont pi pow power radians rint
+    sec sin sinh sqrt tan tanh vector_norm xpath_double xpath_float xpath_number
     """)
 SORTS = _words("array_sort sort_array")
 # What these say of an array does not depend on its order.

@@ -230,7 +230,17 @@ def _parse_one(text: str, what: str) -> exp.Expr:
             hint=f"write exactly one {what}",
         )
     _check_whole(trees[0])
+    _check_comments(text)
     return trees[0]
+
+
+def _check_comments(text: str) -> None:
+    """Spark reads other ends: a hint begins no comment within one, and a line goes on behind a backslash."""
+    for token in _tokens(text):
+        if any("/*+" in comment or comment.endswith("\\") for comment in token.comments):
+            raise SqlError(
+                "a hint (/*+ …) stands in a comment, or a backslash at its end", token.line, "remove it"
+            )
 
 
 def _check_whole(tree: exp.Expr) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.hooks import calling
 from spark_jobs.config.sql import with_views
-from spark_jobs.lake.queries import refuse_clocks_in_query, run_query
+from spark_jobs.lake.queries import refuse_clocks_in_query, refuse_floating_sums_in_query, run_query
 
 
 def compute_sql(
@@ -25,6 +25,7 @@ def compute_sql(
         frame.createOrReplaceTempView(views[name])
     found = run_query(spark, with_views(sql, views))
     refuse_clocks_in_query(found, sql)
+    refuse_floating_sums_in_query(found, sql)
     return found.withColumn("_processed_at", F.lit(processed_at))
 
 

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from spark_jobs.config.gold import Gold, Window
 from spark_jobs.config.names import parse_duration
 from spark_jobs.lake.json_text import WHOLE_JSON
-from spark_jobs.lake.queries import refuse_clocks
+from spark_jobs.lake.queries import refuse_clocks, refuse_floating_sums
 from spark_jobs.lake.seen import Watermark
 
 MOST_WINDOWS_LISTED = 500
@@ -92,6 +92,7 @@ def aggregate(rows: DataFrame, gold: Gold, processed_at: datetime) -> DataFrame:
     groups = [*(["window_start", "window_end"] if gold.window else []), *gold.group_by]
     counted = rows.groupBy(*groups).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
     refuse_clocks(counted, ", ".join(gold.measures.values()))
+    refuse_floating_sums(counted, ", ".join(gold.measures.values()))
     if gold.where:
         refuse_clocks(rows.where(gold.where), gold.where)
     if not groups:  # SQL gives one row even for no rows at all

@@ -135,6 +135,46 @@ def refuse_clocks_in_query(found: DataFrame, sql: str) -> None:
             raise ReadsTheClock(sql)
 
 
+class AddsFloats(ValueError):
+    """A sum or average of floating-point numbers."""
+
+    def __init__(self, sql: str) -> None:
+        super().__init__(
+            f"the SQL {sql!r} adds floating-point numbers, so that its last digits depend on the order of"
+            " rows; declare columns as decimal, or cast what is added, as in sum(CAST(x AS DECIMAL(18,4)))"
+        )
+        self.sql = sql
+
+
+def refuse_floating_sums(frame: DataFrame, sql: str) -> None:
+    """The same for sums: `weir check` knows the types of columns, Spark those of all that is made of them.
+    Look at the frame's last step.
+    """
+    _refuse_sums_of(frame._jdf.queryExecution().analyzed(), sql)
+
+
+def refuse_floating_sums_in_query(found: DataFrame, sql: str) -> None:
+    for step in _steps(found._jdf.queryExecution().analyzed()):
+        if step.nodeName() in ("Aggregate", "Window"):
+            _refuse_sums_of(step, sql)
+
+
+def _refuse_sums_of(step: Any, sql: str) -> None:
+    if any(_adds_floats(one) for one in _each(step.expressions())):
+        raise AddsFloats(sql)
+
+
+def _adds_floats(node: Any) -> bool:
+    """OVER an order rows are added in that order: whether it leaves ties, the check has judged."""
+    match node.getClass().getSimpleName():
+        case "WindowExpression" if node.windowSpec().orderSpec().nonEmpty():
+            return False
+        case "Sum" | "Average":
+            return node.child().dataType().sql() in ("FLOAT", "DOUBLE")
+        case _:
+            return any(_adds_floats(child) for child in _each(node.children()))
+
+
 def _steps(plan: Any) -> Iterator[Any]:
     waiting = [plan]
     while waiting:

@@ -25,7 +25,15 @@ from spark_jobs.silver.decoding import PLACE, Decoding
 from spark_jobs.silver.fields import extract_record
 from spark_jobs.silver.fitting import fit_text
 from spark_jobs.silver.nested import fit_nested, may_be_taken_whole, take_whole
-from spark_jobs.silver.strict_sql import VALUE, CannotHold, fit_value, has_failed, value_of, with_results
+from spark_jobs.silver.strict_sql import (
+    VALUE,
+    CannotHold,
+    between_bounds,
+    fit_value,
+    has_failed,
+    value_of,
+    with_results,
+)
 
 REASON = "struct<rule:string,column:string,value:string>"
 VALUE_LENGTH = 200
@@ -126,7 +134,12 @@ def _compute_together(typed: DataFrame, computed: Columns) -> DataFrame:
     results = with_results(typed, {f"_sql_{name}": str(c.sql) for name, c in computed.items()})
     found = {name: results.schema[f"_sql_{name}"].dataType[VALUE].dataType for name in computed}  # type: ignore[index]
     values = {
-        name: fit_value(value_of(f"_sql_{name}"), found[name], c.type, F.col("_record")).alias(name)
+        name: fit_value(
+            between_bounds(value_of(f"_sql_{name}"), found[name], str(c.sql)),
+            found[name],
+            c.type,
+            F.col("_record"),
+        ).alias(name)
         for name, c in computed.items()
     }
     try:
@@ -144,7 +157,7 @@ def _can_be_made(rows: DataFrame, value: Column) -> bool:
     try:
         rows.select(value)
     except AnalysisException as error:
-        return not str(error.getCondition()).startswith("DATATYPE_MISMATCH.CAST")
+        return not str(error.getCondition()).startswith("DATATYPE_MISMATCH.")
     return True
 
 

@@ -123,13 +123,19 @@ def _digits_behind_the_point(text: Column) -> Column:
 
 def _fit_floating(text: Column, kind: str) -> Column:
     """The nearest number; none where it would be infinite, zero in place of something, or another whole
-    number.
+    number. With an exponent it is taken as a floating number, of which the last digits mean nothing.
     """
-    value, exact = F.when(text.rlike(NUMBER), text.try_cast(kind)), f"decimal({MOST_DIGITS},0)"
-    is_long = text.rlike(_whole(f"[+-]?[0-9]{{{FLOATING[kind] + 1},}}"))
+    value = F.when(text.rlike(NUMBER), text.try_cast(kind))
+    exact = f"decimal({MOST_DIGITS},0)"
+    is_long = text.rlike(_whole(rf"[+-]?[0-9]{{{FLOATING[kind] + 1},}}(?:\.0*)?"))
     is_other_whole = is_long & ~value.try_cast(exact).eqNullSafe(text.try_cast(exact))
     is_lost = (value == 0) & text.rlike(NOT_ZERO)
-    return F.when(is_finite(value) & ~is_lost & ~is_other_whole, value)
+    return F.when(is_finite(value) & ~is_lost & ~is_other_whole, without_sign_of_zero(value, kind))
+
+
+def without_sign_of_zero(value: Column, kind: str) -> Column:
+    """-0.0 is equal to 0.0, and yet another value in a file: of both, which one `max` keeps is chance."""
+    return value + F.lit(0).cast(kind)
 
 
 def _fit_timestamp(text: Column) -> Column:

@@ -14,23 +14,28 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     DataType,
     DoubleType,
     FloatType,
     IntegralType,
+    LongType,
     MapType,
     StringType,
     StructField,
     StructType,
 )
 
+from spark_jobs.config.sql import calls_in
 from spark_jobs.config.types import is_complex
 from spark_jobs.lake.queries import refuse_clocks
-from spark_jobs.silver.fitting import FLOATING, fit_text, in_calendar, is_finite
+from spark_jobs.silver.fitting import FLOATING, fit_text, in_calendar, is_finite, without_sign_of_zero
 from spark_jobs.silver.nested import fit_nested, nested_in_text
 
-ANSI = "spark.sql.ansi.enabled"
+STRICT = {"spark.sql.ansi.enabled": "true", "spark.sql.decimalOperations.allowPrecisionLoss": "false"}
+"""Else a decimal loses digits where a result might have more than 38: the last of 0.0000000001 + 1."""
 VALUE = "value"
+ROUNDING = {"ceil", "ceiling", "floor"}
 
 
 class CannotHold(ValueError):
@@ -76,10 +81,26 @@ def fit_value(value: Column, found: DataType, kind: str, record: Column) -> Colu
     the nearest.
     """
     if isinstance(found, StringType):
-        return fit_nested(nested_in_text(value), kind, record) if is_complex(kind) else fit_text(value, kind)
+        text = as_text(value)
+        return fit_nested(nested_in_text(text), kind, record) if is_complex(kind) else fit_text(text, kind)
+    if isinstance(found, BinaryType) and kind == "string":
+        return as_text(value)
     typed = _cast_exactly(value, found, kind)
     is_readable = in_calendar(typed, DataType.fromDDL(kind))
     return typed if is_readable is None else F.when(is_readable, typed)
+
+
+def between_bounds(value: Column, found: DataType, sql: str) -> Column:
+    """NULL for what `ceil` and `floor` say of a double beyond bigint: its bounds."""
+    if not isinstance(found, LongType) or not {name for name, _ in calls_in(sql)} & ROUNDING:
+        return value
+    return F.when(~value.isin(-(2**63), 2**63 - 1), value)
+
+
+def as_text(value: Column) -> Column:
+    """Bytes as the text that they are; NULL where they are none, as what is decoded from base64 may be."""
+    text = value.cast("string")
+    return F.when(F.is_valid_utf8(text), text)
 
 
 def _cast_exactly(value: Column, found: DataType, kind: str) -> Column:
@@ -93,6 +114,7 @@ def _cast_exactly(value: Column, found: DataType, kind: str) -> Column:
     )
     if kind in FLOATING and not isinstance(found, IntegralType):
         is_same = is_finite(there) & ((there != 0) | (value == 0))
+        there = without_sign_of_zero(there, kind)
     elif isinstance(found, FloatType | DoubleType) and kind.startswith("decimal"):
         # Compared as text of a double is written: 0.1 is 0.1, and has no more digits than that.
         is_same = back.eqNullSafe(value) & is_finite(value)
@@ -159,10 +181,15 @@ def _tried(session: SparkSession, expression: Column) -> Column:
 
 @contextmanager
 def ansi(session: SparkSession) -> Iterator[None]:
-    """What is built within keeps ANSI's ways; frames are analysed as they are made."""
-    before = session.conf.get(ANSI, "true") or "true"
-    session.conf.set(ANSI, "true")
+    """What is built within keeps these ways; frames are analysed as they are made."""
+    before = {name: str(session.conf.get(name)) for name in STRICT}
+    _configure(session, STRICT)
     try:
         yield
     finally:
-        session.conf.set(ANSI, before)
+        _configure(session, before)
+
+
+def _configure(session: SparkSession, settings: Mapping[str, str]) -> None:
+    for name, value in settings.items():
+        session.conf.set(name, value)

@@ -170,19 +170,20 @@ def _value(record: Object, path: tuple[str, ...], table: PlainTable, name: str) 
     if kind in BITS:
         return _integer(leaf, BITS[kind])
     if kind == "boolean":
-        return (
-            leaf == "true"
-            if leaf in ("true", "false")
-            else UNSURE
-            if leaf.strip().lower() in BOOLEAN_LIKE
-            else MISFIT
-        )
+        return _boolean(leaf)
     if kind == "date":
         return _date(leaf)
     if kind == "timestamp":
         return _micros(leaf)
     precision = decimal_precision(kind)
     return _decimal(leaf, *precision) if precision else UNSURE
+
+
+def _boolean(leaf: str) -> Any:
+    """Of a number it is not judged how parsers write it: 1.0 is 1 to some."""
+    if leaf in ("true", "false"):
+        return leaf == "true"
+    return UNSURE if isinstance(leaf, Number) or leaf.strip().lower() in BOOLEAN_LIKE else MISFIT
 
 
 def _string(leaf: str) -> Any:
@@ -206,7 +207,7 @@ def _decimal(text: str, precision: int, scale: int) -> Any:
     if isinstance(text, Number) and precision <= DIGITS_OF_A_DOUBLE < sum(map(str.isdigit, text)):
         return UNSURE
     value = Decimal(text)
-    if len(digits.rstrip("0")) > scale or abs(value) >= Decimal(10) ** (precision - scale):
+    if len(digits.rstrip("0")) > scale or value.copy_abs() >= Decimal(10) ** (precision - scale):
         return MISFIT
     return UNSURE if len(digits) > scale else value
 

@@ -797,6 +797,7 @@ def test_a_mistake_is_refused_with_line_value_and_hint(workspace: Workspace, cas
         "now()",
         "current_date",
         "localtimestamp",
+        "current_path",
         "rand()",
         "randn()",
         "uuid()",

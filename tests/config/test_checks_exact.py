@@ -37,6 +37,10 @@ def floating_columns(workspace: Workspace) -> None:
         ("sum(amount * 1e-3)", "AS DECIMAL(18, 4)))"),
         ("sum(sqrt(version))", "SUM(CAST(SQRT(version) AS DECIMAL(18, 4)))"),
         ("sum(version / 3)", "SUM(CAST(version / 3 AS DECIMAL(18, 4)))"),
+        ("sum(CAST(amount AS int) / 3)", "AS DECIMAL(18, 4)))"),
+        ("sum((length(city) + 1) / 3)", "AS DECIMAL(18, 4)))"),
+        ("sum(city)", "SUM(CAST(city AS DECIMAL(18, 4)))"),
+        ("avg(version * get_json_object(city, '$.a'))", "AS DECIMAL(18, 4)))"),
     ],
 )
 def test_a_measure_that_adds_floating_point_numbers_is_refused(
@@ -63,6 +67,9 @@ def test_a_measure_that_adds_floating_point_numbers_is_refused(
         "sum(amount * 1.5)",
         "sum(floor(weight))",
         "sum(version div 3)",
+        "sum(amount * length(city))",
+        "sum(if(city = 'Ulm', 1, 0))",
+        "sum(CAST(city AS BIGINT))",
         "sum(parcel.item_count)",
         "sum(amount) / count(*)",
         "max(weight)",
@@ -133,6 +140,16 @@ def test_a_sum_of_a_floating_column_that_a_lookup_takes_is_refused(workspace: Wo
             "SUM(orders.ratio)",
         ),
         ("SELECT sum(weight) OVER (PARTITION BY city) AS kilos FROM silver.orders", 1, "SUM(orders.weight)"),
+        (
+            "SELECT sum(n / 3) AS s FROM (SELECT count(*) AS n FROM silver.orders GROUP BY city) x",
+            1,
+            "SUM(x.n / 3)",
+        ),
+        (
+            "SELECT sum(m) AS s FROM (SELECT avg(version) AS m FROM silver.orders GROUP BY city) x",
+            1,
+            "SUM(x.m)",
+        ),
     ],
 )
 def test_sql_that_adds_floating_point_numbers_is_refused(

@@ -18,6 +18,8 @@ COLUMNS = {"at": "timestamp", "day": "date", "word": "string", "user": "string",
         "coalesce(at, 'now')", "if(number = 1, at, 'now')", "CASE at WHEN 'now' THEN 1 END", "CASE WHEN number = 1 THEN at ELSE 'now' END",
         "window('now', '1 hour')", "date_part('year', 'now')", "monthname('today')", "convert_timezone('UTC', 'Europe/Rome', 'now')",
         "time_bucket(INTERVAL '1' DAY, 'now')", "CAST(array('now') AS array<timestamp>)",
+        "array_contains(array(at), 'now')", "array_append(array(day), 'today')", "equal_null(at, '12:30')",
+        "decode(number, 1, 'now', at)", "map_contains_key(map(at, 1), 'now')",
     ],
 )  # fmt: skip
 def test_a_constant_that_is_the_clock_is_refused(expression: str) -> None:
@@ -55,6 +57,7 @@ def test_text_is_read_as_a_time_only_by_a_form(expression: str) -> None:
         "try_to_timestamp(word, 'HH:mm')", "to_date(word)", "cast(number AS timestamp)", "split(word, '12:30')[0]", "word LIKE 'now%'",
         "user = 'ann'", "at + INTERVAL '1' DAY", "date_trunc('hour', at)", "from_utc_timestamp(at, 'Europe/Berlin')",
         "to_timestamp('12:30', 'HH:mm')", "date_part('hour', at)", "CAST(array('now') AS array<string>)", "dayname(day)",
+        "array_contains(split(word, ','), 'now')", "equal_null(word, '12:30')", "decode(word, 'now', 1, 'today', 2)",
     ],
 )  # fmt: skip
 def test_text_and_fixed_times_pass(expression: str) -> None:

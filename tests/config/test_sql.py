@@ -119,6 +119,24 @@ def test_what_is_not_one_expression_is_refused(text: str) -> None:
     assert caught.value.hint
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a /* /*+ */ , rand() -- */\nAS x FROM silver.orders",
+        "SELECT a FROM silver.orders -- newest first \\\nORDER BY a\nLIMIT 3",
+    ],
+)
+def test_a_comment_of_which_spark_reads_another_end_is_refused(sql: str) -> None:
+    with pytest.raises(SqlError, match="in a comment"):
+        referenced_tables(sql)
+
+
+def test_other_comments_pass() -> None:
+    assert referenced_tables("SELECT a /* b /* c */ */ FROM silver.orders -- see /* here") == [
+        "silver.orders"
+    ]
+
+
 def test_a_table_without_a_part_of_its_name_is_refused() -> None:
     with pytest.raises(SqlError, match="a name is missing"):
         referenced_tables("SELECT a FROM silver..orders")

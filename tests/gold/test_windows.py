@@ -23,6 +23,7 @@ from spark_jobs.gold.windows import (
     window_count,
     windowed,
 )
+from spark_jobs.lake.queries import AddsFloats
 
 pytestmark = pytest.mark.spark
 
@@ -234,3 +235,10 @@ def test_the_arithmetic_of_windows_agrees_with_the_windows(
     assert {tuple(map(str, row)) for row in computed.collect()} == {
         tuple(map(str, row)) for row in counted.collect()
     }
+
+
+def test_a_measure_that_turns_out_to_add_floating_numbers_is_refused(spark: SparkSession) -> None:
+    rows = windowed(clicks(spark, ("2024-05-01T10:00:00Z", "a")), gold("1 hour"), "at")
+
+    with pytest.raises(AddsFloats, match="adds floating-point numbers"):
+        aggregate(rows, gold("1 hour", measures={"shares": "sum(length(page) / 3)"}), NOW)

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.lake.queries import NotAQuery, ReadsTheClock, check_query, refuse_clocks_in_query, run_query
+from spark_jobs.lake.queries import (
+    AddsFloats,
+    NotAQuery,
+    ReadsTheClock,
+    check_query,
+    refuse_clocks_in_query,
+    refuse_floating_sums_in_query,
+    run_query,
+)
 
 QUERIES = [
     (
@@ -72,3 +80,22 @@ def test_a_query_may_compare_with_days_and_read_views_that_parse(spark: SparkSes
         " to_timestamp('12:30', 'HH:mm')"
     )
     refuse_clocks_in_query(spark.sql(text), text)
+
+
+def test_sums_that_only_spark_can_tell_to_be_floating_are_refused(spark: SparkSession) -> None:
+    """The check knows no types of what stands in arrays of arrays, in JSON, or in tables made by Python."""
+    columns = "id bigint, word string, lists array<array<double>>, amount decimal(12,2)"
+    spark.createDataFrame([], columns).createOrReplaceTempView("float_rows")
+    refused = [
+        "SELECT sum(lists[0][0]) AS x FROM float_rows",
+        "SELECT avg(from_json(word, 'a double').a) AS x FROM float_rows",
+        "SELECT word, sum(id / 3) OVER (PARTITION BY word) AS x FROM float_rows",
+        "SELECT * FROM (SELECT id, word, lists[0][0] AS d FROM float_rows) PIVOT (sum(d) FOR word IN ('a'))",
+    ]
+    for text in refused:
+        with pytest.raises(AddsFloats, match="sum\\(CAST\\(x AS DECIMAL"):
+            refuse_floating_sums_in_query(spark.sql(text), text)
+    exact = "SELECT sum(amount / 3) AS a, avg(id) AS b, max(lists[0][0]) AS c FROM float_rows"
+    refuse_floating_sums_in_query(spark.sql(exact), exact)
+    in_order = "SELECT sum(lists[0][0]) OVER (ORDER BY id) AS x FROM float_rows"
+    refuse_floating_sums_in_query(spark.sql(in_order), in_order)

@@ -7,6 +7,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.session.hosts import Hosts
 from spark_jobs.session.settings import WORKLOAD, Workload, spark_settings, storage_settings
 
 KEYS = {"AWS_ACCESS_KEY_ID": "an-id", "AWS_SECRET_ACCESS_KEY": "a-key"}
@@ -32,6 +33,25 @@ def test_a_jvm_without_memory_ends_instead_of_waiting_for_ever(workload: Workloa
         Profile.model_validate({"master": "local[2]"}), workload, 2, nowhere, nowhere, nowhere, nowhere
     )
     assert '"-XX:+ExitOnOutOfMemoryError"' in settings["spark.driver.extraJavaOptions"].split()
+
+
+def test_letters_become_great_and_small_in_one_language_on_every_machine() -> None:
+    """With LANG=tr_TR Spark's `upper` would give other values, and other keys, than on the next machine."""
+    nowhere = Path("/nowhere")
+    hosts = Hosts(jars="/jars", log4j="/log4j", log="/log", code="/code")
+    settings = spark_settings(
+        Profile.model_validate({"master": "yarn", "staging": "hdfs:///weir"}),
+        Workload.BIG,
+        2,
+        nowhere,
+        nowhere,
+        nowhere,
+        nowhere,
+        hosts=hosts,
+    )
+
+    for options in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
+        assert {'"-Duser.language=en"', '"-Duser.timezone=UTC"'} <= set(settings[options].split())
 
 
 @pytest.mark.parametrize("workload", Workload)

@@ -75,6 +75,11 @@ def test_a_value_is_cast_to_its_type_or_named_in_a_reason(decode_records: Decode
         ("float", '"1e39"', None),
         ("float", "16777217", None),
         ("float", "0.5", 0.5),
+        ("float", '"16777217.0"', None),
+        ("float", "1.6777217e7", 16777216.0),
+        ("float", '"1.5e7"', 15000000.0),
+        ("double", '"9007199254740993.00"', None),
+        ("double", '"1e23"', 1e23),
         ("decimal(12,2)", "1.005", None),
         ("decimal(12,2)", "-10.005", None),
         ("decimal(12,2)", '"10.004"', None),
@@ -501,12 +506,26 @@ def test_the_type_of_a_computed_column_is_as_strict_as_that_of_a_field(decode_re
         ("array<int>", "array(n)", None),
         ("array<string>", "split(t, '[.]')", ["12", "7"]),
         ("array<int>", "'[1,2]'", [1, 2]),
+        ("decimal(38,10)", "small + 1", Decimal("1.0000000001")),
+        ("decimal(38,20)", "small * small", Decimal("1e-20")),
+        ("bigint", "ceil(zero + 1e30D)", None),
+        ("bigint", "ceil(zero + 1.5D)", 2),
+        ("string", "zero", "0.0"),
+        ("string", "unhex('41')", "A"),
+        ("string", "unhex('ff')", None),
+        ("string", "cast(unhex('c3') as string)", None),
     ]
-    columns = {"n": "bigint", "t": "string", "clock": "string"} | {
-        f"c{at}": {"type": c[0], "sql": c[1]} for at, c in enumerate(cases)
-    }
+    columns = {
+        "n": "bigint",
+        "t": "string",
+        "clock": "string",
+        "small": "decimal(38,10)",
+        "zero": "double",
+    } | {f"c{at}": {"type": c[0], "sql": c[1]} for at, c in enumerate(cases)}
 
-    [(row, reasons, _)] = decode_records(['{"n":3000000000,"t":"12.7","clock":"12:30"}'], columns)
+    record = '{"n":3000000000,"t":"12.7","clock":"12:30","small":0.0000000001,"zero":"-0"}'
+
+    [(row, reasons, _)] = decode_records([record], columns)
 
     misfits = {column: rule for rule, column, _ in reasons}
     found = {case[:2]: None if f"c{at}" in misfits else row[f"c{at}"] for at, case in enumerate(cases)}
@@ -532,6 +551,7 @@ def test_sql_that_would_put_the_day_of_the_run_into_a_time_is_refused(
         ("coalesce(map('a', n), map('b', n))", "string", "map<string,int>", "to_json"),
         ("coalesce(o, o)", "int", "struct<a:int>", "declare the column as what it is"),
         ("n", "array<int>", "int", "declare the column as what it is"),
+        ("try_parse_json(cast(n as string))", "string", "variant", "to_json"),
         ("n", "date", "int", "declare the column as what it is"),
     ],
 )

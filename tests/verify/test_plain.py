@@ -52,6 +52,8 @@ def value(kind: str, token: str) -> Any:
         ("boolean", "false", False),
         ("boolean", '"true"', True),
         ("boolean", '"yes"', UNSURE),
+        ("boolean", "1.0", UNSURE),
+        ("decimal(38,0)", "9" * 38, Decimal("9" * 38)),
         ("boolean", '"maybe"', MISFIT),
         ("string", '"\\u00e9 "', "é "),
         ("string", '""', ""),

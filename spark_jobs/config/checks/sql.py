@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from spark_jobs.config.checks.sums import explain, floating_sums, is_floating
+from spark_jobs.config.checks.sums import explain, floating_sums, is_floating, is_whole_number
 from spark_jobs.config.columns import ANY
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import judge_query
@@ -213,7 +213,7 @@ def _check_sums(
 
 
 def _type_in(scope: Scope, known: Mapping[str, Columns], column: exp.Column) -> str:
-    """The type of a column of a table, and of one that a subquery makes whether it is floating."""
+    """The type of a column of a table, and of one that a subquery makes whether it is floating or whole."""
     source = scope.sources.get(column.table)
     if isinstance(source, exp.Table):
         types = known.get(".".join(part.name for part in source.parts).lower(), {})
@@ -225,7 +225,10 @@ def _type_in(scope: Scope, known: Mapping[str, Columns], column: exp.Column) -> 
         for select in source.expression.selects
         if select.output_name.lower() == column.name.lower()
     ]
-    return "double" if any(is_floating(part, partial(_type_in, source, known)) for part in made) else ANY
+    type_of = partial(_type_in, source, known)
+    if any(is_floating(part, type_of) for part in made):
+        return "double"
+    return "bigint" if made and all(is_whole_number(part, type_of) for part in made) else ANY
 
 
 def _explain(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from sqlglot import exp
 
 from spark_jobs.config.columns import ANY
-from spark_jobs.config.functions import ADDING, DOUBLES
+from spark_jobs.config.functions import ADDING, DOUBLES, TEXTS
 from spark_jobs.config.names import shorten
 from spark_jobs.config.row_keys import Keys
 from spark_jobs.config.row_order import has_total_order
@@ -24,6 +24,19 @@ from spark_jobs.config.sql import (
 NO_KEYS: Keys = {}
 TypeOf = Callable[[exp.Column], str]
 WHOLE = ("tinyint", "smallint", "int", "bigint")
+COMPUTING = (exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Mod, exp.Neg)
+COUNTS = {
+    "count",
+    "length",
+    "size",
+    "cardinality",
+    "array_size",
+    "datediff",
+    "date_diff",
+    "levenshtein",
+    "unix_timestamp",
+}
+"""Functions whose result is a whole number."""
 # What has another type than the numbers inside it: conditions, and rounding to whole numbers.
 NOT_FLOATING = (exp.Predicate, exp.Connector, exp.Not, exp.Floor, exp.Ceil)
 
@@ -53,7 +66,9 @@ def floating_sums(tree: exp.Expr, type_of: TypeOf, keys: Keys = NO_KEYS) -> Iter
         if (
             function_names(node) & ADDING
             and not is_ordered
-            and any(is_floating(child, type_of) for child in node.iter_expressions())
+            and any(
+                is_floating(child, type_of) or _is_text(child, type_of) for child in node.iter_expressions()
+            )
         ):
             yield node
 
@@ -87,6 +102,8 @@ def is_floating(node: exp.Expr, type_of: TypeOf) -> bool:
         isinstance(node, exp.Div | exp.SafeDivide) and _is_whole(node, type_of)
     ):
         return True
+    if isinstance(node, exp.Avg) and is_whole_number(node.this, type_of):
+        return True
     return any(is_floating(child, type_of) for child in _values(node))
 
 
@@ -112,7 +129,25 @@ def _is_floating_column(column: exp.Column, spark_type: str) -> bool:
 
 def _is_whole(node: exp.Expr, type_of: TypeOf) -> bool:
     """Whether all that is divided are whole numbers: Spark divides these as doubles."""
-    columns = all(type_of(column) in WHOLE for column in node.find_all(exp.Column))
-    return (
-        columns and all(literal.is_int for literal in node.find_all(exp.Literal)) and not node.find(exp.Cast)
-    )
+    return all(is_whole_number(part, type_of) for part in (node.this, node.expression))
+
+
+def is_whole_number(node: exp.Expr, type_of: TypeOf) -> bool:
+    node = node.unnest()
+    if isinstance(node, exp.Column):
+        return type_of(node) in WHOLE
+    if isinstance(node, exp.Cast):
+        return bool(node.is_type(*WHOLE))
+    if isinstance(node, exp.Literal):
+        return node.is_int
+    if isinstance(node, COMPUTING):
+        return all(is_whole_number(part, type_of) for part in node.iter_expressions())
+    return bool(function_names(node) & COUNTS)
+
+
+def _is_text(node: exp.Expr, type_of: TypeOf) -> bool:
+    """Whether text is added, or what is computed from it: Spark takes it for doubles."""
+    node = node.unnest()
+    if isinstance(node, (exp.Distinct, exp.Div, *COMPUTING)):
+        return any(_is_text(part, type_of) for part in node.iter_expressions())
+    return (isinstance(node, exp.Column) and type_of(node) == "string") or bool(function_names(node) & TEXTS)
