@@ -27,7 +27,9 @@ def state_command(
     try:
         project = load_project(only=name)
         gold = _native_table(project, name, table)
-        asked, chosen = _asked(key), known_profile(project, profile)
+        asked = _asked(key)
+        # a key that is asked for is a literal of Spark's plans, and may be that of a person
+        chosen = known_profile(project, profile).model_copy(update={"event_log": False})
     except Refused as error:
         return refuse(error, as_json=as_json, pipeline=name)
     lake = Lake(project.lake, name)

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from spark_jobs.config.errors import Hinted
 from spark_jobs.config.names import Cron, Duration, Name, shorten
-from spark_jobs.config.spark_settings import Setting, SettingName
+from spark_jobs.config.spark_settings import Address, Setting, SettingName
 
 MASTER = r"^(local(\[(\*|\d+)(,\s*\d+)?\])?|yarn|spark://.+|k8s://.+)$"
 
@@ -43,10 +43,10 @@ class Strict(BaseModel):
 class Lakehouse(Strict):
     """The two roots, the profile that commands use unless told otherwise, and where reports are written."""
 
-    landing: str = Field(
+    landing: Address = Field(
         min_length=1, description="root of the landing folders: a path (relative to the project) or a URI"
     )
-    lake: str = Field(
+    lake: Address = Field(
         min_length=1, description="root of the tables: a path (relative to the project) or a URI"
     )
     profile: Name = Field("local", description="a file of conf/profiles, without .yml")
@@ -80,7 +80,7 @@ class Lakehouse(Strict):
 class Profile(Strict):
     """Where Spark runs, how big it is, what is shipped there, and settings on top of Weir's."""
 
-    master: str = Field(
+    master: Address = Field(
         pattern=MASTER, description="local[*], local[2], spark://host:7077, yarn or k8s://..."
     )
     deploy: Literal["client", "cluster"] = Field(
@@ -89,13 +89,13 @@ class Profile(Strict):
             "where the driver runs: client (in the command itself) or cluster (yarn and k8s:// alone)"
         ),
     )
-    staging: str | None = Field(
+    staging: Address | None = Field(
         None,
         validate_default=True,
         pattern=r"^[a-z0-9]+://.+$",
         description="yarn: where Spark puts what it ships, as in hdfs:///user/weir",
     )
-    environment: str | None = Field(
+    environment: Address | None = Field(
         None,
         min_length=1,
         description="yarn: where the archive of `weir pack` was put, as in hdfs:///apps/weir/environment.tar",
@@ -120,10 +120,10 @@ class Profile(Strict):
         description="runs with more MB of new records than this, unpacked, take the big-load settings",
     )
     parallel_tables: int = Field(3, ge=1, le=16, description="tables of a run that work at the same time")
-    landing: str | None = Field(
+    landing: Address | None = Field(
         None, min_length=1, description="another landing root than that of conf/lakehouse.yml"
     )
-    lake: str | None = Field(
+    lake: Address | None = Field(
         None, min_length=1, description="another root of the tables than that of conf/lakehouse.yml"
     )
     event_log: bool = Field(

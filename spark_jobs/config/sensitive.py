@@ -47,15 +47,18 @@ def all_names(*known: frozenset[str]) -> frozenset[str]:
 
 
 def hidden_windows(pipeline: Pipeline, conf: Path) -> list[str]:
-    """The gold tables whose windows tell of a sensitive column. They are found by their bounds, which stand
-    in Spark's plans.
+    """The gold tables that Spark is told times of a sensitive column for: the bounds by which windows are
+    found, and the watermarks by which rows are late. They stand in its plans.
     """
-    tables = [f"gold.{name}" for name, gold in pipeline.gold.items() if gold.window]
     return [
-        table
-        for table in tables
-        if any(column in sensitive_columns(pipeline, table, conf) for column in WINDOW)
+        f"gold.{name}" for name, gold in pipeline.gold.items() if _tells_times(pipeline, name, gold, conf)
     ]
+
+
+def _tells_times(pipeline: Pipeline, name: str, gold: Gold, conf: Path) -> bool:
+    asked = [(f"gold.{name}", column) for column in WINDOW if gold.window]
+    asked += [(table, "_seen_until") for table, delay in gold.delays if delay]
+    return any(column in sensitive_columns(pipeline, table, conf) for table, column in asked)
 
 
 def without_hidden_plans(profile: Profile, pipeline: Pipeline, conf: Path) -> Profile:

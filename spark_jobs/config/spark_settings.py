@@ -78,9 +78,20 @@ CREDENTIALS = {
     "creds",
     "jaas",
     "sas",
+    "sig",
     "pat",
 }
-ENDINGS = ("password", "passwd", "secret", "token", "apikey", "accesskey")
+ENDINGS = (
+    "password",
+    "passwd",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "sshkey",
+)
 """Of words that are written together, as in PGPASSWORD."""
 KEYS = {
     "secret",
@@ -96,6 +107,8 @@ KEYS = {
     "master",
 }
 """Words of a setting's name that tell of something to be kept from others; the second ones before `key`."""
+LAST = {"auth", "key"}
+"""Words that tell of such a thing where the name ends with them."""
 HANDLING = {
     "file",
     "path",
@@ -110,6 +123,8 @@ HANDLING = {
     "ttl",
     "timeout",
     "interval",
+    "size",
+    "bits",
 }
 """Last words by which it says where a secret is, or how it is handled, not what it is."""
 SECRET_FILES = (
@@ -118,10 +133,14 @@ SECRET_FILES = (
     "spark.authenticate.secret.executor.file",
 )
 """Where a secret is, not what it is."""
+OF_KUBERNETES = re.compile(r"spark\.kubernetes\.(driver|executor)\.(secretKeyRef|secrets)\..+")
+"""The same: the rest of the name is one of the environment, or of a Secret."""
 
 
 PASSWORD_IN_ADDRESS = re.compile(r"[A-Za-z0-9+.-]+://[^/\s@:]*:[^/\s@]+@")
 """As in https://user:password@host."""
+NAMED_IN_VALUE = re.compile(r"(-D)?([A-Za-z][\w.-]*)\s*=")
+"""As in -Dstore.password=…, jdbc:…?password=… and AccountKey=…;"""
 LOOKS_SECRET = (
     "it looks like a credential, and would stand in this file and on a command line that every user of the"
     " machine can read"
@@ -141,28 +160,35 @@ def check_setting_name(value: str) -> str:
     for part, reason in REFUSED_SETTINGS.items():
         if part in value.lower() and value not in SECRET_FILES:
             raise Hinted(f"{shorten(value)} may not be set: {reason}", "remove it")
-    if value not in SECRET_FILES and _is_credential(value):
+    if value not in SECRET_FILES and not OF_KUBERNETES.fullmatch(value) and _is_credential(value):
         raise Hinted(f"{shorten(value)} may not be set: {LOOKS_SECRET}", WAYS)
     return value
 
 
 def _is_credential(name: str) -> bool:
     words = [word.lower() for word in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name)]
-    keys = {before for before, word in pairwise(words) if word == "key"}
-    is_named = CREDENTIALS & set(words) or any(word.endswith(ENDINGS) for word in words)
-    return not HANDLING & set(words[-2:]) and bool(is_named or KEYS & keys)
+    singular = [word.removesuffix("s") for word in words]
+    keys = {before for before, word in pairwise(singular) if word == "key"}
+    is_named = CREDENTIALS & {*words, *singular} or any(word.endswith(ENDINGS) for word in singular)
+    return not HANDLING & set(words[-2:]) and bool(is_named or KEYS & keys or LAST & set(words[-1:]))
+
+
+def check_address(value: str) -> str:
+    """Of a place that a command line, logs and messages name."""
+    if PASSWORD_IN_ADDRESS.search(value):
+        raise Withheld(f"an address with a password in it may not be set: {LOOKS_SECRET}", WAYS)
+    return value
 
 
 def check_setting_value(value: object) -> str | int | float | bool:
     if not isinstance(value, str | int | float | bool):
         raise Hinted(f"{shorten(value)} is not a value of a setting", "write text, a number, true or false")
-    for name in re.findall(r"-D([\w.-]+)=", value) if isinstance(value, str) else ():
+    for option, name in NAMED_IN_VALUE.findall(value) if isinstance(value, str) else ():
         if _is_credential(name):
-            raise Withheld(f"-D{shorten(name)} may not be set: {LOOKS_SECRET}", WAYS)
-    if isinstance(value, str) and PASSWORD_IN_ADDRESS.search(value):
-        raise Withheld(f"an address with a password in it may not be set: {LOOKS_SECRET}", WAYS)
-    return value
+            raise Withheld(f"{option}{shorten(name)} may not be set: {LOOKS_SECRET}", WAYS)
+    return check_address(value) if isinstance(value, str) else value
 
 
 SettingName = Annotated[str, AfterValidator(check_setting_name)]
 Setting = Annotated[object, AfterValidator(check_setting_value)]
+Address = Annotated[str, AfterValidator(check_address)]

@@ -3,7 +3,7 @@ Each is replaced whole.
 """
 
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -116,21 +116,13 @@ def _newest_in(folder: Path) -> list[RunLine]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Readers see the old file or the new one."""
+    """Readers see the old file or the new one. Who may read it is for the umask of the process to say."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=".tmp")
+    fresh = path.parent / f".{path.stem}.{secrets.token_hex(8)}.tmp"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+        with open(fresh, "x", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
+        os.replace(fresh, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        fresh.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    """Who may read new files, as the user of this process has it; there is no way to ask but to set it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -86,9 +86,11 @@ def try_replay(
         return RunResult(name, Status.LEASED, str(held))
     except Refused:
         raise
-    except Exception as error:  # noqa: BLE001 - as of Spark that does not start: nothing was written, and the cause is said
-        log_file = keep_trace_outside(project.root, name, "the dry run", error)
-        return RunResult(name, Status.FAILED, f"{first_line(error)}; log: {log_file}")
+    except Exception as error:  # noqa: BLE001 - Spark did not start, or ended: the cause is said, and nothing was changed
+        log_file = keep_trace_outside(project.root, name, "the replay", error)
+        return RunResult(
+            name, Status.FAILED, f"{first_line(error)}; log: {log_file}; fix the cause and try again"
+        )
     said = ", ".join(f"{count:,} {what}" for what, count in found.items() if count) or "no row is selected"
     said += f" ({say_rules(by_rule)})" if by_rule else ""
     return RunResult(

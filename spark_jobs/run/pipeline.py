@@ -136,8 +136,8 @@ def _begin(
     if profile.event_log and not order.profile.event_log:
         hidden = ", ".join(hidden_windows(plan.pipeline, project.conf))
         notes.append(
-            "no event log is kept of this run: the bounds of windows over a sensitive column would stand in"
-            f" it ({hidden})"
+            "no event log is kept of this run: times of a sensitive column, by which windows and late rows"
+            f" are found, would stand in it ({hidden})"
         )
     order = replace(order, plan=plan)
     stopping.begin_work()

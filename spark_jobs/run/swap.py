@@ -97,7 +97,7 @@ def swap_tables(
             if rows is None and delta_log.table_version(live.lake.table(name)) is not None:
                 rows = tables.read(spark, live.lake.table(name)).limit(0)
             if rows is not None:
-                reach("swap.before", table)
+                reach("swap.before", name)
                 definition = staged.definitions[table]
                 batch = Batch(
                     live.lake,
@@ -112,7 +112,7 @@ def swap_tables(
                     OpenGate(),  # what takes its place was judged when it was built
                 )
                 _overwrite(rows, name, batch)
-                reach("swap.after", table)
+                reach("swap.after", name)
         on_replaced(table)
     now = replace(live, tables=staged.tables, definitions=live.definitions | staged.definitions)
     # What other pipelines have published since it was built was not read: a rebuild that was cut has written

@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.session import jvm_end
 from spark_jobs.session.hosts import is_driver_in_cluster
 from spark_jobs.session.java import Java
+from spark_jobs.session.loopback import guard_callbacks, private_sockets
 
 # The classes of the JVM that PySpark asks for with every expression, each looked up once. For `F.col("a")`
 # PySpark asks the JVM which class is meant by `functions`, then for its method `col`, and then calls it. A
@@ -102,6 +103,22 @@ def spark_session(
     # what it says of a JVM that is gone is raised as well
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_is_not_of_py4j)  # some of it it says under no name of its own
+    with (
+        private_sockets(settings) as settings,
+        _own_jvm(name, settings, java, log_file, lease, meanwhile) as spark,
+    ):
+        yield spark
+
+
+@contextmanager
+def _own_jvm(
+    name: str,
+    settings: dict[str, str],
+    java: Java,
+    log_file: Path,
+    lease: int | None,
+    meanwhile: Callable[[], None],
+) -> Iterator[SparkSession]:
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     # that of the executors
@@ -129,6 +146,7 @@ def spark_session(
         context = _start_context(gateway, conf, settings["spark.master"], log_file)
     remember_classes(context)
     try:
+        guard_callbacks(context)
         yield SparkSession(context)
     finally:
         jvm_end.end_watch()
@@ -157,6 +175,7 @@ def driver_context(name: str, settings: Mapping[str, str]) -> SparkContext:
     with _own_interrupt():
         context = SparkContext.getOrCreate(conf)
     remember_classes(context)
+    guard_callbacks(context)
     return context
 
 

@@ -372,6 +372,12 @@ def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
         ("spark.executorEnv.APIKEY: hush", "it looks like a credential"),
         ("spark.executorEnv.SIGNING_KEY: hush", "it looks like a credential"),
         ("spark.executorEnv.DB_CREDS: hush", "it looks like a credential"),
+        ("spark.executorEnv.STRIPE_KEY: hush", "it looks like a credential"),
+        ("spark.executorEnv.APP_SECRETS: hush", "it looks like a credential"),
+        ("spark.redis.auth: hush", "it looks like a credential"),
+        ("spark.shop.db: jdbc:postgresql://db/shop?user=me&password=hush", "'password' may not be set"),
+        ("spark.shop.store: Endpoint=x;AccountKey=hush", "'AccountKey' may not be set"),
+        ("spark.shop.files: https://store.example/c?sv=1&sig=hush", "'sig' may not be set"),
         ("spark.hadoop.fs.azure.sas.files.shop.blob.core.windows.net: hush", "it looks like a credential"),
         (
             "spark.hadoop.fs.s3a.endpoint: https://me:hush@store.example",
@@ -470,12 +476,32 @@ def test_a_profile_that_no_engine_can_do_is_refused(
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "master: spark://me:hush@host:7077\n",
+        "master: local[2]\nlake: s3a://me:hush@bucket/lake\n",
+        "master: yarn\nstaging: hdfs://me:hush@host/weir\n",
+    ],
+)
+def test_no_place_of_a_profile_has_a_password_in_it(workspace: Workspace, text: str) -> None:
+    workspace.write("conf/profiles/local.yml", text)
+
+    problem = workspace.problem()
+
+    assert "an address with a password in it" in problem.message
+    assert "hush" not in str(vars(problem))
+
+
+@pytest.mark.parametrize(
     "setting",
     [
         "spark.authenticate.secret.file: /run/secrets/spark",
         "spark.hadoop.fs.s3a.aws.credentials.provider: com.example.Keys",
         "spark.kubernetes.authenticate.submission.oauthTokenFile: /run/token",
         "spark.kubernetes.driver.secretKeyRef.DB: shop:password",
+        "spark.kubernetes.executor.secretKeyRef.AWS_SECRET_ACCESS_KEY: store:key",
+        "spark.kubernetes.driver.secrets.db-password: /run/secrets/db",
+        "spark.io.encryption.keySizeBits: 256",
         "spark.security.credentials.hive.enabled: false",
     ],
 )

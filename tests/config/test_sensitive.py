@@ -181,14 +181,24 @@ silver:
     columns: {{id: bigint, at: {{type: timestamp, sensitive: {is_sensitive}}}}}
     event_time: at
 gold:
-  per_hour: {{from: silver.visits, window: {{size: 1 hour}}, measures: {{visit_count: count(*)}}}}
+  {gold}
 """
 
 
-def test_plans_with_the_bounds_of_sensitive_windows_are_in_no_event_log(idle_workshop: Workshop) -> None:
+@pytest.mark.parametrize(
+    "gold",
+    [
+        "per_hour: {from: silver.visits, window: {size: 1 hour}, measures: {visit_count: count(*)}}",
+        "visits: {from: silver.visits, dedup: {on: [id], within: 1 hour}}",
+    ],
+    ids=["windows", "dedup"],
+)
+def test_plans_with_times_of_a_sensitive_column_are_in_no_event_log(
+    idle_workshop: Workshop, gold: str
+) -> None:
     observed, kept = Profile.model_validate({"master": "local[2]", "event_log": True}), {}
     for is_sensitive in ("true", "false"):
-        idle_workshop.write("conf/pipelines/visits.yml", WINDOWS.format(is_sensitive=is_sensitive))
+        idle_workshop.write("conf/pipelines/visits.yml", WINDOWS.format(is_sensitive=is_sensitive, gold=gold))
         project = idle_workshop.project
         kept[is_sensitive] = without_hidden_plans(
             observed, project.pipelines["visits"], project.conf

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import date
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from pyspark.sql import SparkSession
@@ -220,6 +221,17 @@ sources:
 silver:
   notes: {from: notes, columns: {note: {type: string, from: value}}}
 """
+
+
+def test_a_replay_that_is_only_tried_says_why_it_could_not_be(with_quarantine: Workshop) -> None:
+    def gone(order: object, consumed: object) -> NoReturn:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    tried = try_replay(
+        with_quarantine.project, "shop", PROFILE, quarantine_request("silver.orders"), start=gone
+    )
+
+    assert (tried.exit_code, "Connection refused; log: " in tried.message) == (1, True)
 
 
 def test_a_record_that_could_not_be_read_is_never_replayed_into_a_row(

@@ -1,6 +1,10 @@
 """What the driver and executors elsewhere are told, and what other users of the machine are not."""
 
+import socket
+import stat
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark import SparkContext
@@ -71,3 +75,19 @@ def test_a_local_spark_asks_for_a_secret_that_stands_on_no_command_line(spark: S
     assert security.isAuthenticationEnabled()
     assert len(security.getSecretKey()) >= 32
     assert security.getSecretKey() not in command
+
+
+@pytest.mark.spark
+def test_nobody_else_on_the_machine_may_call_pythons_functions_or_keep_its_state(spark: SparkSession) -> None:
+    gateway: Any = spark.sparkContext._gateway
+    folder = Path(str(spark.sparkContext.getConf().get("spark.python.unix.domain.socket.dir")))
+
+    answer = b""
+    with (
+        socket.create_connection(("127.0.0.1", gateway._python_proxy_port), timeout=60) as stranger,
+        suppress(ConnectionResetError),
+    ):
+        stranger.sendall(b"c\np0\ncall\ne\n")
+        answer = stranger.recv(1)
+
+    assert (answer, stat.S_IMODE(folder.stat().st_mode)) == (b"", 0o700)
