@@ -145,6 +145,7 @@ LOOKS_SECRET = (
     "it looks like a credential, and would stand in this file and on a command line that every user of the"
     " machine can read"
 )
+KEYS_OF_S3 = "give keys as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 WAYS = (
     "give it in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for S3), or name a credentials"
     " provider or a file; for Spark's own, write it into spark-defaults.conf of the folder SPARK_CONF_DIR"
@@ -176,7 +177,8 @@ def _is_credential(name: str) -> bool:
 def check_address(value: str) -> str:
     """Of a place that a command line, logs and messages name."""
     if PASSWORD_IN_ADDRESS.search(value):
-        raise Withheld(f"an address with a password in it may not be set: {LOOKS_SECRET}", WAYS)
+        hint = KEYS_OF_S3 if value.startswith("s3") else WAYS
+        raise Withheld(f"an address with a password in it may not be set: {LOOKS_SECRET}", hint)
     return value
 
 

@@ -60,24 +60,8 @@ def located_tables(tree: exp.Expr) -> list[tuple[str, exp.Table]]:
     named = [(".".join(part.name for part in table.parts).lower(), table) for table in tables]
     return sorted(
         ((name, table) for name, table in named if name not in ctes),
-        key=lambda found: _start(found[1].parts[0]),
+        key=lambda found: start_of(found[1].parts[0]),
     )
-
-
-def with_views(sql: str, views: Mapping[str, str]) -> str:
-    """The text with each table of `views` replaced by its view, in FROM and in qualified columns; all else
-    stays as it is.
-    """
-    tree = parse_query(sql)
-    spans: dict[tuple[int, int], str] = {}
-    for name, table in located_tables(tree):
-        if name in views:
-            spans[_span(table.parts)] = views[name]
-    for column in tree.find_all(exp.Column):
-        spans.update(_qualifier_spans(column, views))
-    for (start, end), view in sorted(spans.items(), reverse=True):
-        sql = sql[:start] + view + sql[end:]
-    return sql
 
 
 def columns_in(expression: str) -> list[str]:
@@ -121,7 +105,7 @@ def columns_of_tree(tree: exp.Expr) -> list[str]:
     columns = [column for column in tree.find_all(exp.Column) if not isinstance(column.this, exp.Star)]
     return list(
         dict.fromkeys(
-            column.parts[0].name for column in sorted(columns, key=lambda column: _start(column.parts[0]))
+            column.parts[0].name for column in sorted(columns, key=lambda column: start_of(column.parts[0]))
         )
     )
 
@@ -174,6 +158,10 @@ def function_names(node: exp.Expr) -> set[str]:
         if isinstance(node, exp.Func)
         else set()
     )
+
+
+def arguments_of(node: exp.Expr) -> list[exp.Expr]:
+    return list(node.expressions) if isinstance(node, exp.Anonymous) else list(node.iter_expressions())
 
 
 def calls_in(text: str) -> Iterator[tuple[str, bool]]:
@@ -267,48 +255,5 @@ def _tokens(text: str) -> list[Token]:
     return tokens
 
 
-def _qualifier_spans(column: exp.Column, views: Mapping[str, str]) -> Iterator[tuple[tuple[int, int], str]]:
-    """Where a column is qualified by a table of `views`: silver.orders.amount, or orders.amount below FROM
-    silver.orders.
-    """
-    source = _source_named(column) if len(column.parts) > 1 else None
-    if source is None:
-        return
-    name = ".".join(part.name for part in source.parts).lower()
-    if name in views:
-        yield _span(column.parts[: _words_naming(source, column)]), views[name]
-
-
-def _words_naming(table: exp.Table, column: exp.Column) -> int:
-    """How many of a column's first words name the table: all of retail.silver.orders, silver.orders, or
-    orders alone.
-    """
-    words, named = (
-        [part.name.lower() for part in column.parts[:-1]],
-        [part.name.lower() for part in table.parts],
-    )
-    return next((count for count in range(len(named), 0, -1) if words[:count] == named[-count:]), 0)
-
-
-def _source_named(column: exp.Column) -> exp.Table | None:
-    """The table without an alias that a column's first words name, in the nearest SELECT that has one."""
-    first = column.parts[0].name.lower()
-    select = column.find_ancestor(exp.Select)
-    while select is not None:
-        sources = [select.args.get("from_"), *(select.args.get("joins") or [])]
-        for source in (part.this for part in sources if part is not None):
-            if isinstance(source, exp.Table) and not source.alias and source.db:
-                if _words_naming(source, column):
-                    return source
-            elif source.alias_or_name.lower() == first:
-                return None
-        select = select.find_ancestor(exp.Select)
-    return None
-
-
-def _span(parts: list[exp.Expr]) -> tuple[int, int]:
-    return _start(parts[0]), int(parts[-1].meta["end"]) + 1
-
-
-def _start(part: exp.Expr) -> int:
+def start_of(part: exp.Expr) -> int:
     return int(part.meta.get("start", 0))

@@ -11,18 +11,15 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from spark_jobs.config.functions import RANGES
 from spark_jobs.config.names import shorten
-from spark_jobs.config.sql import DIALECT, Complaint, function_names
+from spark_jobs.config.sql import DIALECT, Complaint, arguments_of, function_names
+from spark_jobs.config.sql_ranges import CHOOSING, LENGTHS, SUMS, WHOLE, Range, range_of, values_of
 from spark_jobs.config.types import is_complex
 
 MOST = 10_000
 """Characters or items that one value may be made of by a number."""
 OF_A_VALUE = 100
 """What text, an object or an array of a record counts for, whose length is not known."""
-WHOLE = 2**31 - 1
-Range = tuple[float, float]
-UNKNOWN: Range = (-math.inf, math.inf)
 SIZED: dict[str, str] = {
     "space": "this",
     "lpad": "expression",
@@ -36,10 +33,7 @@ SIZED_BY_NAME = ("array_repeat", "format_number")
 REPEATING = frozenset(("repeat", "array_repeat"))
 FORMATS = frozenset(("format_string", "printf"))
 WIDTHS = re.compile(r"%(?:\d+\$)?[-#+ 0,(<]*(\d*)(?:\.(\d+))?")
-LENGTHS = frozenset(("length", "array_size", "size", "cardinality", "octet_length", "bit_length"))
-CHOOSING = (exp.Coalesce, exp.If, exp.Case, exp.Nvl2)
 DAYS = frozenset(("day", "days", "week", "weeks", "month", "months", "quarter", "quarters", "year", "years"))
-SUMS = (exp.Add, exp.Sub)
 NUMBERS = (*SUMS, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.Predicate, exp.Connector, exp.Not)
 GROWING = frozenset(
     ("repeat", "array_repeat", "replace", "regexp_replace", "hex", "base64", "to_json", "url_encode")
@@ -67,7 +61,7 @@ def _judge(node: exp.Expr, types: Mapping[str, str]) -> Iterator[Complaint]:
     if names & FORMATS:
         yield from _judge_format(node)
     elif (size := _size_of(node)) is not None:
-        is_plain = not names & REPEATING or _is_constant(_arguments(node)[0])
+        is_plain = not names & REPEATING or _is_constant(arguments_of(node)[0])
         how = size.sql(DIALECT)
         if not _is_bounded(size) and not (is_plain and _is_bounded(size, length=(0, 0))):
             hint = f"bound it, as in least({how}, 100), by a constant up to {MOST:,}"
@@ -85,7 +79,7 @@ def _judge(node: exp.Expr, types: Mapping[str, str]) -> Iterator[Complaint]:
 
 
 def _judge_format(node: exp.Expr) -> Iterator[Complaint]:
-    text, shape = shorten(node.sql(DIALECT)), _arguments(node)[0]
+    text, shape = shorten(node.sql(DIALECT)), arguments_of(node)[0]
     widths = [width for found in WIDTHS.findall(shape.name) for width in found if width]
     if not _is_text(shape):
         message = f"{text} takes its format from a value, and a width in it may be any number"
@@ -111,7 +105,7 @@ def _judge_sequence(node: exp.GenerateSeries, types: Mapping[str, str]) -> Itera
 
 
 def _sequence_items(node: exp.Expr) -> float:
-    (low, high), (other_low, other_high) = _range(node.args["start"]), _range(node.args["end"])
+    (low, high), (other_low, other_high) = range_of(node.args["start"]), range_of(node.args["end"])
     return max(high, other_high) - min(low, other_low) + 1
 
 
@@ -156,10 +150,6 @@ def _size_of(node: exp.Expr) -> exp.Expr | None:
     return None
 
 
-def _arguments(node: exp.Expr) -> list[exp.Expr]:
-    return list(node.expressions) if isinstance(node, exp.Anonymous) else list(node.iter_expressions())
-
-
 def _is_text(node: exp.Expr) -> bool:
     node = node.unnest()
     return isinstance(node, exp.RawString) or (isinstance(node, exp.Literal) and node.is_string)
@@ -173,86 +163,8 @@ def _is_bounded(size: exp.Expr, length: Range = (0, WHOLE)) -> bool:
     """Whether it is at most MOST, and as far below zero, where array_insert counts from the end. With lengths
     of (0, 0): but for these, as each step known here moves by no more than what it is given.
     """
-    low, high = _range(size, length)
+    low, high = range_of(size, length)
     return high <= MOST and (low >= -MOST or not isinstance(size.parent, exp.ArrayInsert))
-
-
-def _range(node: exp.Expr, length: Range = (0, WHOLE)) -> Range:
-    """Between what a number surely is, if it is not NULL."""
-    node = node.unnest()
-    parts = [_range(part, length) for part in _values(node)]
-    names = function_names(node)
-    if isinstance(node, exp.Literal | exp.Null):
-        return _written(node)
-    if isinstance(node, exp.Least | exp.Greatest):
-        return _chosen(node, parts)
-    if isinstance(node, CHOOSING) and parts:
-        return min(low for low, _ in parts), max(high for _, high in parts)
-    if isinstance(node, (exp.Neg, exp.Cast, exp.Mod, *SUMS)) or names & {"pmod"}:
-        return _reckoned(node, parts)
-    if names & LENGTHS:
-        return length
-    return next((RANGES[name] for name in names & RANGES.keys()), UNKNOWN)
-
-
-def _written(node: exp.Literal | exp.Null) -> Range:
-    if isinstance(node, exp.Null):
-        return 0, 0
-    return UNKNOWN if node.is_string else (float(node.name), float(node.name))
-
-
-def _reckoned(node: exp.Expr, parts: list[Range]) -> Range:
-    low, high = parts[-1]
-    first = parts[0]
-    match node:
-        case exp.Neg():
-            return -high, -low
-        case exp.Cast():
-            return _unwrapped((low, high)) if node.is_type("int", "bigint") else UNKNOWN
-        case exp.Add():
-            return _unwrapped((first[0] + low, first[1] + high))
-        case exp.Sub():
-            return _unwrapped((first[0] - high, first[1] - low))
-        case _:  # a remainder
-            return -max(abs(low), abs(high)), max(abs(low), abs(high))
-
-
-def _values(node: exp.Expr) -> list[exp.Expr]:
-    """What the number is made of; what CASE, IF and NVL2 ask is none of it."""
-    if isinstance(node, exp.Case):
-        given = [branch.args["true"] for branch in node.args["ifs"]] + [node.args.get("default")]
-    elif isinstance(node, exp.If | exp.Nvl2):
-        given = [node.args.get("true"), node.args.get("false")]
-    elif isinstance(node, exp.Cast | exp.Neg):
-        given = [node.this]
-    elif isinstance(node, (exp.Coalesce, exp.Least, exp.Greatest, exp.Add, exp.Sub, exp.Mod, exp.Anonymous)):
-        given = _arguments(node)
-    else:
-        return []
-    return [part for part in given if isinstance(part, exp.Expr)]
-
-
-def _chosen(node: exp.Expr, parts: list[Range]) -> Range:
-    """NULL is passed over: only what is never NULL is sure to bound the others."""
-    sure = [part for part, given in zip(parts, _values(node), strict=True) if _is_never_null(given)]
-    low, high = min(low for low, _ in parts), max(high for _, high in parts)
-    if isinstance(node, exp.Least):
-        return low, min([high, *(top for _, top in sure)])
-    return max([low, *(bottom for bottom, _ in sure)]), high
-
-
-def _is_never_null(node: exp.Expr) -> bool:
-    node = node.unnest()
-    if isinstance(node, exp.Literal):
-        return not node.is_string
-    if isinstance(node, exp.Coalesce | exp.Least | exp.Greatest):
-        return any(_is_never_null(part) for part in _values(node))
-    return isinstance(node, exp.Neg | exp.Cast) and _is_never_null(node.this)
-
-
-def _unwrapped(found: Range) -> Range:
-    """A sum beyond its type comes out at the other end."""
-    return found if all(abs(end) <= WHOLE for end in found) else UNKNOWN
 
 
 def _weight(node: exp.Expr, types: Mapping[str, str]) -> float:
@@ -270,10 +182,10 @@ def _weight(node: exp.Expr, types: Mapping[str, str]) -> float:
     if isinstance(node, exp.GenerateSeries):
         return min(_sequence_items(node), MOST)
     if isinstance(node, exp.Left | exp.Right | exp.Substring):
-        cut = _range(node.args.get("length") or node.args.get("expression") or exp.null())[1]
+        cut = range_of(node.args.get("length") or node.args.get("expression") or exp.null())[1]
         return min(parts[0], cut) if cut > 0 else parts[0]
     if (size := _size_of(node)) is not None:
-        times = max(0, _range(size)[1])
+        times = max(0, range_of(size)[1])
         return times * max(1, parts[0] if parts and names & REPEATING else 1)
     if _makes_items(node):
         return math.prod(max(1, part) for part in parts)
@@ -282,7 +194,7 @@ def _weight(node: exp.Expr, types: Mapping[str, str]) -> float:
 
 def _makes_items(node: exp.Expr) -> bool:
     """Whether it does something for each item of what is not in the record, but is made."""
-    *arrays, last = [*_arguments(node), None]
+    *arrays, last = [*arguments_of(node), None]
     lambdas = [part for part in (*arrays, last) if isinstance(part, exp.Lambda)]
     return bool(lambdas) and any(
         isinstance(inner, exp.GenerateSeries) or _size_of(inner) is not None
@@ -311,7 +223,9 @@ def _uses(node: exp.Expr, gathered: str) -> Counter[str]:
         return Counter([path]) if path.partition(".")[0] == gathered else Counter()
     if isinstance(node, NUMBERS) or function_names(node) & LENGTHS:
         return Counter()
-    given = _values(node) if isinstance(node, (exp.Case, exp.If, exp.Nvl2)) else list(node.iter_expressions())
+    given = (
+        values_of(node) if isinstance(node, (exp.Case, exp.If, exp.Nvl2)) else list(node.iter_expressions())
+    )
     parts = [_uses(part, gathered) for part in given]
     if isinstance(node, (*CHOOSING, exp.Least, exp.Greatest)):
         found: Counter[str] = Counter()

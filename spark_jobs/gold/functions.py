@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.config.hooks import calling
-from spark_jobs.config.sql import with_views
+from spark_jobs.config.sql_views import with_views
 from spark_jobs.lake.queries import refuse_clocks_in_query, refuse_floating_sums_in_query, run_query
 
 

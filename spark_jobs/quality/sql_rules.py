@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.names import check_column
-from spark_jobs.config.sql import SqlError, referenced_tables, with_views
+from spark_jobs.config.sql import SqlError, referenced_tables
+from spark_jobs.config.sql_views import with_views
 from spark_jobs.lake.queries import check_query, refuse_clocks_in_query
 from spark_jobs.quality.aggregates import EVERY_ROW
 from spark_jobs.quality.validation import Question

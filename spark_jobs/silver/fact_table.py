@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.config.silver import Column, Dimension, Lookup, Silver
-from spark_jobs.silver.decode import REASON
 from spark_jobs.silver.decoding import Decoding
+from spark_jobs.silver.reasons import REASON
 from spark_jobs.silver.versions import ARRIVAL, CHANGE
 
 

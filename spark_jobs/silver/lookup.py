@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.config.silver import Dimension, Lookup
-from spark_jobs.silver.decode import REASON, VALUE_LENGTH
+from spark_jobs.silver.reasons import REASON, VALUE_LENGTH
 
 MEMBER_RULE = "member of "
 """How the reason begins that a row waits for a member; the dimension's name follows."""

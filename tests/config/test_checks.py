@@ -1091,9 +1091,17 @@ def test_a_key_in_an_address_is_refused_and_not_shown(workspace: Workspace) -> N
     workspace.replace("lake: lake", "lake: s3a://key:hush@bucket/lake", "conf/lakehouse.yml")
 
     workspace.assert_refused(
-        "lake:", "s3a://...@bucket/lake", "no place for a key", "AWS_ACCESS_KEY_ID", "conf/lakehouse.yml"
+        "lake:", None, "an address with a password in it", "AWS_ACCESS_KEY_ID", "conf/lakehouse.yml"
     )
     assert "hush" not in str(workspace.problems())
+
+
+def test_a_key_in_an_address_of_the_environment_is_refused_and_not_shown(workspace: Workspace) -> None:
+    [problem] = check_folder(workspace.root, {"WEIR_LAKE": "s3a://key:hush@bucket/lake"})
+
+    assert (problem.where, problem.value) == ("lake", "s3a://...@bucket/lake")
+    assert "no place for a key" in problem.message
+    assert "hush" not in str(problem)
 
 
 def test_a_store_without_encryption_must_be_allowed(

@@ -12,7 +12,7 @@ from spark_jobs.config.definition import definition_parts
 from spark_jobs.config.graph import order_tables, pipelines_read, tables_named_in
 from spark_jobs.config.pipeline import TableSchedule
 from spark_jobs.config.sensitive import sensitive_columns
-from spark_jobs.config.sql import with_views
+from spark_jobs.config.sql_views import with_views
 from tests.config.conftest import Workspace
 
 BOARD = "conf/pipelines/board.yml"

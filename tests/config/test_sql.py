@@ -3,7 +3,8 @@
 import pytest
 
 from spark_jobs.config.graph import tables_named_in
-from spark_jobs.config.sql import SqlError, columns_in, referenced_tables, with_views
+from spark_jobs.config.sql import SqlError, columns_in, referenced_tables
+from spark_jobs.config.sql_views import with_views
 
 VIEWS = {
     "silver.orders": "v_orders",

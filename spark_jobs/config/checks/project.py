@@ -23,6 +23,7 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.row_keys import Keys
 from spark_jobs.config.rule_files import PipelineRules
 from spark_jobs.config.sinks import FileSink
+from spark_jobs.config.spark_settings import KEYS_OF_S3
 from spark_jobs.config.validation import Report
 
 # Checks of conf/lakehouse.yml: the roots of the lake and of the landing zone, where they are, and the
@@ -69,11 +70,8 @@ def _check_store(key: str, root: str, environ: Mapping[str, str], report: Report
         )
         report.add((key,), root, f"Weir cannot keep its leases and ledger on {scheme}://", hint)
     elif "@" in rest and scheme != "abfss":
-        message, hint = (
-            "an address is no place for a key or a password",
-            "give keys as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-        )
-        report.add((key,), f"{scheme}://...@{rest.rpartition('@')[2]}", message, hint)
+        message = "an address is no place for a key or a password"
+        report.add((key,), f"{scheme}://...@{rest.rpartition('@')[2]}", message, KEYS_OF_S3)
     elif not rest.partition("/")[0] or set("?#") & set(rest):
         report.add(
             (key,),
