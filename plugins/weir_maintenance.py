@@ -15,7 +15,7 @@ from spark_jobs.config.loading import load_lakehouse
 from spark_jobs.config.names import NAME
 
 LATE_BY = timedelta(minutes=5)
-"""A time that came so shortly before is made up for: this file is read anew each half minute, and perhaps
+"""A time that came so shortly before is made up for: this file is read again each half minute, and perhaps
 before the scheduler looks.
 """
 DOC = """Compacts small files, removes files that no reader and no run needs any more, and limits the number

@@ -1,5 +1,5 @@
 """Tries in a process of its own what may end the process that does it: over some damaged files Arrow's reader
-of ORC goes beyond its memory, and takes along whoever called it.
+of ORC goes beyond its memory, and ends the process that called it.
 """
 
 import faulthandler
@@ -19,8 +19,8 @@ process that comes from one with threads could wait for what one of them held.
 
 
 def try_apart(attempt: Callable[[], object]) -> None:
-    """UnreadableFile where the attempt ends its process. What it raises is for whoever does it afterwards:
-    nothing comes back from here.
+    """UnreadableFile where the attempt ends its process. What it raises does not come back from here: who
+    reads the file afterwards sees it.
     """
     child = os.fork()
     if not child:

@@ -71,7 +71,7 @@ def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource)
     match source.format:
         case "parquet" | "orc":
             if source.format == "orc" and not is_remote(file.path):
-                try_apart(lambda: _check_anew(file, source))
+                try_apart(lambda: _try_reading(file, source))
             rows = _check_columns(_columnar_batches(opened, source))
             if (counted := count_records(opened, file, source)) is not None:
                 counted.check(rows)
@@ -83,7 +83,7 @@ def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource)
             _check_rows(_read_batches(opened, file, source))
 
 
-def _check_anew(file: ArrivedFile, source: FileSource) -> None:
+def _try_reading(file: ArrivedFile, source: FileSource) -> None:
     """In another process, with a place of its own in the file."""
     with open_landed(file.path, file.folder_of(source)) as opened:
         _check_columns(_columnar_batches(opened, source))

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import deltalake
 from deltalake import QueryBuilder
@@ -84,6 +84,7 @@ def newest_entry(path: str) -> Newest | None:
 # second, as long as all else together of a command that finds nothing to do.
 
 Row = dict[str, Any]
+T = TypeVar("T")
 TABLE = "asked"
 """What the table is called in the SQL of a question."""
 MOST_ROWS, MOST_FILES, MOST_TABLES = 1_000, 200, 100
@@ -92,10 +93,10 @@ MOST_ROWS, MOST_FILES, MOST_TABLES = 1_000, 200, 100
 
 @dataclass
 class _Known:
-    """What a table has answered while this was the newest entry of its log."""
+    """What was found in a table while this was the newest entry of its log."""
 
     newest: Newest
-    answers: dict[Hashable, list[Row]] = field(default_factory=dict)
+    found: dict[Hashable, Any] = field(default_factory=dict)
 
 
 _known: dict[str, _Known] = {}
@@ -117,47 +118,46 @@ def read_rows(path: str, columns: Sequence[str] | None = None, where: str = "TRU
 
 
 def answer(path: str, key: Hashable, question: Callable[[DeltaTable], list[Row]]) -> list[Row]:
-    """The answer of a table to a question, known by its key; none where there is no table. While the table is
-    as it was, a few rows are not read again: an increment asks the same of the ledger several times, and a
-    stream that waits asks every second.
+    """The answer of a table to a question, known by its key; none where there is no table. A few rows are not
+    read again: an increment asks the same of the ledger several times, and a stream that waits asks every
+    second.
     """
-    newest = None if is_remote(path) else newest_entry(path)
-    known = _known.get(path)
-    if known is not None and known.newest == newest and key in known.answers:
-        return [dict(row) for row in known.answers[key]]
-    if not DeltaTable.is_deltatable(path):
-        return []
-    rows = question(DeltaTable(path))
-    if newest is not None and newest == newest_entry(path) and len(rows) <= MOST_ROWS:
-        if known is None or known.newest != newest:
-            known = _known[path] = _Known(newest)
-        known.answers[key] = [dict(row) for row in rows]
-        while len(_known) > MOST_TABLES:
-            _known.pop(next(iter(_known)), None)
-    return rows
-
-
-_opened: dict[str, tuple[Newest, "ds.Dataset"]] = {}
+    rows = _find(path, key, question, lambda rows: len(rows) <= MOST_ROWS)
+    return [dict(row) for row in rows or ()]
 
 
 def open_dataset(path: str) -> "ds.Dataset | None":
-    """A table as Arrow reads it; None where there is none. While it is as it was, one of a few files is not
-    opened again: a report reads the tables of the ledger several times, and to open one takes longer than to
-    read it.
+    """A table as Arrow reads it; None where there is none. One of a few files is not opened again: a report
+    reads the tables of the ledger several times, and to open one takes longer than to read it.
+    """
+    found = _find(path, "dataset", _dataset, lambda found: found[1] <= MOST_FILES)
+    return found and found[0]
+
+
+def _dataset(table: DeltaTable) -> "tuple[ds.Dataset, int]":
+    return table.to_pyarrow_dataset(), len(table.file_uris())
+
+
+def _find(
+    path: str, key: Hashable, find: Callable[[DeltaTable], T], is_small: Callable[[T], bool]
+) -> T | None:
+    """What is found in a table, which is kept where it is small, and not looked for again while the table is
+    as it was; None where there is no table.
     """
     newest = None if is_remote(path) else newest_entry(path)
-    known = _opened.get(path)
-    if known is not None and known[0] == newest:
-        return known[1]
+    known = _known.get(path)
+    if known is not None and known.newest == newest and key in known.found:
+        return cast("T", known.found[key])
     if not DeltaTable.is_deltatable(path):
         return None
-    table = DeltaTable(path)
-    rows = table.to_pyarrow_dataset()
-    if newest is not None and newest == newest_entry(path) and len(table.file_uris()) <= MOST_FILES:
-        _opened[path] = newest, rows
-        while len(_opened) > MOST_TABLES:
-            _opened.pop(next(iter(_opened)), None)
-    return rows
+    found = find(DeltaTable(path))
+    if newest is not None and newest == newest_entry(path) and is_small(found):
+        if known is None or known.newest != newest:
+            known = _known[path] = _Known(newest)
+        known.found[key] = found
+        while len(_known) > MOST_TABLES:
+            _known.pop(next(iter(_known)), None)
+    return found
 
 
 def ask(table: DeltaTable, sql: str) -> list[Row]:

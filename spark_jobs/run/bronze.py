@@ -224,7 +224,7 @@ def start_bronze(
     """Start the query of a source by a trigger of Spark's, as in {"processingTime": "10 seconds"}; `wait` on
     what it gives.
     """
-    tables.create(run.lake.table(f"bronze.{name}"), BRONZE_DDL, tables.RECORDS, run.order.lease.check)
+    run.create(f"bronze.{name}", BRONZE_DDL, tables.RECORDS)
     source = run.pipeline.sources[name]
     return (
         _start_files(run, name, source, trigger)

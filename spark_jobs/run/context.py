@@ -14,7 +14,7 @@ from spark_jobs.config.expectations import Rule, rules_version
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
 from spark_jobs.config.table_name import TableName
-from spark_jobs.lake import delta_log, kept, streams
+from spark_jobs.lake import delta_log, kept, streams, tables
 from spark_jobs.lake.checkpoints import Checkpoint
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Gate, OpenGate
@@ -91,6 +91,10 @@ class RunContext:
         session = self.spark.newSession()
         self.tune(session, settings)
         return session
+
+    def create(self, table: str, ddl: str, properties: dict[str, str]) -> None:
+        """Create an empty table of this run's pipeline, unless the lease is lost."""
+        tables.create(self.lake.table(table), ddl, properties, self.order.lease.check)
 
     def tune(self, session: SparkSession, settings: dict[str, str]) -> None:
         for name, value in {**self.batch_settings, **settings}.items():

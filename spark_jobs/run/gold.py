@@ -82,7 +82,7 @@ def run_windows_of_other(
 ) -> None:
     """Bring windows over a table of another pipeline to the version that this run reads."""
     if table.keeps_late:
-        tables.create(run.lake.table(table.late), LATE_DDL, tables.CHANGEABLE, run.order.lease.check)
+        run.create(table.late, LATE_DDL, tables.CHANGEABLE)
     pinned = {name: inputs[name] for name in (table.source, IDENTITIES)}
     closing = {WATERMARK: inputs.get(WATERMARK), WAS: consumed.get(WATERMARK)} if table.gold.watermark else {}
     _pass_over(run, table, pinned[IDENTITIES])
@@ -164,7 +164,7 @@ def _run_windows(
     target = window_table(run.pipeline, name, gold)
     source = run.lake.table(target.source)
     if target.keeps_late:
-        tables.create(run.lake.table(target.late), LATE_DDL, tables.CHANGEABLE, run.order.lease.check)
+        run.create(target.late, LATE_DDL, tables.CHANGEABLE)
     extra = {WATERMARK: inputs.get(WATERMARK), WAS: consumed.get(WATERMARK)} if gold.watermark else {}
     if run.order.ledger.open_batch(target.name, CLOSE, run.plan.generation(target.name)) is not None:
         close(run, target, extra)

@@ -192,10 +192,8 @@ def _create(run: RunContext, table: NativeTable, query: DataFrame) -> None:
     if delta_log.table_version(path) is None:
         fields = query.schema["out"].dataType.fields  # type: ignore[attr-defined]
         columns = [f"`{field.name}` {field.dataType.simpleString()}" for field in fields]
-        tables.create(
-            path, ", ".join([*columns, "_processed_at timestamp"]), tables.CHANGEABLE, run.order.lease.check
-        )
-    tables.create(run.lake.table(table.late), NATIVE_LATE_DDL, tables.CHANGEABLE, run.order.lease.check)
+        run.create(table.name, ", ".join([*columns, "_processed_at timestamp"]), tables.CHANGEABLE)
+    run.create(table.late, NATIVE_LATE_DDL, tables.CHANGEABLE)
 
 
 def _check_dropped(table: NativeTable, batches: list[dict[str, Any]]) -> None:

@@ -110,4 +110,4 @@ def _ways_on_from(name: str, held: list[TableRun]) -> list[str]:
 
 
 def how_to_go_on(cause: str) -> str:
-    return f"{cause}; what is published stays; fix the cause and run again to go on"
+    return f"{cause}; what is published stays; fix the cause and rerun to resume"

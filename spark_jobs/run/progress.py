@@ -153,7 +153,7 @@ def describe(run: TableRun) -> str:
         return f"after {run.seconds:.1f} s: {error}"
     corrected = [f"{run.corrected:,} corrected"] if run.corrected else []
     speed = f", {rate(run.counts.rows_in, run.seconds)}" if run.seconds > 0 and run.counts.rows_in else ""
-    is_whole = not run.counts.rows_in and run.counts.published  # made anew: no rows came in
+    is_whole = not run.counts.rows_in and run.counts.published  # computed as a whole: no rows came in
     came = "" if is_whole else f"{count(run.counts.rows_in, 'row')}: "
     text = f"{came}{', '.join([*_classes(run), *corrected]) or 'none'} in {run.seconds:.1f} s{speed}"
     return f"{text}; {error}" if error else text

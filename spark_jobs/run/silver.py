@@ -78,7 +78,7 @@ def _run(
     """The batch of this step that is open, or the next one. One that was held starts over, with the same
     selection.
     """
-    tables.create(run.lake.table(table.quarantine), SET_ASIDE_DDL, tables.CHANGEABLE, run.order.lease.check)
+    run.create(table.quarantine, SET_ASIDE_DDL, tables.CHANGEABLE)
     spark = run.new_session(**settings)
 
     def work(batch: Batch) -> Done:
@@ -110,7 +110,7 @@ RELEASE, EMPTIED = "release", "emptied"
 
 def run_dimension(run: RunContext, name: str) -> None:
     dimension, table = run.pipeline.dimensions[name], f"dimension.{name}"
-    tables.create(run.lake.table(table), dimension_ddl(dimension), tables.CHANGE_FEED, run.order.lease.check)
+    run.create(table, dimension_ddl(dimension), tables.CHANGE_FEED)
     target = dimension_table(run.pipeline, name)
     apply_requests(run, target, LENIENT)
 
@@ -146,17 +146,10 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
     those that are there are brought to what the dimensions say now, and those that wait are looked at again.
     """
     silver, table = run.pipeline.silver[name], f"silver.{name}"
-    tables.create(
-        run.lake.table(table), silver_ddl(run.pipeline, name), tables.CHANGE_FEED, run.order.lease.check
-    )
+    run.create(table, silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
     target = silver_table(run.pipeline, name)
     if silver.delete_when:
-        tables.create(
-            run.lake.table(target.deleted),
-            deleted_ddl(run.pipeline, name),
-            tables.CHANGEABLE,
-            run.order.lease.check,
-        )
+        run.create(target.deleted, deleted_ddl(run.pipeline, name), tables.CHANGEABLE)
     generation, ledger = run.plan.generation(table), run.order.ledger
     apply_requests(run, target, LENIENT)
     if ledger.open_batch(table, RELEASE, generation) is not None:
@@ -251,9 +244,4 @@ def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
         run.pipeline.silver[TableName(table).name] for table in planned if TableName(table).is_in("silver")
     ]
     for name in dict.fromkeys(dimension for table in silver for dimension in table.lookup):
-        tables.create(
-            run.lake.table(f"dimension.{name}"),
-            dimension_ddl(run.pipeline.dimensions[name]),
-            tables.CHANGE_FEED,
-            run.order.lease.check,
-        )
+        run.create(f"dimension.{name}", dimension_ddl(run.pipeline.dimensions[name]), tables.CHANGE_FEED)

@@ -126,6 +126,6 @@ def test_a_store_that_is_gone_fails_the_run_with_its_cause_and_the_next_one_goes
 
     assert failed.status is Status.FAILED
     assert f"{shop_on_s3.lake}/shop/_weir/" in failed.message
-    assert "run again to go on" in failed.message
+    assert "rerun to resume" in failed.message
     assert len(failed.message.splitlines()) == 1
     assert shop_on_s3.plan("shop").exit_code == 0

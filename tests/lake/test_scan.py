@@ -3,6 +3,7 @@ are NULL before.
 """
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -10,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
 
-from spark_jobs.lake.scan import scan_pieces
+from spark_jobs.lake import delta_table
+from spark_jobs.lake.scan import read_where, scan_pieces
 
 ROWS = 200_000
 MEGABYTE = 1_000_000
@@ -48,3 +50,24 @@ def test_a_condition_may_ask_for_other_columns_and_for_ones_that_came_later(path
     assert sorted(row["later"] or "" for piece in near_the_end for row in piece.to_pylist()) == ["", "new"]
     assert [row for piece in with_later for row in piece.to_pylist()] == [{"n": ROWS}]
     assert list(scan_pieces(f"{path}/no_table", ["n"], 1_000)) == []
+
+
+def test_a_table_is_opened_once_while_it_is_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, opened = str(tmp_path / "notes"), []
+
+    class Counted(delta_table.DeltaTable):
+        def __init__(self, *arguments: Any, **more: Any) -> None:
+            opened.append(arguments)
+            super().__init__(*arguments, **more)
+
+    monkeypatch.setattr(delta_table, "DeltaTable", Counted)
+    write_deltalake(path, pa.table({"id": [1], "run_id": ["a"]}))
+
+    first = [read_where(path, ["id"], {"run_id": ["a"]}), read_where(path, ["run_id"])]
+
+    assert (first, len(opened)) == ([[{"id": 1}], [{"run_id": "a"}]], 1)
+    write_deltalake(path, pa.table({"id": [2], "run_id": ["b"]}), mode="append")
+    assert sorted(row["id"] for row in read_where(path, ["id"])) == [1, 2], "a later commit is seen"
+    assert len(opened) == 2
