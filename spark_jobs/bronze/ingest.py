@@ -109,12 +109,6 @@ def _bronze_rows(file: Mapping[str, Any], records: pa.RecordBatch) -> pa.RecordB
 ASKED = ["_file_id", "_line", "_problem"]
 
 
-MOST_OF_EMPTY = 4_096
-
-
-"""A file without a record is no longer than a header, a byte order mark, or the frame of a packed file."""
-
-
 ROWS_AT_ONCE = 65_536
 
 
@@ -132,12 +126,14 @@ Barren = tuple[list[tuple[str, str]], list[str]]
 
 def barren_in(files: Sequence[File], rows: Iterable[pa.Table | pa.RecordBatch]) -> Barren:
     """By the rows of the batch: at line 0 stands the problem of a file that cannot be read, and of one
-    without a record there is none.
+    without a record there is none. Rows without these columns are those of files that can be read.
     """
     seen: set[str] = set()
     problems: dict[str, str] = {}
     for piece in rows:
         seen.update(pc.unique(piece["_file_id"]).to_pylist())
+        if "_problem" not in piece.schema.names:
+            continue
         at_fault = piece.filter(pc.equal(piece["_line"], 0))
         problems.update(zip(at_fault["_file_id"].to_pylist(), at_fault["_problem"].to_pylist(), strict=True))
     unreadable = [(file["path"], problems[file["file_id"]]) for file in files if file["file_id"] in problems]
@@ -145,14 +141,15 @@ def barren_in(files: Sequence[File], rows: Iterable[pa.Table | pa.RecordBatch]) 
 
 
 def find_barren(
-    bronze: str, files: Sequence[File], chunks: Collection[int], *, has_unreadable: bool
+    bronze: str, files: Sequence[File], chunks: Collection[int], *, records: int, unreadable: int
 ) -> Barren:
-    """The same from the table, which is read only where there may be such a file."""
+    """The same from the table, by how many records and unreadable files the batch has brought to it. A file
+    of any size may be without a record: one of XML whose rows have another tag, or of Parquet with many
+    columns. The table is not read where one file has brought all there is.
+    """
     import pyarrow.dataset as ds  # takes a third of a second
 
-    small = [file for file in files if file["size"] - (file["start_byte"] or 0) <= MOST_OF_EMPTY]
-    if not small and not has_unreadable:
-        return [], []
-    where = ds.field("_chunk").isin(sorted(chunks))
-    unreadable, without = barren_in(files, scan_pieces(bronze, ASKED, ROWS_AT_ONCE, where, ["_chunk"]))
-    return unreadable, without
+    if not unreadable and len(files) == 1:
+        return [], [] if records else [files[0]["path"]]
+    where, asked = ds.field("_chunk").isin(sorted(chunks)), ASKED if unreadable else ASKED[:1]
+    return barren_in(files, scan_pieces(bronze, asked, ROWS_AT_ONCE, where, ["_chunk"]))

@@ -37,6 +37,9 @@ def unpack(opened: BufferedReader, path: str) -> BinaryIO:
     it, is an OSError or EOFError on the way: what was not read must not pass for the end.
     """
     opened.seek(0)
+    if is_packed(path) and not opened.read(1):  # which readers take for the end of nothing
+        raise EOFError("it has no byte, and a packed file has some also where it holds nothing")
+    opened.seek(0)
     return next((start(opened) for end, start in _UNPACK.items() if path.endswith(end)), opened)
 
 

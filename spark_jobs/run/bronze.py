@@ -275,7 +275,7 @@ def _note_barren(
         unreadable, empty = barren_in(files, [rows])
     else:
         unreadable, empty = find_barren(
-            run.lake.table(table), files, chunks, has_unreadable=counts.quarantined > 0
+            run.lake.table(table), files, chunks, records=counts.inserted, unreadable=counts.quarantined
         )
     hidden = {()} if sensitive_paths(run.pipeline, name) else ()
     run.notices.add_files(

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from spark_jobs.bronze.ingest import MOST_OF_EMPTY, barren_in, find_barren
+from spark_jobs.bronze.ingest import barren_in, find_barren
 
 FILES: list[dict[str, Any]] = [
     {"path": f"{name}.csv", "file_id": name, "chunk": 4, "size": size, "start_byte": None}
@@ -42,10 +42,20 @@ def test_a_file_with_a_problem_at_line_0_and_one_without_a_row_are_found() -> No
 def test_they_are_found_in_the_table_by_the_rows_of_their_chunk(tmp_path: Path) -> None:
     write_deltalake(str(tmp_path / "bronze"), ROWS)
 
-    assert find_barren(str(tmp_path / "bronze"), FILES, {4}, has_unreadable=True) == FOUND
+    assert find_barren(str(tmp_path / "bronze"), FILES, {4}, records=2, unreadable=1) == FOUND
 
 
-def test_the_table_is_not_read_where_no_file_can_be_without_records(tmp_path: Path) -> None:
-    large = [{**file, "size": MOST_OF_EMPTY + 1} for file in FILES]
+def test_a_large_file_without_a_record_is_found_as_well(tmp_path: Path) -> None:
+    write_deltalake(str(tmp_path / "bronze"), ROWS)
+    files = [FILES[0], {**FILES[2], "path": "other_tag.xml", "size": 10_000_000}]
 
-    assert find_barren(str(tmp_path / "no table"), large, {4}, has_unreadable=False) == ([], [])
+    found = find_barren(str(tmp_path / "bronze"), files, {4}, records=2, unreadable=0)
+
+    assert found == ([], ["other_tag.xml"])
+
+
+def test_the_table_is_not_read_for_one_file_that_can_be_read(tmp_path: Path) -> None:
+    table, one = str(tmp_path / "no table"), FILES[:1]
+
+    assert find_barren(table, one, {4}, records=2, unreadable=0) == ([], [])
+    assert find_barren(table, one, {4}, records=0, unreadable=0) == ([], ["good.csv"])

@@ -29,7 +29,7 @@ def damaged(packed: bytes, at: int) -> bytes:
 @pytest.mark.parametrize("ending", PACK)
 def test_streams_behind_one_another_are_one_content(ending: str) -> None:
     assert unpacked(PACK[ending](FIRST) + PACK[ending](SECOND), ending) == FIRST + SECOND
-    assert unpacked(b"", ending) == b""
+    assert unpacked(PACK[ending](b""), ending) == b""
 
 
 @pytest.mark.parametrize("ending", PACK)
@@ -53,6 +53,12 @@ def test_bytes_that_are_left_behind_the_last_stream_are_an_error(ending: str, be
 def test_a_stream_that_is_cut_anywhere_is_an_error(ending: str, left: int) -> None:
     with pytest.raises((OSError, EOFError)):
         unpacked(PACK[ending](FIRST) + PACK[ending](SECOND)[:left], ending)
+
+
+@pytest.mark.parametrize("ending", PACK)
+def test_a_packed_file_without_a_byte_was_cut_as_well(ending: str) -> None:
+    with pytest.raises(EOFError, match="it has no byte"):
+        unpacked(b"", ending)
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def test_a_file_is_read_as_the_page_says(tmp_path: Path, kind: str, file: str, s
 
 
 def landed(folder: Path, kind: str, file: str) -> Path:
-    if file == "an empty file":
-        return written(folder, f"a.{kind}", b"")
+    if file.startswith("an empty file"):
+        return written(folder, file.split("`")[1] if "`" in file else f"a.{kind}", b"")
     code, _, how = file.rpartition("`")
     encoding = match[1] if (match := re.search(r" in (\S+)", how)) else "utf-8"
     content = spelled_out(f"{code}`").encode(encoding)
