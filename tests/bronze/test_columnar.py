@@ -188,6 +188,35 @@ def test_a_footer_whose_columns_do_not_fit_its_schema_does_not_end_the_process(t
     assert "histogram size mismatch" in refusal(read(tmp_path / "a", "parquet"))
 
 
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_a_file_that_was_put_behind_another_one_does_not_pass_for_both(
+    tmp_path: Path, file_format: str
+) -> None:
+    """Whose rows a reader sees depends on where they lie; those of one file are missing in any case."""
+    days = [write(tmp_path, file_format, pa.table({"id": [day, day + 1]})).read_bytes() for day in (10, 20)]
+    (tmp_path / "both").write_bytes(b"".join(days))
+
+    assert "several files, one behind the other" in refusal(read(tmp_path / "both", file_format))
+
+
+@pytest.mark.parametrize("mark", [b"PAR1PAR1", b"ORC.ORC"])
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_the_marks_of_files_may_be_values(tmp_path: Path, file_format: str, mark: bytes) -> None:
+    table = pa.table({"text": [mark.decode()] * 3})
+    assert len(read(write(tmp_path, file_format, table), file_format)) == 3
+
+
+def test_parquet_without_a_column_does_not_end_the_process(tmp_path: Path) -> None:
+    """As pandas writes a frame that is empty."""
+    pq.write_table(pa.table({}), tmp_path / "a", store_schema=False)
+    assert read(tmp_path / "a", "parquet") == []
+
+    no_rows, two_rows = b"\x16\0\x19", b"\x16\4\x19"
+    before, _, behind = (tmp_path / "a").read_bytes().partition(no_rows)
+    (tmp_path / "a").write_bytes(before + two_rows + behind)
+    assert "it has 2 rows and no column" in refusal(read(tmp_path / "a", "parquet"))
+
+
 def test_to_look_at_what_the_footer_says_of_columns_fetches_none_of_them(tmp_path: Path) -> None:
     table = pa.table({"text": [f"{number:>4000}" for number in range(1_000)]})
     pq.write_table(table, tmp_path / "a", compression="none", use_dictionary=False)
