@@ -223,9 +223,14 @@ def _parse_one(text: str, what: str) -> exp.Expr:
 
 
 def _check_comments(text: str) -> None:
-    """Spark reads other ends: a hint begins no comment within one, and a line goes on behind a backslash."""
+    """Spark reads other ends: a hint is no comment wherever it stands, and a line goes on behind a
+    backslash.
+    """
     for token in _tokens(text):
-        if any("/*+" in comment or comment.endswith("\\") for comment in token.comments):
+        if token.token_type is not TokenType.HINT and any(
+            "/*+" in comment or f"/*+{comment}" in text or comment.endswith("\\")
+            for comment in token.comments
+        ):
             raise SqlError(
                 "a hint (/*+ …) stands in a comment, or a backslash at its end", token.line, "remove it"
             )

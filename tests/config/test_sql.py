@@ -132,6 +132,13 @@ def test_a_comment_of_which_spark_reads_another_end_is_refused(sql: str) -> None
         referenced_tables(sql)
 
 
+@pytest.mark.parametrize("text", ["a /*+ REPARTITION(2) */", "/*+ x */ a", "a + /*+x*/ b"])
+def test_a_hint_in_an_expression_is_no_comment(text: str) -> None:
+    """To Spark it is a word that stands in the wrong place: what passed would fail in the run."""
+    with pytest.raises(SqlError, match="a hint"):
+        columns_in(text)
+
+
 def test_other_comments_pass() -> None:
     assert referenced_tables("SELECT a /* b /* c */ */ FROM silver.orders -- see /* here") == [
         "silver.orders"
