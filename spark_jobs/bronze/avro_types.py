@@ -34,6 +34,7 @@ def load_fastavro() -> ModuleType:
     for kind in DECIMALS:
         readers[kind] = _read_decimal
     readers["string-uuid"] = _read_text
+    readers["int-date"] = _read_date(readers["int-date"])
     for kind, end in TIMES_OF_DAY.items():
         readers[kind] = _read_within(end, readers[kind])
     return fastavro
@@ -50,6 +51,18 @@ def _read_decimal(data: bytes, schema: dict[Any, Any] | None, _: dict[Any, Any] 
 
 def _read_text(data: str, *_: Any) -> str:
     return data
+
+
+def _read_date(read: Read) -> Read:
+    """A day beyond Python's years fails as a time does that is beyond them."""
+
+    def read_date(data: int, *schemas: Any) -> Any:
+        try:
+            return read(data, *schemas)
+        except ValueError as error:
+            raise OverflowError(str(error)) from error
+
+    return read_date
 
 
 def _read_within(end: int, read: Read) -> Read:

@@ -141,10 +141,16 @@ def test_a_block_that_is_not_its_rows_is_refused(
     assert reason in refusal(read(written(tmp_path, "a.avro", container(PAIR, blocks)), "avro"))
 
 
-def test_a_time_that_python_does_not_know_is_named_with_its_row(tmp_path: Path) -> None:
-    at = {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}}
+@pytest.mark.parametrize(
+    ("kind", "logical", "value"),
+    [("long", "timestamp-micros", 2**62), ("int", "date", 2_932_897), ("int", "date", -719_163)],
+)
+def test_a_time_that_python_does_not_know_is_named_with_its_row(
+    tmp_path: Path, kind: str, logical: str, value: int
+) -> None:
+    at = {"name": "at", "type": {"type": kind, "logicalType": logical}}
     schema = {"type": "record", "name": "r", "fields": [at]}
-    found = read(written(tmp_path, "a.avro", container(schema, [(2, number(1) + number(2**62))])), "avro")
+    found = read(written(tmp_path, "a.avro", container(schema, [(2, number(1) + number(value))])), "avro")
     assert "row 2 has a time beyond the years 1 to 9999" in refusal(found)
 
 
