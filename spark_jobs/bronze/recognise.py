@@ -54,6 +54,13 @@ def check_text(start: bytes, delimiter: str = "") -> None:
         raise UnreadableFile(f"not UTF-8 text: it seems to be {what}; {hint}")
 
 
+def check_beginning(start: bytes) -> None:
+    """The same for XML, which says its encoding itself: what other files begin with is none of it."""
+    for beginning, (what, hint) in BEGINNINGS.items():
+        if start.startswith(beginning):
+            raise UnreadableFile(f"not XML: it seems to be {what}; {hint}")
+
+
 def _recognise(start: bytes, delimiter: bytes) -> tuple[str, str] | None:
     for mark, seems in MARKS.items():
         if start.startswith(mark):

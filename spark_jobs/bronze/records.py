@@ -21,7 +21,7 @@ from spark_jobs.bronze.columnar import orc_batches, parquet_batches
 from spark_jobs.bronze.counting import count_records
 from spark_jobs.bronze.lines import check_line_ends, check_lines, read_lines, read_start
 from spark_jobs.bronze.objects import read_objects
-from spark_jobs.bronze.recognise import check_text
+from spark_jobs.bronze.recognise import check_beginning, check_text
 from spark_jobs.bronze.sheets import check_sheet, read_sheet
 from spark_jobs.bronze.xml import read_xml
 from spark_jobs.config.sources import FileSource
@@ -68,6 +68,8 @@ def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource)
         check_text(start, source.delimiter if source.format == "csv" else "")
         if source.format == "text":
             check_line_ends(start)
+    elif source.format == "xml":
+        check_beginning(read_start(opened, file))
     match source.format:
         case "parquet" | "orc":
             if source.format == "orc" and not is_remote(file.path):

@@ -76,6 +76,14 @@ def test_what_is_no_text_is_refused_with_what_it_seems_to_be(
     assert packed == found
 
 
+def test_what_is_no_xml_is_named_as_well(tmp_path: Path) -> None:
+    packed = written(tmp_path, "a.xml", gzip.compress(b"<orders><order/></orders>"))
+
+    found = refusal(read(packed, "xml", row_tag="order"))
+
+    assert "not XML: it seems to be a gzip file; packed files are known by their names" in found
+
+
 @pytest.mark.parametrize(
     "content",
     [
