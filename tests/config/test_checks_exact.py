@@ -184,3 +184,30 @@ def test_sql_whose_sums_are_exact_passes(workspace: Workspace, sql: str) -> None
     workspace.write(TOP, sql)
 
     assert workspace.problems() == []
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "is_exact"),
+    [
+        ("int", "bigint", True),
+        ("bigint", "decimal(38,18)", True),
+        ("decimal(12,2)", "decimal(20,0)", True),
+        ("decimal(38,18)", "decimal(38,0)", False),
+        ("bigint", "decimal(38,20)", False),
+        ("decimal(38,0)", "decimal(10,1)", False),
+        ("bigint", "string", False),
+        ("bigint", "double", False),
+    ],
+)
+def test_a_lookup_compares_numbers_that_one_decimal_can_hold(
+    workspace: Workspace, ours: str, theirs: str, is_exact: bool
+) -> None:
+    """Else Spark rounds one of them to compare it, and a fact finds the member of another number."""
+    workspace.replace("customer_id: bigint\n      ordered_at", f'customer_id: "{ours}"\n      ordered_at')
+    workspace.replace("customer_id: bigint\n      city", f'customer_id: "{theirs}"\n      city')
+
+    if is_exact:
+        assert workspace.problems() == []
+    else:
+        said = f"'customer_id' is {ours}, but the key 'customer_id' of the dimension is {theirs}"
+        workspace.assert_refused("customers: {on", "customer_id", said, "declare both with the same type")

@@ -7,9 +7,14 @@ from spark_jobs.config.names import NEWEST_ARRIVAL, ROW_PLACES
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.silver import Dimension, Lookup, Silver
 from spark_jobs.config.text import count
+from spark_jobs.config.types import decimal_precision
 from spark_jobs.config.validation import Report
 
 # Checks of dimensions and silver tables: keys, versions, deletes, event time and lookups.
+
+MOST_DIGITS = 38
+DIGITS_OF_WHOLE = {"tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0), "bigint": (20, 0)}
+"""As Spark makes decimals of them."""
 
 
 def check_dimension(pipeline: Pipeline, name: str, dimension: Dimension, report: Report) -> None:
@@ -170,17 +175,25 @@ def _check_lookup(
 def _check_join_types(
     dimension: Dimension, lookup: Lookup, on_types: list[str | None], place: Path, report: Report
 ) -> None:
-    """A bigint does not match a string: Spark would cast one of them, and fail or find nothing."""
+    """A bigint does not match a string: Spark would cast one of them, and fail or find nothing. Nor do two
+    numbers that no decimal can both hold: it would round one of them, and 0.4 would find the member 0.
+    """
     members = own_columns(dimension)
     for column, found, key in zip(lookup.on, on_types, dimension.key, strict=True):
-        if found is not None and key in members and _family(found) != _family(members[key]):
+        if found is not None and key in members and not _can_be_equal(found, members[key]):
             message = f"{column!r} is {found}, but the key {key!r} of the dimension is {members[key]}"
             report.add((*place, "on"), column, message, "declare both with the same type")
 
 
-def _family(spark_type: str) -> str:
-    is_exact = spark_type in ("tinyint", "smallint", "int", "bigint") or spark_type.startswith("decimal")
-    return "exact number" if is_exact else spark_type
+def _can_be_equal(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    sizes = [DIGITS_OF_WHOLE.get(kind) or decimal_precision(kind) for kind in (one, other)]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
+        return False
+    behind_the_point = max(scale for _, scale in known)
+    return max(precision - scale for precision, scale in known) + behind_the_point <= MOST_DIGITS
 
 
 def _check_as_of(
