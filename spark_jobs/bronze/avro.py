@@ -31,6 +31,7 @@ SYNC_BYTES = 16
 CHECKSUM_BYTES = 4
 LONGEST_NUMBER = 10
 KEY_TWICE = "a map of the row has a key twice"
+NO_TIME = "a time of the row is beyond the years 1 to 9999"
 
 Unpack = Callable[[bytes], bytes]
 
@@ -49,18 +50,20 @@ def read_avro(opened: BufferedReader, longest: int) -> Iterator[Record]:
                 line += 1
                 if walked.size > longest:
                     yield set_aside(line, walked.size, longest)
-                else:
+                    continue
+                start = content.tell()
+                try:
                     row = fastavro.schemaless_reader(content, schema, None)
-                    problem = KEY_TWICE if walked.has_key_twice else None
-                    yield line, as_text(row if isinstance(row, dict) else {"value": row}), problem
+                except OverflowError:
+                    content.seek(walker.walk(content.getvalue(), start).end)
+                    yield line, None, NO_TIME
+                    continue
+                problem = KEY_TWICE if walked.has_key_twice else None
+                yield line, as_text(row if isinstance(row, dict) else {"value": row}), problem
             if content.read(1):
                 raise UnreadableFile("a block has more content than rows")
     except (UnreadableFile, OSError):
         raise
-    except OverflowError as error:
-        raise UnreadableFile(
-            f"row {line:,} has a time beyond the years 1 to 9999, or a number that Python cannot hold"
-        ) from error
     except (
         Exception
     ) as error:  # what fastavro raises for broken files is anything from KeyError to struct.error

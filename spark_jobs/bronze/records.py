@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from spark_jobs.bronze.apart import try_apart
 from spark_jobs.bronze.arrived import ArrivedFile, ReadingBroken, UnreadableFile, check_content, check_still
-from spark_jobs.bronze.avro import KEY_TWICE, read_avro
-from spark_jobs.bronze.batches import KEYS_TWICE, TOO_LONG, Tally, make_batch, make_batches
+from spark_jobs.bronze.avro import KEY_TWICE, NO_TIME, read_avro
+from spark_jobs.bronze.batches import KEYS_TWICE, NO_TIMES, TOO_LONG, Tally, make_batch, make_batches
 from spark_jobs.bronze.columnar import orc_batches, parquet_batches
 from spark_jobs.bronze.counting import count_records
 from spark_jobs.bronze.lines import check_line_ends, check_lines, read_lines, read_start
@@ -106,10 +106,10 @@ def _check_columns(batches: Iterator[pa.RecordBatch]) -> int:
 
 
 def _check_rows(batches: Iterator[pa.RecordBatch]) -> None:
-    """Read rows of Avro or XML to their end; what may be wrong with one alone is its length, or a key that it
-    has twice.
+    """Read rows of Avro or XML to their end; what may be wrong with one alone is its length, or in Avro a key
+    that it has twice or a time of no year.
     """
-    tally = Tally()
+    tally, of_avro = Tally(), {KEY_TWICE: KEYS_TWICE, NO_TIME: NO_TIMES}
     for batch in batches:
         lines, _, problems = batch.columns
         tally.total += len(batch)
@@ -117,7 +117,7 @@ def _check_rows(batches: Iterator[pa.RecordBatch]) -> None:
         for line, problem in zip(
             lines.filter(is_broken).to_pylist(), problems.filter(is_broken).to_pylist(), strict=True
         ):
-            tally.add(KEYS_TWICE if problem == KEY_TWICE else TOO_LONG, line)
+            tally.add(of_avro.get(problem, TOO_LONG), line)
     tally.check()
 
 

@@ -145,13 +145,23 @@ def test_a_block_that_is_not_its_rows_is_refused(
     ("kind", "logical", "value"),
     [("long", "timestamp-micros", 2**62), ("int", "date", 2_932_897), ("int", "date", -719_163)],
 )
-def test_a_time_that_python_does_not_know_is_named_with_its_row(
+def test_a_time_that_python_does_not_know_is_a_problem_of_its_row_alone(
     tmp_path: Path, kind: str, logical: str, value: int
 ) -> None:
     at = {"name": "at", "type": {"type": kind, "logicalType": logical}}
-    schema = {"type": "record", "name": "r", "fields": [at]}
-    found = read(written(tmp_path, "a.avro", container(schema, [(2, number(1) + number(value))])), "avro")
-    assert "row 2 has a time beyond the years 1 to 9999" in refusal(found)
+    schema = {"type": "record", "name": "r", "fields": [{"name": "id", "type": "int"}, at]}
+    rows = [number(id) + number(1 if id != 2 else value) for id in (1, 2, 3)]
+    found = read(
+        written(tmp_path, "a.avro", container(schema, [(2, rows[0] + rows[1]), (1, rows[2])])), "avro"
+    )
+    assert [(line, problem) for line, _, problem in found] == [
+        (1, None), (2, "a time of the row is beyond the years 1 to 9999"), (3, None)
+    ]  # fmt: skip
+    assert found[1][1] is None
+    many = container(schema, [(1_001, rows[1] * 1_001)])
+    assert "1,001 of its 1,001 records have a time beyond" in refusal(
+        read(written(tmp_path, "b.avro", many), "avro")
+    )
 
 
 @pytest.mark.parametrize("kind", ["bytes", "fixed"])
