@@ -71,7 +71,7 @@ def calling(hook: str) -> Iterator[None]:
         raise HookEnded(hook, type(ending).__name__) from None  # its words may hold values of rows
     except (HookEnded, HookRaised):
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told by its kind and place
+    except BaseException as error:  # noqa: BLE001 - whatever it is, such as asyncio's CancelledError, it is told by its kind and place
         raise HookRaised(hook, error) from (error if type(error).__module__.startswith(OF_SPARK) else None)
 
 

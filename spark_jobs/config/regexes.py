@@ -8,7 +8,7 @@ import warnings
 
 from spark_jobs.config.errors import Hinted
 from spark_jobs.config.names import check_column
-from spark_jobs.config.repeated_groups import has_too_many_turns, has_too_many_ways
+from spark_jobs.config.repeated_groups import goes_back_too_often, has_too_many_turns, has_too_many_ways
 
 Judgement = tuple[str, str] | None
 """What is wrong, and what to do about it; None where nothing is."""
@@ -145,15 +145,26 @@ def judge_java_regex(pattern: str) -> Judgement:
             ),
             hint,
         )
-    if has_too_many_ways(
-        _without_case(_readable(pattern)) if re.search(UNESCAPED + CASELESS, pattern) else _readable(pattern)
-    ):
+    return _judge_ways(pattern) or _judge_syntax(pattern)
+
+
+def _judge_ways(pattern: str) -> Judgement:
+    """Whether Java's engine has too many ways to go."""
+    readable = _readable(pattern)
+    readable = _without_case(readable) if re.search(UNESCAPED + CASELESS, pattern) else readable
+    if has_too_many_ways(readable):
         hint = (
             "let each turn of the group end with what cannot begin it, or let the group keep what it has"
             " taken, as in (?:…){0,9}+"
         )
         return "it repeats a group whose turns can go in many ways: a short value may take for ever", hint
-    return _judge_syntax(pattern)
+    if goes_back_too_often(readable):
+        hint = (
+            "let each end with what it cannot take, as in [^,]*, instead of .*?, or keep what it has taken,"
+            " as in [a-z]*+"
+        )
+        return "it has too many repetitions that give back: a short value may take for ever", hint
+    return None
 
 
 def _without_case(pattern: str) -> str:

@@ -14,6 +14,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 from spark_jobs.config.characters import NotPlain, one_character
+from spark_jobs.config.going_back import ways_through
 from spark_jobs.config.plain_patterns import ways_of_turn
 
 MOST_TURNS = 256
@@ -33,6 +34,11 @@ def has_too_many_turns(pattern: str) -> bool:
 def has_too_many_ways(pattern: str) -> bool:
     """The same."""
     return any(_is_ambiguous(*group) for group in _repeated(_parsed(pattern)))
+
+
+def goes_back_too_often(pattern: str) -> bool:
+    """The same, of repetitions one behind the other: three that give back may be multiplied."""
+    return ways_through(_parsed(pattern)) > MOST_WAYS
 
 
 def _parsed(pattern: str) -> Sequence[Any]:

@@ -1,15 +1,18 @@
-"""Judges the regular expressions in SQL: each is written out, Java's engine can read it, and no value can
-make it end the run.
+"""Judges the patterns in SQL: regular expressions, those of LIKE, and formats of times. Each is written out,
+Java can read it, and no value can make it end the run.
 """
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from sqlglot import exp
 
+from spark_jobs.config.functions import WITH_FORMAT
 from spark_jobs.config.names import shorten
 from spark_jobs.config.regexes import count_groups, judge_java_regex
 from spark_jobs.config.sql import DIALECT
+from spark_jobs.config.sql_ranges import CHOOSING, values_of
 
 PATTERNS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.RegexpLike: ("expression",),
@@ -22,10 +25,18 @@ PATTERNS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.RegexpSubstr: ("expression",),
     exp.RegexpSplit: ("expression",),
     exp.StrToMap: ("pair_delim", "key_value_delim"),
+    exp.ParseUrl: ("key",),
 }
-"""The functions that take a pattern, with the arguments that are one."""
-BY_NAME = ("regexp", "rlike")
-"""Those that sqlglot leaves as they are; the pattern is the second argument."""
+"""The functions that take a pattern, with the arguments that are one: Spark makes one of the key, too."""
+BY_NAME = {"regexp": 1, "rlike": 1, "try_parse_url": 2}
+"""Those that sqlglot leaves as they are, with the place of the pattern."""
+FORMATS = (exp.TimeToStr, exp.StrToTime, exp.TsOrDsToDate, exp.StrToUnix, exp.ToChar)
+FORMATS_BY_NAME = WITH_FORMAT | {"to_varchar"}
+MOST_IN_LIKE = 3
+"""Signs % that have something behind them: each goes back through all of the value, once for each way of the
+others.
+"""
+BY_VALUE = "write it as text; contains(a, b), startswith(a, b) and endswith(a, b) look for a value"
 
 
 def judge_patterns(tree: exp.Expr) -> list[tuple[str, str]]:
@@ -46,7 +57,7 @@ def judge_patterns(tree: exp.Expr) -> list[tuple[str, str]]:
                 " judged before"
             )
             complaints.append((message, "write the pattern as text"))
-    return complaints or [*_missing_groups(tree), *_broken_likes(tree)]
+    return complaints or [*_missing_groups(tree), *_judge_likes(tree), *_computed_formats(tree)]
 
 
 def _missing_groups(tree: exp.Expr) -> Iterator[tuple[str, str]]:
@@ -81,26 +92,72 @@ def _missing_groups(tree: exp.Expr) -> Iterator[tuple[str, str]]:
             )
 
 
-def _broken_likes(tree: exp.Expr) -> Iterator[tuple[str, str]]:
-    """In a pattern of LIKE the escape stands before %, _ or itself; Spark refuses all else."""
+def _judge_likes(tree: exp.Expr) -> Iterator[tuple[str, str]]:
     for node in tree.find_all(exp.Like, exp.ILike):
-        if isinstance(node.parent, exp.Escape):
-            continue
+        escape = node.parent.expression.name if isinstance(node.parent, exp.Escape) else "\\"
         for pattern in _each(node.expression):
-            if isinstance(pattern, exp.Literal | exp.RawString) and re.search(
-                r"\\(?:$|[^%_\\])", str(pattern.this).replace("\\\\", "")
-            ):
-                message = (
-                    f"the pattern {shorten(str(pattern.this))} cannot be used: in LIKE a backslash stands"
-                    " before %, _ or another one"
-                )
-                yield message, "write two of them for the backslash itself"
+            if not isinstance(pattern, exp.Literal | exp.RawString):
+                said = f"the pattern {shorten(pattern.sql(DIALECT))} of LIKE is computed"
+                yield f"{said}: with many % a short value may take for ever", BY_VALUE
+            elif wrong := _judge_like(str(pattern.this), escape):
+                yield f"the pattern {shorten(str(pattern.this))} cannot be used: {wrong[0]}", wrong[1]
+
+
+def _judge_like(pattern: str, escape: str) -> tuple[str, str] | None:
+    """The escape stands before %, _ or itself; Spark refuses all else."""
+    parts = re.findall(rf"{re.escape(escape)}.?|.", pattern, re.DOTALL) if escape else list(pattern)
+    # what is escaped otherwise is looked for by Spark itself
+    if escape == "\\" and any(part[0] == escape and part[1:] not in ("%", "_", escape) for part in parts):
+        said = "in LIKE a backslash stands before %, _ or another one"
+        return said, "write two of them for the backslash itself"
+    giving_back = sum(one == "%" != other for one, other in pairwise(parts))
+    if giving_back > MOST_IN_LIKE:
+        hint = "ask for its parts, as in contains(a, 'x') AND contains(a, 'y')"
+        return f"with more than {MOST_IN_LIKE} % before others a short value may take for ever", hint
+    return None
+
+
+def _computed_formats(tree: exp.Expr) -> Iterator[tuple[str, str]]:
+    """Formats of times out of a column: brackets of optional parts stand within each other, and Java calls
+    itself for each.
+    """
+    for node in tree.walk():
+        given = _format_of(node)
+        if given is not None and not all(map(_is_text, _choices(given))):
+            message = (
+                f"the format {shorten(given.sql(DIALECT))} is computed: one with thousands of brackets would"
+                " end the run"
+            )
+            yield message, "write it as text; CASE may choose between several"
+
+
+def _format_of(node: exp.Expr) -> exp.Expr | None:
+    if isinstance(node, FORMATS):
+        given = node.args.get("format")
+        return given if isinstance(given, exp.Expr) else None
+    is_named = isinstance(node, exp.Anonymous) and node.name.lower() in FORMATS_BY_NAME
+    return node.expressions[1] if is_named and len(node.expressions) > 1 else None
+
+
+def _choices(node: exp.Expr) -> Iterator[exp.Expr]:
+    """What CASE and the like choose between."""
+    node = node.unnest()
+    if isinstance(node, CHOOSING):
+        for part in values_of(node):
+            yield from _choices(part)
+    else:
+        yield node
+
+
+def _is_text(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal | exp.RawString | exp.Null)
 
 
 def _patterns(tree: exp.Expr) -> Iterator[exp.Expr]:
     for node in tree.walk():
-        if isinstance(node, exp.Anonymous) and node.name.lower() in BY_NAME and len(node.expressions) > 1:
-            yield from _each(node.expressions[1])
+        place = BY_NAME.get(node.name.lower()) if isinstance(node, exp.Anonymous) else None
+        if place is not None and len(node.expressions) > place:
+            yield from _each(node.expressions[place])
         for argument in PATTERNS.get(type(node), ()):
             if isinstance(given := node.args.get(argument), exp.Expr):
                 yield from _each(given)

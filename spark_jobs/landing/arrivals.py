@@ -146,6 +146,14 @@ def newest_arrival(table: str, ahead: Sequence[Row] = ()) -> datetime | None:
     return max((row["arrived_at"] for row in rows if row["verdict"] in (TAKEN, CLOSED)), default=None)
 
 
+def last_arrival(table: str, ahead: Sequence[Row] = ()) -> datetime | None:
+    """When the newest chunk arrived: by its number, and not by a clock that may have been wrong before it."""
+    rows = (*read_arrivals(table, ["arrived_at", "verdict", "chunk"]), *ahead)
+    counted = [row for row in rows if row["verdict"] in (TAKEN, CLOSED)]
+    last = max(counted, key=lambda row: int(row["chunk"]), default=None)
+    return last["arrived_at"] if last else None
+
+
 def newest_decisions(rows: list[Row]) -> dict[str, Row]:
     """Per path, in the order of paths, what was decided last."""
     newest = {

@@ -51,7 +51,7 @@ def judge_rows(
     }
     around = Surroundings(
         tables={name: frame for name, frame in frames.items() if frame is not None},
-        clock=plan.clock(),
+        clock=plan.last_arrival(),
         history=[counts.published for counts in done if counts.published],
     )
     table_rows = whole() if any(rule.scope == "table" for rule in rules) else None

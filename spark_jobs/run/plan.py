@@ -2,7 +2,7 @@
 consumed.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -30,6 +30,7 @@ from spark_jobs.landing.arrivals import (
     bytes_after,
     bytes_to_read,
     close_marks,
+    last_arrival,
     last_taken_chunk,
     newest_arrival,
 )
@@ -150,14 +151,24 @@ class Plan:
 
     def clock(self) -> datetime | None:
         """The newest recorded arrival of the pipeline: by it waiting is measured, never by the time of the
-        run. What a stream is about to bring has not arrived before its batch begins.
+        run. What was given up by it stays so: it never steps back.
         """
+        return self._newest(newest_arrival)
+
+    def last_arrival(self) -> datetime | None:
+        """The same, of each source the last one: by it rules judge how recent rows are. A clock that was
+        ahead for one run counts no longer once something else has arrived.
+        """
+        return self._newest(last_arrival)
+
+    def _newest(self, of_source: Callable[[str, Sequence[Row]], datetime | None]) -> datetime | None:
+        """What a stream is about to bring has not arrived before its batch begins."""
         sources = self.pipeline.sources.items()
         ahead = {
             name: self.ahead.get(name, ()) if isinstance(source, FileSource) else ()
             for name, source in sources
         }
-        found = [newest_arrival(self.lake.arrivals(name), rows) for name, rows in ahead.items()]
+        found = [of_source(self.lake.arrivals(name), rows) for name, rows in ahead.items()]
         return max((at for at in found if at), default=None)
 
     def close_marks(self, silver: str) -> list[int]:

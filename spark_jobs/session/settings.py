@@ -25,6 +25,9 @@ class Workload(StrEnum):
 CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing"
 # Spark's `upper` and `lower` go by the language of the machine: in Turkish an i becomes İ
 SAME_EVERYWHERE = ("-Duser.timezone=UTC", "-Duser.language=en", "-Duser.country=US")
+# XPath calls itself for each element within another: a value of some thousand would end the JVM. What is
+# nested deeper than JSON may be fails on its row.
+BOUNDED = ("-Djdk.xml.maxElementDepth=1000",)
 ALWAYS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -143,6 +146,7 @@ def spark_settings(
         f"-Dlog4j2.configurationFile={log4j}",
         f"-Dweir.log={log_file}",
         *SAME_EVERYWHERE,
+        *BOUNDED,
     ]
     # Hadoop starts a process for each file that it makes in a folder
     jvm += ["-Djdk.lang.Process.launchMechanism=VFORK"]
@@ -207,7 +211,7 @@ def event_log_folder(logs: Path) -> Path:
 
 def _executors(workload: Workload, hosts: Hosts) -> dict[str, str]:
     """Their log, without values of rows, stands in their folder or where the cluster collects it."""
-    jvm = [*JVM[workload], *SAME_EVERYWHERE, f"-Dlog4j2.configurationFile={hosts.log4j}"]
+    jvm = [*JVM[workload], *SAME_EVERYWHERE, *BOUNDED, f"-Dlog4j2.configurationFile={hosts.log4j}"]
     jvm += [f"-Dweir.log={hosts.log}"]
     options = " ".join(f'"{option}"' for option in jvm)
     return {

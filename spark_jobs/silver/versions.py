@@ -130,8 +130,11 @@ def judge_winners(
         .when(is_same_sequence & is_same, "duplicate")
         .when(new > old, published)
     )
-    ties_with_old = F.coalesce(is_same_sequence & ~is_same, F.lit(False)) if sequence else F.lit(False)
-    changed = {"_class": verdict.otherwise("superseded"), "_is_tied": F.col("_is_tied") | ties_with_old}
+    ties_with_old = is_same_sequence & ~is_same if sequence else F.lit(False)
+    # ties among versions that are older than the one that stands are over
+    is_newest = old.isNull() | is_same_sequence | (new > old)
+    is_tied = F.coalesce((F.col("_is_tied") & is_newest) | ties_with_old, F.lit(False))
+    changed = {"_class": verdict.otherwise("superseded"), "_is_tied": is_tied}
     return winners.join(newest, on=list(key), how="left").select(
         *(changed[name].alias(name) if name in changed else F.col(name) for name in winners.columns),
         is_standing.alias("_is_standing"),

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import Row
 
 from spark_jobs.config.files import read_text
-from spark_jobs.config.hooks import ENDINGS, HookRaised, calling, line_of
+from spark_jobs.config.hooks import HookRaised, calling, line_of
 from spark_jobs.config.sinks import PythonSink
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.kept import kept
@@ -85,7 +85,7 @@ class _RowCaller:
             place = values.pop(PLACE) or f"row {done + 1} of part {partition + 1} of batch {self.told.id}"
             try:
                 function(values, self.told)
-            except (Exception, *ENDINGS) as error:  # noqa: BLE001 - fails the batch, without the row's values
+            except BaseException as error:  # noqa: BLE001 - fails the batch, without the row's values
                 yield type(error).__name__, f"at {line_of(error, file)}, for the row of {place}"
                 return
             done += 1

@@ -52,6 +52,17 @@ def test_an_error_of_a_function_is_told_by_the_line_of_its_file_without_values(
     assert ("of Ada" in str(raised.value), "order 4711 of Ada\n" in told) == (False, False)
 
 
+class OfItsOwn(BaseException):
+    """As asyncio's CancelledError, no Exception."""
+
+
+def test_an_error_that_is_no_exception_is_told_without_values_like_any_other() -> None:
+    with pytest.raises(HookRaised) as raised, calling("hooks/shop.py:build"):
+        raise OfItsOwn("order 4711 of Ada")
+
+    assert str(raised.value) == "hooks/shop.py:build raised OfItsOwn at hooks/shop.py"
+
+
 @pytest.mark.parametrize(
     "way",
     [

@@ -78,6 +78,12 @@ def test_what_re2_cannot_read_or_takes_for_something_else_is_named(pattern: str,
         "(?:[a-z]+ ?){1,3}",
         "(?:[A-Z][a-z]+){1,20}",
         r"(?i-x)a\(?x",
+        r'^(\S+) (\S+) \[(.*?)\] "(.*?)" (\d+) (\d+)$',
+        r"^\s*(\w+)\s*=\s*(\w+)\s*;\s*(\w+)\s*$",
+        r"(?=.*a)(?=.*b)(?=.*c)(?=.*\d).{8,}",
+        "[^,]*,[^,]*,[^,]*,[^,]*,[^,]*,",
+        "[a-z]*+[a-z]*+[a-z]*+[a-z]*+[a-z]*+b",
+        r"(?:.*?,){2}\d+$",
     ],
 )
 def test_what_java_reads_and_ends_with_passes(pattern: str) -> None:
@@ -108,6 +114,12 @@ def test_what_java_reads_and_ends_with_passes(pattern: str) -> None:
         ("(?:a{0,20}){0,20}", "may take for ever"),
         ("(?i)(?:aa|A){0,40}", "may take for ever"),
         ("((?:ab|a|b){2}){0,60}", "may take for ever"),
+        (".*a.*a.*a.*a.*b", "repetitions that give back"),
+        (r"^(.*?)\|(.*?)\|(.*?)\|(.*?)\|", "repetitions that give back"),
+        (r"a*(?:a*)a{0,90}a?[a-c]+c", "repetitions that give back"),
+        ("(?i)x*X*[A-Z]*y*[a-z]*Y", "repetitions that give back"),
+        ("(?>.*a.*a.*a.*b)", "repetitions that give back"),
+        ("(?=.*a.*a.*a.*b)c", "repetitions that give back"),
     ],
 )
 def test_what_java_cannot_read_or_might_not_end_with_is_named(pattern: str, message: str) -> None:

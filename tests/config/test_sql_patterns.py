@@ -21,6 +21,8 @@ FUNCTIONS = [
     "element_at(split(a, '{}'), 1)",
     "str_to_map(a, '{}', ':')",
     "str_to_map(a, ',', '{}')",
+    "parse_url(a, 'QUERY', '{}')",
+    "try_parse_url(a, 'QUERY', '{}')",
 ]
 
 
@@ -35,8 +37,9 @@ def test_a_repeated_group_is_refused_in_every_function_that_takes_a_pattern(call
     assert taken == []
 
 
-def test_a_pattern_out_of_a_column_is_refused() -> None:
-    [(message, hint)] = judge_row_expression("a rlike b", ["a", "b"])
+@pytest.mark.parametrize("call", ["a rlike b", "parse_url(a, 'QUERY', b)", "try_parse_url(a, 'QUERY', b)"])
+def test_a_pattern_out_of_a_column_is_refused(call: str) -> None:
+    [(message, hint)] = judge_row_expression(call, ["a", "b"])
 
     assert (message, hint) == (
         "the pattern 'b' is computed: what it asks of a value cannot be judged before",
@@ -90,3 +93,56 @@ def test_what_the_engine_would_refuse_in_mid_batch_is_refused_before(call: str, 
 )
 def test_what_the_engine_takes_is_taken(call: str) -> None:
     assert judge_row_expression(call, ["a"]) == []
+
+
+@pytest.mark.parametrize(
+    "condition", ["a LIKE b", "a NOT LIKE concat('%', b, '%')", "ilike(a, b)", "a LIKE ANY ('x%', b)"]
+)
+def test_a_pattern_of_like_out_of_a_column_is_refused_with_what_looks_for_a_value(condition: str) -> None:
+    [(message, hint)] = judge_row_expression(condition, ["a", "b"])
+
+    assert "of LIKE is computed" in message
+    assert "contains(a, b)" in hint
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_taken"),
+    [
+        ("'%a%b%c%'", True),
+        ("'%a%b%c%d%'", False),
+        ("'a%%%%%%b'", True),
+        ("'x%_%_%_%_'", False),
+        (r"r'100\%\%\%\%%x'", True),
+        ("'%a%b!%!%c%' ESCAPE '!'", True),
+        ("'%a%b%!%%c%' ESCAPE '!'", False),
+    ],
+)
+def test_a_pattern_of_like_that_goes_back_too_often_is_refused(pattern: str, is_taken: bool) -> None:
+    complaints = judge_row_expression(f"a LIKE {pattern}", ["a"])
+
+    assert ["may take for ever" in message for message, _ in complaints] == [True] * (not is_taken)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "date_format(t, {})",
+        "to_timestamp(a, {})",
+        "try_to_timestamp(a, {})",
+        "to_date(a, {})",
+        "unix_timestamp(a, {})",
+        "to_char(t, {})",
+        "to_varchar(t, {})",
+    ],
+)
+def test_a_format_out_of_a_column_is_refused_and_one_that_is_chosen_is_not(call: str) -> None:
+    """Java calls itself for each bracket of an optional part: ten thousand of them end Spark's process."""
+    columns = {"a": "string", "b": "string", "t": "timestamp"}
+    chosen = "CASE WHEN b = 'x' THEN 'yyyy' ELSE 'dd.MM.yyyy' END"
+    computed = [
+        judge_row_expression(call.format(given), columns)
+        for given in ("b", "concat('yyyy', b)", "CASE WHEN b = 'x' THEN 'yyyy' ELSE b END")
+    ]
+
+    assert [["is computed" in message for message, _ in found] for found in computed] == [[True]] * 3
+    assert judge_row_expression(call.format(chosen), columns) == []

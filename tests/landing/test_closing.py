@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from spark_jobs.landing.arrivals import close_marks, last_taken_chunk, newest_arrival
+from spark_jobs.landing.arrivals import close_marks, last_arrival, last_taken_chunk, newest_arrival
 from spark_jobs.landing.look import Arrivals
 from spark_jobs.landing.taking import close_feed
 from tests.landing.landing_zone import AT, LandingZone
@@ -52,6 +52,18 @@ def test_a_clock_that_was_wrong_for_one_file_does_not_keep_a_feed_open(zone: Lan
     assert zone.register(AT + HOUR, idle_after="1 hour").closed
 
 
+def test_an_arrival_under_a_clock_that_was_ahead_is_not_the_last_one_for_ever(zone: LandingZone) -> None:
+    """What was given up by it stays given up: only rules about recent rows go by the last one."""
+    zone.land("a.json", b"1")
+    ahead = AT.replace(year=AT.year + 10)
+    zone.register(ahead)
+    zone.land("b.json", b"2")
+    zone.register(AT)
+    assert (newest_arrival(zone.feed().arrivals), last_arrival(zone.feed().arrivals)) == (ahead, AT)
+    close_feed(zone.feed(), AT + HOUR, "by me@here")
+    assert last_arrival(zone.feed().arrivals) == AT + HOUR
+
+
 def test_an_idle_feed_is_not_closed_while_a_file_waits(zone: LandingZone) -> None:
     zone.land("a.json", b"1", modified=1)
     zone.register(AT, idle_after="1 hour", settle="1 minute")
@@ -70,4 +82,4 @@ def test_a_refused_file_does_not_keep_a_feed_open(zone: LandingZone) -> None:
 
 def test_a_feed_of_which_nothing_ever_arrived_is_never_closed(zone: LandingZone) -> None:
     assert zone.register(AT, idle_after="1 hour") == Arrivals()
-    assert newest_arrival(zone.feed().arrivals) is None
+    assert newest_arrival(zone.feed().arrivals) is last_arrival(zone.feed().arrivals) is None

@@ -1,8 +1,10 @@
 """What a rule observes of a sensitive column is shown nowhere, and still tells one finding from another."""
 
+import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -15,7 +17,8 @@ from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.verdicts import Verdicts
 from spark_jobs.quality.result import RuleResult
-from spark_jobs.run.judging import masked, tells_of_sensitive
+from spark_jobs.run.judging import judge_rows, masked, tells_of_sensitive
+from spark_jobs.run.plan import Plan, make_plan
 from spark_jobs.run.quality_gate import BatchGate
 from tests.conftest import Workshop
 
@@ -97,3 +100,22 @@ def test_what_was_decided_about_is_written_down_without_the_masked_value(tmp_pat
     assert Grounds.of_json(written) == seen(tmp_path, "4711")
     assert "4711" not in written
     assert MASK in Grounds.of_json(written).findings[0].describe()  # type: ignore[union-attr]
+
+
+def test_how_recent_rows_are_is_judged_by_the_last_arrival_and_not_by_a_clock_that_was_ahead(
+    idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle_workshop.write("conf/pipelines/shop.yml", SHOP)
+    project, last = idle_workshop.project, datetime(2024, 5, 1, tzinfo=UTC)
+    plan = make_plan(project.pipelines["shop"], project.conf, Lake(project.lake, "shop"))
+    monkeypatch.setattr(Plan, "clock", lambda _: datetime(2036, 5, 1, tzinfo=UTC))
+    monkeypatch.setattr(Plan, "last_arrival", lambda _: last)
+    asked: list[Any] = []
+    evaluate = ModuleType("evaluate")
+    vars(evaluate).update(Surroundings=SimpleNamespace, judge=lambda *given: asked.append(given[2]) or [])
+    monkeypatch.setitem(sys.modules, "spark_jobs.quality.evaluate", evaluate)
+    rows = SimpleNamespace(sparkSession=SimpleNamespace(conf=SimpleNamespace(get=str, set=lambda *_: None)))
+
+    judge_rows(plan, ("silver.orders", "stream", 1, 0), {}, cast(Any, rows), [], cast(Any, None), 1)
+
+    assert [around.clock for around in asked] == [last]

@@ -39,8 +39,9 @@ def test_a_jvm_without_memory_ends_instead_of_waiting_for_ever(workload: Workloa
     assert '"-XX:+ExitOnOutOfMemoryError"' in settings["spark.driver.extraJavaOptions"].split()
 
 
-def test_letters_become_great_and_small_in_one_language_on_every_machine() -> None:
-    """With LANG=tr_TR Spark's `upper` would give other values, and other keys, than on the next machine."""
+@pytest.fixture
+def options() -> list[set[str]]:
+    """What the JVMs of the driver and of executors elsewhere are started with."""
     nowhere = Path("/nowhere")
     hosts = Hosts(jars="/jars", log4j="/log4j", log="/log", code="/code")
     settings = spark_settings(
@@ -53,9 +54,19 @@ def test_letters_become_great_and_small_in_one_language_on_every_machine() -> No
         nowhere,
         hosts=hosts,
     )
+    return [set(settings[f"spark.{side}.extraJavaOptions"].split()) for side in ("driver", "executor")]
 
-    for options in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"):
-        assert {'"-Duser.language=en"', '"-Duser.timezone=UTC"'} <= set(settings[options].split())
+
+def test_letters_become_great_and_small_in_one_language_on_every_machine(options: list[set[str]]) -> None:
+    """With LANG=tr_TR Spark's `upper` would give other values, and other keys, than on the next machine."""
+    for given in options:
+        assert {'"-Duser.language=en"', '"-Duser.timezone=UTC"'} <= given
+
+
+def test_xml_in_a_value_is_bounded_in_its_depth(options: list[set[str]]) -> None:
+    """`xpath_string(x, 'a')` of 50,000 elements within each other was a StackOverflowError."""
+    for given in options:
+        assert '"-Djdk.xml.maxElementDepth=1000"' in given
 
 
 @pytest.mark.parametrize("workload", Workload)

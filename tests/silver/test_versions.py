@@ -83,7 +83,7 @@ def test_a_winner_that_ties_with_what_stands_or_was_deleted_is_marked_and_a_newe
     spark: SparkSession,
 ) -> None:
     """Key 1 meets another content, 2 a delete, 3 its own copy of an earlier arrival, 4 its own copy of a
-    later one, 5 an older version.
+    later one, 5 an older version, 6 none; 6 ties in its batch, and so does 7, which meets a newer version.
     """
     columns = "k int, seq int, _content long, _is_delete boolean, _chunk long"
     new = [
@@ -93,6 +93,7 @@ def test_a_winner_that_ties_with_what_stands_or_was_deleted_is_marked_and_a_newe
         (4, 5, 20, False, 3),
         (5, 5, 20, False, 3),
         (6, 5, 20, False, 3),
+        (7, 5, 20, False, 3),
     ]
     old = [
         (1, 5, 90, False, 2),
@@ -100,18 +101,19 @@ def test_a_winner_that_ties_with_what_stands_or_was_deleted_is_marked_and_a_newe
         (3, 5, 20, False, 2),
         (4, 5, 20, False, 4),
         (5, 4, 90, False, 4),
+        (7, 6, 90, False, 2),
     ]
     winners = spark.createDataFrame(new, columns).withColumns(
-        {"_class": F.lit("winner"), "_is_tied": F.col("k") == 6}
+        {"_class": F.lit("winner"), "_is_tied": F.col("k") >= 6}
     )
 
     def judged(*ties: str) -> list[tuple[object, ...]]:
-        rows = judge_winners(winners, spark.createDataFrame(old, columns), ["k"], ["seq"], ties, 6)
+        rows = judge_winners(winners, spark.createDataFrame(old, columns), ["k"], ["seq"], ties, 7)
         return [
             tuple(row) for row in rows.select("_class", "_is_tied", "_is_newer_copy").orderBy("k").collect()
         ]
 
-    others = [("updated", False, False), ("inserted", True, False)]
+    others = [("updated", False, False), ("inserted", True, False), ("superseded", False, False)]
     assert judged() == [
         ("superseded", True, False),
         ("superseded", True, False),
