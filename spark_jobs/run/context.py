@@ -188,7 +188,7 @@ class RunContext:
         if ledger.has_batch(batch_id):
             return
         stopping.check()
-        if self.verdicts.was_held(batch_id):
+        if self.verdicts.was_blocked(batch_id):
             ledger.forget_intent(batch_id)
         inputs = (
             {name: delta_log.table_version(self.lake.table(name)) for name in reads or ()}
@@ -223,7 +223,7 @@ class RunContext:
             return work(batch)
         except SetAside as decided:
             assert isinstance(batch.gate, BatchGate)
-            return work(replace(batch, gate=replace(batch.gate, held_for=decided.failed)))
+            return work(replace(batch, gate=replace(batch.gate, blocked_for=decided.failed)))
 
     def next_number(self, table: str, step: str) -> int:
         """The number of the step's batch that is open or comes next."""
@@ -248,7 +248,7 @@ class RunContext:
         judge = partial(self._judge, batch_id, intent.inputs)
         known = self.verdicts.of(batch_id, intent.begun_at)
         is_aside = known is not None and known.verdict == SET_ASIDE
-        held_for = decision.failed if decision and is_aside else ()
+        blocked_for = decision.failed if decision and is_aside else ()
         note = partial(self.notices.add_finding, batch_id[0], batch_id[1])
         return BatchGate(
             self.order.run_id,
@@ -261,7 +261,7 @@ class RunContext:
             judge,
             self.warn,
             note,
-            held_for,
+            blocked_for,
         )
 
     def _judge(

@@ -31,8 +31,8 @@ def say_why(
     current, before = plan.current_inputs(table), consumed or {}
     moved = plan.moved_inputs(table, current, consumed)
     reasons = []
-    if held := verdicts.held(table, plan.generation(table)):
-        reasons.append(f"a batch that is blocked is judged again ({', '.join(held.failed)})")
+    if blocked := verdicts.blocked(table, plan.generation(table)):
+        reasons.append(f"a batch that is blocked is judged again ({', '.join(blocked.failed)})")
     if moved and consumed is None and ARRIVALS not in current:
         reasons.append(
             "it is not made yet, and"

@@ -75,7 +75,7 @@ def apply_requests(run: RunContext, table: FactTable, settings: dict[str, str]) 
 def _run(
     run: RunContext, table: FactTable, step: str, extra: dict[str, Any], settings: dict[str, str]
 ) -> None:
-    """The batch of this step that is open, or the next one. One that was held starts over, with the same
+    """The batch of this step that is open, or the next one. One that was blocked starts over, with the same
     selection.
     """
     run.create(table.quarantine, SET_ASIDE_DDL, tables.CHANGEABLE)
