@@ -45,7 +45,7 @@ def say_why(
     if plan.has_waited_enough(table):
         reasons.append("parked rows are to be given up")
     return "; ".join(
-        [*reasons, *(f"a {step} that was cut is to be finished" for step in plan.cut_errands(table))]
+        [*reasons, *(f"a {step} that was cut is to be finished" for step in plan.cut_requests(table))]
     )
 
 
