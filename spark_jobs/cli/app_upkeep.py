@@ -23,6 +23,8 @@ STATE_CODES = (
 HISTORY_CODES = (
     "Exit codes: 1 the server failed · 3 there is no event log yet · 130, 143 ended by Ctrl-C or SIGTERM"
 )
+SAMPLE_CODES = "Exit codes: 0 written · 1 the folder cannot be written · 2 configuration or usage"
+SETUP_CODES = "Exit codes: 0 done, or there already · 1 no Java, or a jar cannot be fetched · 2 usage"
 INCREMENT = "0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows."
 DEFECT = (
     "Only the orders, all of them spoiled, under other file names: amounts in cents instead of euros, or a"
@@ -104,7 +106,7 @@ def maintain(
     raise typer.Exit(maintain_command(pipeline, dry_run, as_json))
 
 
-@app.command(epilog="Example: weir sample --orders 100000")
+@app.command(epilog=f"Example: weir sample --orders 100000\n\n{SAMPLE_CODES}")
 def sample(
     orders: Annotated[
         int, typer.Option(min=MIN_ORDERS, max=MAX_ORDERS, help="Orders of the first load.")
@@ -135,7 +137,7 @@ def history(
     raise typer.Exit(history_command(port))
 
 
-@app.command(epilog="Example: weir setup --with kafka --with postgres")
+@app.command(epilog=f"Example: weir setup --with kafka --with postgres\n\n{SETUP_CODES}")
 def setup(
     components: Annotated[
         list[str], typer.Option("--with", help="Also the jars of kafka, postgres or s3. May be repeated.")

@@ -48,5 +48,5 @@ def _rebuild_all(
         raise UsageError("--all", " ".join(tables), message, hint)
     standing = standing_tables(project, name)
     if not standing:
-        return Rebuild(name, Status.NOTHING_TO_DO, f"no table stands yet; `weir run {name}` makes them")
+        return Rebuild(name, Status.NOTHING_TO_DO, f"no table exists yet; `weir run {name}` makes them")
     return rebuild_tables(project, name, profile, standing, is_dry)

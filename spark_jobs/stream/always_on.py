@@ -93,7 +93,7 @@ def stream_pipeline(
             standing.take(patience=0)
             return _Stream(project, name, profile, orders, pulse, lease, session or _standing()).run()
     except LeaseHeld as held:
-        return RunResult(name, Status.LEASED, f"{held}; `weir status {name}` says how it fares")
+        return RunResult(name, Status.LEASED, f"{held}; `weir status {name}` shows how it is doing")
 
 
 def _standing() -> Session:
