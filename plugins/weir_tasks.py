@@ -157,7 +157,7 @@ class Finish(WeirOperator):
         results = self._carry_out(context, decision) if decision else []
         report = self.weir(context, ["report", self.pipeline])
         if decision and decision["action"] == COMMANDS[STOP]:
-            blocked = decision["blocked"]
+            blocked = _blocked_in(decision)
             later = (
                 "it stays blocked, and nobody is asked again before it is another batch or a run is started"
                 " by hand"
@@ -167,7 +167,7 @@ class Finish(WeirOperator):
         return {**report, "results": results}
 
     def _carry_out(self, context: Context, decision: Result) -> list[Result]:
-        results, blocked = [], decision["blocked"]
+        results, blocked = [], _blocked_in(decision)
         # of a run of an earlier version
         if unseen := [str(entry["table"]) for entry in blocked if not entry.get("seen")]:
             said = (
@@ -191,8 +191,12 @@ class Finish(WeirOperator):
 def blocked_tables(context: Context, run_tasks: Sequence[str]) -> list[Result]:
     """What is blocked in the runs of this DAG run."""
     results = [context["ti"].xcom_pull(task_ids=task) for task in run_tasks]
-    # A run that an older Weir did before an upgrade, and about which nobody has decided yet, says "held".
-    return [entry for result in results if result for entry in result.get("blocked", result.get("held", []))]
+    return [entry for result in results if result for entry in _blocked_in(result)]
+
+
+def _blocked_in(result: Result) -> list[Result]:
+    """Of a run or a decision. One from before an upgrade, with which nobody has gone on yet, says `held`."""
+    return list(result.get("blocked") or result.get("held") or [])
 
 
 def is_over(result: Result) -> bool:

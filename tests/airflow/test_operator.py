@@ -210,6 +210,7 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
     ]
     released = ["silver.readings", "--seen", "0a1b2c", "--reason", "a sale", "--by", "ada", "--json"]
     assert told["carried out"]["over"] == [released, ["--json"]], "the tables below, where a try was cut"
+    assert told["carried out"]["older"] == [released], "decided before an upgrade"
     stopped = told["carried out"]["Stop"]
     assert stopped["text"].startswith(
         "stopped by ada: a sale; silver.readings: batch blocked, 3 rows not published"
@@ -224,6 +225,7 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
         "whoever starts a run wants to be asked"
     )
     assert asked["another"].startswith("asked: shop: silver.readings, silver.readings")
+    assert asked["older"].startswith("asked: shop: silver.readings"), "blocked before an upgrade"
     assert asked["nothing"] == "None"
     assert "**`silver.readings`**: 3 rows, blocked by" in told["body"]
     reason = "A day has \\*many\\* readings \\<b\\>each\\<\\/b\\>\\."

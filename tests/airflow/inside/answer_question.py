@@ -43,8 +43,11 @@ def main() -> None:
     carried_out = {choice: carry_out(told[choice]["result"]) for choice in (SET_ASIDE, STOP)}
     carried_out["not seen"] = carry_out({**told[RELEASE]["result"], "blocked": [BLOCKED, UNSEEN]})
     carried_out["nothing"] = carry_out(None)
+    older = {**told[RELEASE]["result"]}
+    carried_out["older"] = carry_out({"held": older.pop("blocked"), **older})
     carried_out["over"] = carry_out(told[RELEASE]["result"], "over")
     asked = {kind: begin(held, kind) for kind in ("scheduled", "manual") for held in ([STOPPED],)}
+    asked |= {"older": begin([BLOCKED], "scheduled", "held")}
     asked |= {"nothing": begin([], "scheduled"), "another": begin([STOPPED, BLOCKED], "scheduled")}
     print(json.dumps(told | {"carried out": carried_out, "asked": asked, "body": body("shop", [STOPPED])}))
 
@@ -71,7 +74,7 @@ def ask(event: dict[str, Any], asked: Any = (BLOCKED,)) -> dict[str, Any]:
         return {"is_final": isinstance(error, WeirFailedForGood), "text": str(error)}
 
 
-def begin(held: list[dict[str, Any]], kind: str) -> str:
+def begin(held: list[dict[str, Any]], kind: str, key: str = "blocked") -> str:
     """What becomes of the question in a run of this kind."""
     task = Decide(
         task_id="decide",
@@ -80,7 +83,7 @@ def begin(held: list[dict[str, Any]], kind: str) -> str:
         params={"reason": REASON},
         response_timeout=timedelta(days=1),
     )
-    known = {**context({"blocked": held}), "dag_run": SimpleNamespace(run_type=kind)}
+    known = {**context({key: held}), "dag_run": SimpleNamespace(run_type=kind)}
     with patch.object(HITLOperator, "execute", lambda self, context: f"asked: {self.subject}"):
         try:
             return str(task.execute(cast("Context", known)))
