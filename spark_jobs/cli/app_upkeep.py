@@ -1,6 +1,5 @@
 """The commands that prove, look after and set up: verify, state, maintain, sample, history, setup, pack."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -115,7 +114,10 @@ def sample(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 7,
     defect: Annotated[Literal["cents", "stuck"] | None, typer.Option(help=DEFECT)] = None,
     landing: Annotated[
-        Path | None, typer.Option(help="Where to write, instead of the landing root of conf/lakehouse.yml.")
+        str | None,
+        typer.Option(
+            metavar="FOLDER", help="Where to write, instead of the landing root of conf/lakehouse.yml."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

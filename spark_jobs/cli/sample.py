@@ -13,7 +13,7 @@ from spark_jobs.sample.write import write_sample
 
 
 def sample_command(
-    orders: int, increment: int, seed: int, defect: str | None, landing: Path | None, as_json: bool
+    orders: int, increment: int, seed: int, defect: str | None, landing: str | None, as_json: bool
 ) -> int:
     folder = _named_folder(landing) if landing else _landing_folder()
     try:
@@ -29,12 +29,12 @@ def sample_command(
     return 0
 
 
-def _named_folder(landing: Path) -> Path:
+def _named_folder(landing: str) -> Path:
     """UsageError of an address: it would become a folder called `s3:`."""
-    if re.match(r"\w+:/", str(landing)):
-        said = f"{str(landing)!r} is an address, and samples are written to a folder"
+    if re.match(r"\w+:/", landing):
+        said = f"{landing!r} is an address, and samples are written to a folder"
         raise UsageError("--landing", landing, said, "name one, and copy the files from there")
-    return landing
+    return Path(landing)
 
 
 def _landing_folder() -> Path:
