@@ -4,7 +4,7 @@ the reason.
 
 from spark_jobs.cli.ending import result_alone
 from spark_jobs.cli.loading import load_checked
-from spark_jobs.cli.run import known_profile, print_result, until_stopped
+from spark_jobs.cli.run import end_run, known_profile, until_stopped
 from spark_jobs.cli.whoami import known_as, known_reason, whoami
 from spark_jobs.run.decisions import Action, decide
 from spark_jobs.run.result import RunResult
@@ -36,5 +36,4 @@ def decide_command(
 
     with result_alone(as_json):
         result = until_stopped(name, run)
-    print_result(result, as_json)
-    return result.exit_code
+    return end_run(result, as_json)

@@ -34,11 +34,9 @@ class WeirGroup(TyperGroup):
             _show(error)
             code = error.exit_code
             if JSON in given:
-                print(
-                    json.dumps(
-                        {"status": UsageError.status, "exit_code": code, "message": error.format_message()}
-                    )
-                )
+                said = error.format_message()
+                about = {"pipeline": None, "status": UsageError.status, "exit_code": code, "message": said}
+                print(json.dumps(about))
         except Refused as error:
             code = refuse(error, as_json=JSON in given)
         except typer.Abort:

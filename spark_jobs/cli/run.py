@@ -1,19 +1,17 @@
 """`weir run`: the result as lines for a person, or as one JSON object on standard output."""
 
-import json
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 from spark_jobs.cli.cluster import RunsOnCluster
-from spark_jobs.cli.ending import result_alone
+from spark_jobs.cli.ending import end, result_alone
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.config.checks.project import check_profile
 from spark_jobs.config.errors import ConfigError, Problem, Refused, UsageError, did_you_mean
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import LAKEHOUSE, Project
 from spark_jobs.config.task_stages import LAYERS
-from spark_jobs.config.text import count, plain, plain_lines
+from spark_jobs.config.text import count, plain
 from spark_jobs.operations.metrics import exporter, samples_of
 from spark_jobs.operations.status import status_of
 from spark_jobs.run import stopping
@@ -45,8 +43,7 @@ def run_command(
 
     with result_alone(as_json):
         result = until_stopped(name, run)
-    print_result(result, as_json)
-    return result.exit_code
+    return end_run(result, as_json)
 
 
 def until_stopped(name: str, run: Callable[[], RunResult]) -> RunResult:
@@ -102,11 +99,8 @@ def _known_layer(layer: str | None) -> str | None:
     return layer
 
 
-def print_result(result: RunResult, as_json: bool) -> None:
-    is_error = result.exit_code not in (0, 3)
-    print(plain_lines(_last_line(result)), file=sys.stderr if as_json or is_error else sys.stdout)
-    if as_json:
-        print(json.dumps(result.as_dict()))
+def end_run(result: RunResult, as_json: bool) -> int:
+    return end(result.exit_code, _last_line(result), result.as_dict(), as_json=as_json)
 
 
 def _last_line(result: RunResult) -> str:

@@ -1,11 +1,10 @@
 """`weir sample`: writes the sample landing zone."""
 
-import json
 import re
 from dataclasses import asdict
 from pathlib import Path
 
-from spark_jobs.cli.ending import fail_with
+from spark_jobs.cli.ending import end, fail_with
 from spark_jobs.config.errors import UsageError
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.text import count
@@ -21,12 +20,9 @@ def sample_command(
     except OSError as error:
         said = f"{error.filename or folder} cannot be written: {error.strerror or error}"
         return fail_with("failed", said, 1, as_json=as_json)
-    if as_json:
-        print(json.dumps(asdict(summary), default=str))
-    else:
-        records = ", ".join(f"{number:,} in {name}" for name, number in summary.records.items())
-        print(f"{count(len(summary.files), 'file')} below {folder}: records {records}")
-    return 0
+    records = ", ".join(f"{number:,} in {name}" for name, number in summary.records.items())
+    line = f"{count(len(summary.files), 'file')} below {folder}: records {records}"
+    return end(0, line, asdict(summary), as_json=as_json)
 
 
 def _named_folder(landing: str) -> Path:

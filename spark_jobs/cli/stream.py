@@ -15,7 +15,7 @@ from typing import TypeVar
 from spark_jobs.cli.cluster import RunsOnCluster
 from spark_jobs.cli.ending import result_alone
 from spark_jobs.cli.loading import load_checked
-from spark_jobs.cli.run import known_profile, print_result, until_stopped
+from spark_jobs.cli.run import end_run, known_profile, until_stopped
 from spark_jobs.config.errors import UsageError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project
@@ -91,8 +91,7 @@ def stream_command(
     # before its first increment
     if result.status is Status.STOPPED and trigger.strip() not in (AVAILABLE_NOW, ONCE):
         result = replace(result, status=Status.OK)
-    print_result(result, as_json)
-    return result.exit_code
+    return end_run(result, as_json)
 
 
 def _driver_here(project: Project, profile: str | None) -> Profile:
