@@ -52,7 +52,7 @@ def _show(error: typer.TyperException) -> None:
 
 EXIT_CODES = (
     "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by"
-    " quality · 5 another run holds the pipeline · 6 stopped, run again to go on"
+    " quality · 5 another run holds the pipeline · 6 stopped, run again to resume"
 )
 ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
 

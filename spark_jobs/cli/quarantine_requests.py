@@ -82,14 +82,11 @@ def _run(
     profile: str | None,
     as_json: bool,
 ) -> int:
-    def run() -> RunResult:
+    with result_alone(as_json), until_stopped(name) as ended:
         project = load_checked(name)
         check_table(project.pipelines[name], table, row_tables(project.pipelines[name]))
-        return _do(project, name, table, filters, action, reason, is_dry, profile)
-
-    with result_alone(as_json):
-        result = until_stopped(name, run)
-    return end_run(result, as_json)
+        ended.result = _do(project, name, table, filters, action, reason, is_dry, profile)
+    return end_run(ended.result, as_json)
 
 
 def _do(

@@ -1,6 +1,7 @@
 """`weir run`: the result as lines for a person, or as one JSON object on standard output."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from spark_jobs.cli.cluster import RunsOnCluster
@@ -30,40 +31,42 @@ def run_command(
     profile: str | None,
     as_json: bool,
 ) -> int:
-    def run() -> RunResult:
+    with result_alone(as_json), until_stopped(name) as ended:
         project = load_checked(name)
         check_trigger(project.pipelines[name], Trigger(AVAILABLE_NOW), where="weir run")
         chosen, wanted = known_profile(project, profile), _known_layer(layer)
+        request = RunRequest(select, wanted, files_per_batch=files_per_batch)
         with exporter(name) as export:
-            result = run_pipeline(
-                project, name, chosen, RunRequest(select, wanted, files_per_batch=files_per_batch)
-            )
+            ended.result = run_pipeline(project, name, chosen, request)
             export(lambda: samples_of(status_of(project, name, datetime.now(UTC))))
-        return result
-
-    with result_alone(as_json):
-        result = until_stopped(name, run)
-    return end_run(result, as_json)
+    return end_run(ended.result, as_json)
 
 
-def until_stopped(name: str, run: Callable[[], RunResult]) -> RunResult:
-    """What the command ends with: also where the configuration cannot be used, or where it was stopped before
-    the work had begun.
+class Ended:
+    """What a command's work has come to."""
+
+    result: RunResult
+
+
+@contextmanager
+def until_stopped(name: str) -> Iterator[Ended]:
+    """Around the work of a command, which sets the result. It is set here where the configuration cannot be
+    used, or where the work was stopped before it had begun.
     """
+    ended = Ended()
     with stopping.listening():
         try:
-            return run()
+            yield ended
         except Refused as error:
-            return RunResult(name, Status(error.status), str(error))
+            ended.result = RunResult(name, Status(error.status), str(error))
         except KeyboardInterrupt:
-            return RunResult(name, Status.STOPPED, say_stopped(str(stopping.asked_by())))
-        except (
-            SystemExit
-        ):  # of whatever was called: the command has no result, so it must not end as if it had one
-            return RunResult(
+            ended.result = RunResult(name, Status.STOPPED, say_stopped(str(stopping.asked_by())))
+        except SystemExit:
+            # of whatever was called: the command has no result, so it must not end as if it had one
+            ended.result = RunResult(
                 name,
                 Status.FAILED,
-                "the run was ended from within, by SystemExit; what is published stays: run again to go on",
+                "the run was ended from within, by SystemExit; what is published stays: run again to resume",
             )
 
 

@@ -51,7 +51,7 @@ def stream_command(
     give_up_after: int | None,
     as_json: bool,
 ) -> int:
-    def run() -> RunResult:
+    with result_alone(as_json), until_stopped(name) as ended:
         project, wanted, patience = (
             load_checked(name),
             _known_trigger(trigger),
@@ -84,10 +84,8 @@ def stream_command(
                 file=sys.stderr,
                 flush=True,
             )
-            return stream_pipeline(project, name, chosen, Orders(wanted, give_up_after, tell), pulse)
-
-    with result_alone(as_json):
-        result = until_stopped(name, run)
+            ended.result = stream_pipeline(project, name, chosen, Orders(wanted, give_up_after, tell), pulse)
+    result = ended.result
     # before its first increment
     if result.status is Status.STOPPED and trigger.strip() not in (AVAILABLE_NOW, ONCE):
         result = replace(result, status=Status.OK)

@@ -100,20 +100,6 @@ class RunContext:
         for name, value in {**self.batch_settings, **settings}.items():
             session.conf.set(name, value)
 
-    def stream(
-        self,
-        rows: DataFrame,
-        table: str,
-        settings: dict[str, str],
-        work: Work,
-        reads: Iterable[str] | None = None,
-        extra: dict[str, Any] | None = None,
-    ) -> None:
-        """Take the table's input, batch by batch, to its end. A batch may be empty: an OPTIMIZE of the input
-        gives one.
-        """
-        self.start(rows, table, settings, work, reads, extra).wait()
-
     def start(
         self,
         rows: DataFrame,
@@ -125,8 +111,9 @@ class RunContext:
         trigger: Mapping[str, Any] = streams.AVAILABLE_NOW,
         anew_from: int | None = None,
     ) -> streams.Running:
-        """The same without waiting, by any of Spark's triggers. A source that keeps nothing begins
-        `anew_from` a batch: its query has a checkpoint of its own, which counts from there.
+        """Start to take the table's input, batch by batch, by any of Spark's triggers; wait for its end where
+        it has one. A batch may be empty: an OPTIMIZE of the input gives one. A source that keeps nothing
+        begins `anew_from` a batch: its query has a checkpoint of its own, which counts from there.
         """
 
         def handle(frame: DataFrame, count: int) -> None:

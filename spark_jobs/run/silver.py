@@ -121,7 +121,7 @@ def run_dimension(run: RunContext, name: str) -> None:
             counts, seen = process_facts(records, batch, target)
         return counts, Seen(chunk=seen.chunk, records=seen.records)
 
-    run.stream(_read_bronze(run, target, dimension.from_), table, LENIENT, work, target.reads)
+    run.start(_read_bronze(run, target, dimension.from_), table, LENIENT, work, target.reads).wait()
 
 
 def _read_bronze(run: RunContext, table: FactTable, source: str) -> DataFrame:
@@ -163,7 +163,7 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
         counts, now = process_facts(records, batch, target, feed)
         return counts, now if target.is_watermarked else Seen(chunk=now.chunk, records=now.records)
 
-    run.stream(_read_bronze(run, target, silver.from_), table, LENIENT, work, target.reads)
+    run.start(_read_bronze(run, target, silver.from_), table, LENIENT, work, target.reads).wait()
     moved = _moved_dimensions(run, target, inputs, consumed)
     for dimension, after in moved.items():
         _reenrich(run, target, dimension, after, inputs[f"dimension.{dimension}"])
