@@ -30,7 +30,7 @@ class Asked:
     rebuild: str = NO_TABLE
     replay: str = NO_TABLE
     dry_run: bool = False
-    when_held: str = "ask"
+    when_blocked: str = "ask"
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> "Asked":
@@ -146,8 +146,8 @@ def form(pipeline: Pipeline) -> dict[str, Param]:
             title="Dry run",
             description="Only say what would be done. A rebuild is built and compared, not swapped.",
         ),
-        "when_held": _select(
-            pipeline.when_held,
+        "when_blocked": _select(
+            pipeline.when_blocked,
             ["ask", "fail"],
             "When a batch is blocked",
             "ask: wait for a person's decision in this run; fail: fail the run, and judge the batch again in"

@@ -90,15 +90,15 @@ def make_notice(pipeline: str, what: str, context: Context) -> dict[str, Any]:
     deadline_run: Any = {} if instance else context.get("dag_run") or {}
     result = getattr(exception, "result", None) or {}
     failed = [table for table in result.get("tables", []) if table.get("state") == "failed"]
-    held = result.get("held") or getattr(context.get("task"), "held", [])
+    blocked = result.get("blocked") or getattr(context.get("task"), "blocked", [])
     facts = {
         "pipeline": pipeline,
         "what": what,
         "task": instance.task_id if instance else None,
         "run": instance.run_id if instance else deadline_run.get("dag_run_id"),
-        "tables": [entry["table"] for entry in [*held, *failed]],
-        "rules": [rule for entry in held for rule in entry["rules"]],
-        "rows_held": sum(entry["rows"] for entry in held),
+        "tables": [entry["table"] for entry in [*blocked, *failed]],
+        "rules": [rule for entry in blocked for rule in entry["rules"]],
+        "rows_blocked": sum(entry["rows"] for entry in blocked),
         "message": str(exception)[:LONGEST] if exception else "",
         "link": getattr(instance, "log_url", None),
         "report": result.get("report"),

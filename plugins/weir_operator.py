@@ -1,10 +1,10 @@
 """The base of Weir's Airflow tasks: runs one `weir` command in the Spark environment, shows its progress and
 returns its JSON result.
 
-Exit codes decide what Airflow does next. 0 (done), 3 (nothing to do) and, for runs, 4 (a batch is held) are
-results. 2 (configuration), 4 and 6 (stopped) fail at once, because a retry would meet the same files, or go
-against the person who stopped it; but what `make down` has stopped goes on after the next start, in the same
-try, and so does a command without a batch to finish, which ends by the signal. 1 (engine failure) and 5
+Exit codes decide what Airflow does next. 0 (done), 3 (nothing to do) and, for runs, 4 (a batch is blocked)
+are results. 2 (configuration), 4 and 6 (stopped) fail at once, because a retry would meet the same files, or
+go against the person who stopped it; but what `make down` has stopped goes on after the next start, in the
+same try, and so does a command without a batch to finish, which ends by the signal. 1 (engine failure) and 5
 (another run holds the pipeline) are worth a retry.
 """
 
@@ -26,10 +26,10 @@ from weir_process import Finished, end_group, follow, start
 
 Result = dict[str, Any]
 
-DONE, HELD, LEASED, STOPPED = (0, 3), 4, 5, 6
+DONE, BLOCKED, LEASED, STOPPED = (0, 3), 4, 5, 6
 # A command that has no batch to finish (plan, maintain, report), or does not listen yet, ends by the signal.
 ASKED_TO_END = (STOPPED, -signal.SIGTERM)
-FINAL = {2: "configuration error", HELD: "data blocked by quality", STOPPED: "stopped"}
+FINAL = {2: "configuration error", BLOCKED: "data blocked by quality", STOPPED: "stopped"}
 PASSING = {1: "engine failure", LEASED: "another run holds the lease"}
 # Airflow kills a task that it has asked to end after 5: what is left by then is ended before, and the next
 # run goes on

@@ -15,7 +15,7 @@ from airflow.sdk import Context, Param
 from airflow.sdk.exceptions import AirflowSkipException
 from weir_assets import announce, table_assets
 from weir_form import Asked, say_unknown
-from weir_operator import HELD, Result, WeirFailedForGood, WeirOperator
+from weir_operator import BLOCKED, Result, WeirFailedForGood, WeirOperator
 
 from spark_jobs.config.text import count
 
@@ -71,7 +71,7 @@ class RunTables(WeirOperator):
         arguments = asked.run_arguments(self.tables, self.is_whole)
         if arguments is None:
             raise AirflowSkipException(f"the form asks for {asked.tables} alone")
-        return tell(self, context, self.weir(context, ["run", self.pipeline, *arguments], also=[HELD]))
+        return tell(self, context, self.weir(context, ["run", self.pipeline, *arguments], also=[BLOCKED]))
 
 
 class Decide(HITLOperator):
@@ -91,28 +91,28 @@ class Decide(HITLOperator):
         )
         self.pipeline = pipeline
         self.run_tasks = list(run_tasks)
-        self.held: list[Result] = []
+        self.blocked: list[Result] = []
 
     def execute(self, context: Context) -> Any:
-        held = held_tables(context, self.run_tasks)
-        if not held:
+        blocked = blocked_tables(context, self.run_tasks)
+        if not blocked:
             self.log.info("no batch is blocked: there is nothing to decide")
             return None
-        result = {"held": held, "pipeline": self.pipeline}
-        if Asked.of(context["params"]).when_held == "fail":
+        result = {"blocked": blocked, "pipeline": self.pipeline}
+        if Asked.of(context["params"]).when_blocked == "fail":
             raise WeirFailedForGood(
-                f"{self.pipeline} ended with {HELD} (data blocked by quality): {_say(held)}", result
+                f"{self.pipeline} ended with {BLOCKED} (data blocked by quality): {_say(blocked)}", result
             )
-        if all(entry.get("stopped") for entry in held) and not is_by_hand(context):
-            raise WeirFailedForGood(say_stopped(self.pipeline, held), result)
-        self.held = held
+        if all(entry.get("stopped") for entry in blocked) and not is_by_hand(context):
+            raise WeirFailedForGood(say_stopped(self.pipeline, blocked), result)
+        self.blocked = blocked
         self.subject = (
-            f"{self.pipeline}: {', '.join(str(entry['table']) for entry in held)} blocked, waiting for your"
-            " decision"
+            f"{self.pipeline}: {', '.join(str(entry['table']) for entry in blocked)} blocked, waiting for"
+            " your decision"
         )
-        self.options = options_for(held)
-        self.body = body(self.pipeline, held)
-        context["ti"].xcom_push(key=ASKED, value=held)
+        self.options = options_for(blocked)
+        self.body = body(self.pipeline, blocked)
+        context["ti"].xcom_push(key=ASKED, value=blocked)
         return super().execute(context)
 
     def process_trigger_event_error(self, event: dict[str, Any]) -> None:
@@ -140,7 +140,7 @@ class Decide(HITLOperator):
                 f"what {by} was asked about is not known, and nothing was done; clear this task to be asked"
                 " again"
             )
-        return {"action": COMMANDS[choice], "held": asked, "reason": reason, "by": by}
+        return {"action": COMMANDS[choice], "blocked": asked, "reason": reason, "by": by}
 
 
 class Finish(WeirOperator):
@@ -157,19 +157,19 @@ class Finish(WeirOperator):
         results = self._carry_out(context, decision) if decision else []
         report = self.weir(context, ["report", self.pipeline])
         if decision and decision["action"] == COMMANDS[STOP]:
-            held = decision["held"]
+            blocked = _blocked_in(decision)
             later = (
                 "it stays blocked, and nobody is asked again before it is another batch or a run is started"
                 " by hand"
             )
-            message = f"stopped by {decision['by']}: {decision['reason']}; {_say(held)}; {later}"
-            raise WeirFailedForGood(message, {"held": held, "pipeline": self.pipeline})
+            message = f"stopped by {decision['by']}: {decision['reason']}; {_say(blocked)}; {later}"
+            raise WeirFailedForGood(message, {"blocked": blocked, "pipeline": self.pipeline})
         return {**report, "results": results}
 
     def _carry_out(self, context: Context, decision: Result) -> list[Result]:
-        results, held = [], decision["held"]
+        results, blocked = [], _blocked_in(decision)
         # of a run of an earlier version
-        if unseen := [str(entry["table"]) for entry in held if not entry.get("seen")]:
+        if unseen := [str(entry["table"]) for entry in blocked if not entry.get("seen")]:
             said = (
                 f"it is not known what {decision['by']} saw of {', '.join(unseen)}, and something else may be"
                 " blocked by now"
@@ -178,7 +178,7 @@ class Finish(WeirOperator):
                 f"{said}: nothing was decided; run the DAG again, which judges the batch again and asks"
                 " about it"
             )
-        for entry in held:
+        for entry in blocked:
             arguments = [decision["action"], self.pipeline, entry["table"], "--seen", entry["seen"]]
             arguments += ["--reason", decision["reason"], "--by", decision["by"]]
             results.append(tell(self, context, self.weir(context, arguments)))
@@ -188,10 +188,15 @@ class Finish(WeirOperator):
         return results
 
 
-def held_tables(context: Context, run_tasks: Sequence[str]) -> list[Result]:
+def blocked_tables(context: Context, run_tasks: Sequence[str]) -> list[Result]:
     """What is blocked in the runs of this DAG run."""
     results = [context["ti"].xcom_pull(task_ids=task) for task in run_tasks]
-    return [entry for result in results if result for entry in result.get("held", [])]
+    return [entry for result in results if result for entry in _blocked_in(result)]
+
+
+def _blocked_in(result: Result) -> list[Result]:
+    """Of a run or a decision. One from before an upgrade, with which nobody has gone on yet, says `held`."""
+    return list(result.get("blocked") or result.get("held") or [])
 
 
 def is_over(result: Result) -> bool:
@@ -205,11 +210,11 @@ def is_by_hand(context: Context) -> bool:
     return dag_run is not None and dag_run.run_type in BY_HAND
 
 
-def say_stopped(pipeline: str, held: Sequence[Result]) -> str:
+def say_stopped(pipeline: str, blocked: Sequence[Result]) -> str:
     """Why nobody is asked, and how to decide anyway."""
     who = "; ".join(
         f"{entry['table']}: {entry['stopped']['by']} left it blocked: {entry['stopped']['reason']}"
-        for entry in held
+        for entry in blocked
     )
     ways = (
         f"correct the data or the rule, trigger {pipeline} by hand to be asked, or use `weir release` or"
@@ -221,23 +226,23 @@ def say_stopped(pipeline: str, held: Sequence[Result]) -> str:
     )
 
 
-def options_for(held: Sequence[Result]) -> list[str]:
+def options_for(blocked: Sequence[Result]) -> list[str]:
     """The buttons: what the engine allows for each of the blocked batches, so that no answer is refused
     half-way. A result of an earlier version does not say what is allowed.
     """
     return [
         choice
         for choice, action in ACTIONS.items()
-        if all(action in (entry.get("actions") or ACTIONS.values()) for entry in held)
+        if all(action in (entry.get("actions") or ACTIONS.values()) for entry in blocked)
     ]
 
 
-def body(pipeline: str, held: Sequence[Result]) -> str:
+def body(pipeline: str, blocked: Sequence[Result]) -> str:
     """What a person must know to decide. Nothing of it comes from a row, and no markup in it acts; of a bare
     web address Airflow makes a link.
     """
     lines = ["Nothing of these batches is published, and readers keep the last good version.", ""]
-    for entry in held:
+    for entry in blocked:
         what = count(entry["rows"], "row") if entry["rows"] else "a batch that only removes rows"
         lines += [f"**{code(entry['table'])}**: {what}, blocked by", ""]
         for finding in entry.get("findings") or [{"rule": rule} for rule in entry["rules"]]:
@@ -249,7 +254,7 @@ def body(pipeline: str, held: Sequence[Result]) -> str:
                 f"{prose(stopped['by'])} has seen the same, and chose *{STOP}*: {prose(stopped['reason'])}",
             ]
         lines.append("")
-    aside = f" **{SET_ASIDE}** puts the rows into quarantine." if SET_ASIDE in options_for(held) else ""
+    aside = f" **{SET_ASIDE}** puts the rows into quarantine." if SET_ASIDE in options_for(blocked) else ""
     lines += [
         f"**{RELEASE}** publishes them anyway.{aside}",
         f"**{STOP}** leaves them blocked and fails this run: correct the data or the rule, and run again.",
@@ -281,5 +286,5 @@ def tell(task: WeirOperator, context: Context, result: Result) -> Result:
     return result
 
 
-def _say(held: Sequence[Result]) -> str:
-    return "; ".join(str(entry["message"]) for entry in held)
+def _say(blocked: Sequence[Result]) -> str:
+    return "; ".join(str(entry["message"]) for entry in blocked)

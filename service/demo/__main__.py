@@ -1,4 +1,4 @@
-"""The demo's story: a first load, an increment, and a defective delivery that is held; then every row is
+"""The demo's story: a first load, an increment, and a defective delivery that is blocked; then every row is
 accounted for.
 
 Run again it goes on from where it was: deliveries that have landed stay as they are, and the DAG finds
@@ -9,9 +9,9 @@ import os
 import sys
 
 from service.demo.airflow import Airflow, AirflowFailed, prepare_database
+from service.demo.blocked_delivery import show_blocked_delivery
 from service.demo.dag_runs import PIPELINE, run
 from service.demo.deliveries import ORDERS, land, landed
-from service.demo.held_delivery import show_held_delivery
 from service.demo.weir import WeirFailed, weir
 from spark_jobs.config import Project, load_project
 from spark_jobs.config.errors import Refused
@@ -23,7 +23,7 @@ DELIVERIES = (
 NEXT = """
 What to type next
   {weir} report {pipeline} --open
-      the data-quality report: every rule, what was held and set aside, and why
+      the data-quality report: every rule, what was blocked and set aside, and why
   {weir} sample --orders {orders} --increment {following}
       lands one more delivery
   {weir} run {pipeline}
@@ -49,7 +49,7 @@ def show_demo(project: Project) -> None:
     airflow = Airflow(project.root, os.environ)
     prepare_database(airflow)
     shown = [show_delivery(project, airflow, number) for number in range(len(DELIVERIES))]
-    shown.append(show_held_delivery(project, airflow))
+    shown.append(show_blocked_delivery(project, airflow))
     if not any(shown):
         print("All deliveries have landed before; running the DAG for what is new.")
         run(airflow)

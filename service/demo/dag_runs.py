@@ -6,18 +6,18 @@ import time
 from service.demo.airflow import Airflow, AirflowFailed, run_dag
 
 PIPELINE = "retail"
-BLOCKED = "ended with 4 "  # how the operator names the exit code of a run that a rule has held
+BLOCKED = "ended with 4 "  # how the operator names the exit code of a run that a rule has blocked
 
 
 def run(airflow: Airflow) -> None:
     print(f"airflow dags test {PIPELINE}", flush=True)
     started = time.monotonic()
-    run_dag(airflow, PIPELINE, _show_line, {"when_held": "fail"})
+    run_dag(airflow, PIPELINE, _show_line, {"when_blocked": "fail"})
     print(f"  the DAG run succeeded in {time.monotonic() - started:.0f} s", flush=True)
 
 
 def try_run(airflow: Airflow) -> bool:
-    """Runs the DAG; False when a rule held what is new. Any other failure stays one."""
+    """Runs the DAG; False when a rule blocked what is new. Any other failure stays one."""
     try:
         run(airflow)
     except AirflowFailed as failed:

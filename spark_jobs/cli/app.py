@@ -88,7 +88,7 @@ def run(
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Take what has landed through bronze, silver and gold."""
+    """Load what has landed into bronze, silver and gold."""
     from spark_jobs.cli.run import run_command
 
     raise typer.Exit(run_command(pipeline, tuple(select or ()), layer, files_per_batch, profile, as_json))
@@ -180,7 +180,9 @@ def check(as_json: Json = False) -> None:
     raise typer.Exit(check_command(as_json))
 
 
-@app.command(epilog="Example: weir schema > .vscode/weir-pipeline.schema.json")
+@app.command(
+    epilog="Example: weir schema > .vscode/weir-pipeline.schema.json\n\nExit codes: 0 printed · 2 usage"
+)
 def schema(
     expectations: Annotated[
         bool, typer.Option("--expectations", help="That of an expectation file instead of a pipeline file.")

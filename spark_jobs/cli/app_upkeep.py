@@ -1,6 +1,5 @@
 """The commands that prove, look after and set up: verify, state, maintain, sample, history, setup, pack."""
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -23,6 +22,8 @@ STATE_CODES = (
 HISTORY_CODES = (
     "Exit codes: 1 the server failed · 3 there is no event log yet · 130, 143 ended by Ctrl-C or SIGTERM"
 )
+SAMPLE_CODES = "Exit codes: 0 written · 1 the folder cannot be written · 2 configuration or usage"
+SETUP_CODES = "Exit codes: 0 done, or there already · 1 no Java, or a jar cannot be fetched · 2 usage"
 INCREMENT = "0: the first load; 1, 2, …: a later delivery with corrections, duplicates, late and broken rows."
 DEFECT = (
     "Only the orders, all of them spoiled, under other file names: amounts in cents instead of euros, or a"
@@ -104,7 +105,7 @@ def maintain(
     raise typer.Exit(maintain_command(pipeline, dry_run, as_json))
 
 
-@app.command(epilog="Example: weir sample --orders 100000")
+@app.command(epilog=f"Example: weir sample --orders 100000\n\n{SAMPLE_CODES}")
 def sample(
     orders: Annotated[
         int, typer.Option(min=MIN_ORDERS, max=MAX_ORDERS, help="Orders of the first load.")
@@ -113,7 +114,10 @@ def sample(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same bytes.")] = 7,
     defect: Annotated[Literal["cents", "stuck"] | None, typer.Option(help=DEFECT)] = None,
     landing: Annotated[
-        Path | None, typer.Option(help="Where to write, instead of the landing root of conf/lakehouse.yml.")
+        str | None,
+        typer.Option(
+            metavar="FOLDER", help="Where to write, instead of the landing root of conf/lakehouse.yml."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -135,7 +139,7 @@ def history(
     raise typer.Exit(history_command(port))
 
 
-@app.command(epilog="Example: weir setup --with kafka --with postgres")
+@app.command(epilog=f"Example: weir setup --with kafka --with postgres\n\n{SETUP_CODES}")
 def setup(
     components: Annotated[
         list[str], typer.Option("--with", help="Also the jars of kafka, postgres or s3. May be repeated.")

@@ -12,7 +12,7 @@ from spark_jobs.config.checks.project import check_survey
 from spark_jobs.config.errors import Problem
 from spark_jobs.config.loading import Project, survey_project
 from spark_jobs.config.plain_rules import are_plain
-from spark_jobs.config.text import count, plain_lines
+from spark_jobs.config.text import count, plain, plain_lines
 from spark_jobs.config.warnings import warn_of_project
 
 
@@ -28,10 +28,17 @@ def check_command(as_json: bool) -> int:
         print("\n".join(plain_lines(problem) for problem in problems), file=sys.stderr)
         print(f"error: {count(len(problems), 'problem')} in the configuration", file=sys.stderr)
     else:
-        print("conf/ is in order")
+        print(f"{_shown(project)} is in order")
         if project:
             say_if_empty(project)
     return 2 if problems else 0
+
+
+def _shown(project: Project | None) -> str:
+    """The folder that was checked; with its path where it is not the one that a person stands in."""
+    if project is None or Path.cwd().is_relative_to(project.root):
+        return "conf/"
+    return plain(f"{project.conf}/")
 
 
 def _as_dicts(problems: list[Problem]) -> list[dict[str, object]]:

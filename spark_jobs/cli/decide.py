@@ -4,10 +4,9 @@ the reason.
 
 from spark_jobs.cli.ending import result_alone
 from spark_jobs.cli.loading import load_checked
-from spark_jobs.cli.run import known_profile, print_result, until_stopped
+from spark_jobs.cli.run import end_run, known_profile, until_stopped
 from spark_jobs.cli.whoami import known_as, known_reason, whoami
 from spark_jobs.run.decisions import Action, decide
-from spark_jobs.run.result import RunResult
 
 
 def decide_command(
@@ -20,10 +19,10 @@ def decide_command(
     profile: str | None,
     as_json: bool,
 ) -> int:
-    def run() -> RunResult:
+    with result_alone(as_json), until_stopped(name) as ended:
         project = load_checked(name)
         decided_by = whoami() if by is None else known_as(by)
-        return decide(
+        ended.result = decide(
             project,
             name,
             known_profile(project, profile),
@@ -33,8 +32,4 @@ def decide_command(
             known_reason(reason),
             seen=seen,
         )
-
-    with result_alone(as_json):
-        result = until_stopped(name, run)
-    print_result(result, as_json)
-    return result.exit_code
+    return end_run(ended.result, as_json)

@@ -5,14 +5,30 @@ output.
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
+from typing import Any
 
 from spark_jobs.config.errors import Refused
 from spark_jobs.config.loading import NO_PIPELINE, Project
 from spark_jobs.config.text import plain_lines
 
 USAGE = 2
+
+
+GOOD = (0, 3)
+"""Exit codes without an error: done, and nothing to do."""
+
+
+def end(code: int, line: str, result: Mapping[str, Any], *, as_json: bool) -> int:
+    """How a command ends that gives one result: its last line, on standard error where something went wrong,
+    and with --json the result, alone on standard output.
+    """
+    is_error = code not in GOOD
+    print(plain_lines(line), file=sys.stderr if as_json or is_error else sys.stdout)
+    if as_json:
+        print(json.dumps(result, default=str))
+    return code
 
 
 def fail(message: str, code: int) -> int:
@@ -23,9 +39,8 @@ def fail(message: str, code: int) -> int:
 
 def fail_with(status: str, message: str, code: int, *, as_json: bool, pipeline: str | None = None) -> int:
     """The same, and for a program that has asked for JSON."""
-    if as_json:
-        print(json.dumps({"pipeline": pipeline, "status": status, "exit_code": code, "message": message}))
-    return fail(message, code)
+    result = {"pipeline": pipeline, "status": status, "exit_code": code, "message": message}
+    return end(code, f"error: {message}", result, as_json=as_json)
 
 
 def refuse(error: Refused, *, as_json: bool, pipeline: str | None = None) -> int:

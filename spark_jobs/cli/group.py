@@ -34,11 +34,9 @@ class WeirGroup(TyperGroup):
             _show(error)
             code = error.exit_code
             if JSON in given:
-                print(
-                    json.dumps(
-                        {"status": UsageError.status, "exit_code": code, "message": error.format_message()}
-                    )
-                )
+                said = error.format_message()
+                about = {"pipeline": None, "status": UsageError.status, "exit_code": code, "message": said}
+                print(json.dumps(about))
         except Refused as error:
             code = refuse(error, as_json=JSON in given)
         except typer.Abort:
@@ -54,7 +52,7 @@ def _show(error: typer.TyperException) -> None:
 
 EXIT_CODES = (
     "Exit codes: 0 ok · 1 engine failure · 2 configuration or usage · 3 nothing to do · 4 data blocked by"
-    " quality · 5 another run holds the pipeline · 6 stopped, run again to go on"
+    " quality · 5 another run holds the pipeline · 6 stopped, run again to resume"
 )
 ABOUT = f"Weir runs a lakehouse: landed files become bronze, silver and gold Delta tables.\n\n{EXIT_CODES}"
 

@@ -1,12 +1,11 @@
 """`weir propose`: columns for a source by what has landed of it, written into the pipeline file once."""
 
-import json
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.cli.ending import end
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.config.checks.project import check_pipeline
 from spark_jobs.config.document import name_in_project, read_document
@@ -15,7 +14,7 @@ from spark_jobs.config.files import read_text
 from spark_jobs.config.loading import Project
 from spark_jobs.config.names import check_name
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.text import count, plain_lines
+from spark_jobs.config.text import count
 from spark_jobs.config.validation import validate
 from spark_jobs.operations.propose import NotInsertable, Proposal, insert_table, propose_columns, spell_table
 
@@ -46,29 +45,11 @@ def propose_command(name: str, source: str, table: str | None, dry_run: bool, as
     except Refused as error:
         code, status, message = 2, error.status, error.said
     shown = f"error: {message}" if code == 2 else f"{text}{message}" if dry_run else message
-    print(plain_lines(shown), file=sys.stderr if as_json or code == 2 else sys.stdout)
-    if as_json:
-        columns = {column: {"type": kind, "from": path} for column, (kind, path) in proposal.columns.items()}
-        about: dict[str, Any] = {
-            "pipeline": name,
-            "source": source,
-            "status": status,
-            "exit_code": code,
-            "message": message,
-        }
-        print(
-            json.dumps(
-                about
-                | {
-                    "columns": columns,
-                    "records": proposal.records,
-                    "files": proposal.files,
-                    "unreadable": proposal.unreadable,
-                    "text": text,
-                }
-            )
-        )
-    return code
+    columns = {column: {"type": kind, "from": path} for column, (kind, path) in proposal.columns.items()}
+    result: dict[str, Any] = {"pipeline": name, "source": source, "status": status, "exit_code": code}
+    result |= {"message": message, "columns": columns, "records": proposal.records, "files": proposal.files}
+    result |= {"unreadable": proposal.unreadable, "text": text}
+    return end(code, shown, result, as_json=as_json)
 
 
 def _say_nothing(proposal: Proposal, place: str) -> str:

@@ -28,7 +28,7 @@ AnyTable = Annotated[
     typer.Argument(help="A dimension or silver table; or a bronze table, for its files.", metavar="TABLE"),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would become of the rows, and change nothing.")
+    bool, typer.Option("--dry-run", help="Show what would become of the rows, and change nothing.")
 ]
 Rules = Annotated[
     list[str] | None,
@@ -68,8 +68,8 @@ def list_(
     ] = 20,
     as_json: Json = False,
 ) -> None:
-    """Say how many rows each rule has set aside, and which files were not taken; of one
-    table name the rows.
+    """Count the rows that each rule has quarantined, and name the files that were not taken. With a table,
+    list its rows.
     """
     from spark_jobs.cli.quarantine_list import list_command
 
@@ -121,7 +121,7 @@ def replay(
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Take open rows through today's definition and rules: those that pass are published, the others stay
+    """Process open rows again by today's definition and rules: those that pass are published, the others stay
     with their new reasons.
 
     Of a bronze table, take in the files named with --file.
@@ -149,7 +149,7 @@ def discard(
     profile: ProfileName = None,
     as_json: Json = False,
 ) -> None:
-    """Give open rows up: they stay in quarantine and count as quarantined, but nobody is reminded of them.
+    """Discard open rows: they stay in quarantine and count as quarantined, but are open no longer.
 
     Of a bronze table, leave out the files named with --file.
     """

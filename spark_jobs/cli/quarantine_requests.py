@@ -2,16 +2,14 @@
 landed files that were not taken are taken in or left out.
 """
 
-import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from spark_jobs.cli.ending import result_alone
+from spark_jobs.cli.ending import GOOD, end, result_alone
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.quarantine_list import selected_files
-from spark_jobs.cli.run import check_profile_name, known_profile, print_result, until_stopped
+from spark_jobs.cli.run import check_profile_name, end_run, known_profile, until_stopped
 from spark_jobs.cli.selecting import check_rules, check_table, make_selection, row_tables
 from spark_jobs.cli.take import notes_about
 from spark_jobs.cli.whoami import known_reason, whoami
@@ -19,7 +17,7 @@ from spark_jobs.config.errors import Refused, UsageError
 from spark_jobs.config.loading import Project, load_project
 from spark_jobs.config.sources import FileSource
 from spark_jobs.config.table_name import TableName
-from spark_jobs.config.text import count, plain_lines
+from spark_jobs.config.text import count
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
 from spark_jobs.lake.ledger import Ledger
@@ -84,15 +82,11 @@ def _run(
     profile: str | None,
     as_json: bool,
 ) -> int:
-    def run() -> RunResult:
+    with result_alone(as_json), until_stopped(name) as ended:
         project = load_checked(name)
         check_table(project.pipelines[name], table, row_tables(project.pipelines[name]))
-        return _do(project, name, table, filters, action, reason, is_dry, profile)
-
-    with result_alone(as_json):
-        result = until_stopped(name, run)
-    print_result(result, as_json)
-    return result.exit_code
+        ended.result = _do(project, name, table, filters, action, reason, is_dry, profile)
+    return end_run(ended.result, as_json)
 
 
 def _do(
@@ -165,22 +159,9 @@ def files_command(
         code, status, message = 2, UsageError.status, str(error)
     except (LeaseHeld, LeaseLost) as held:
         code, status, message = 5, "leased", str(held)
-    is_error = code not in (0, NOTHING_TO_DO)
-    print(
-        plain_lines(f"error: {message}" if is_error else message),
-        file=sys.stderr if as_json or is_error else sys.stdout,
-    )
-    if as_json:
-        about = {
-            "pipeline": name,
-            "table": table,
-            "files": files,
-            "status": status,
-            "exit_code": code,
-            "message": message,
-        }
-        print(json.dumps(about | {"chunk": chunk, "is_dry_run": quarantine_request.is_dry}))
-    return code
+    result = {"pipeline": name, "table": table, "files": files, "status": status, "exit_code": code}
+    result |= {"message": message, "chunk": chunk, "is_dry_run": quarantine_request.is_dry}
+    return end(code, message if code in GOOD else f"error: {message}", result, as_json=as_json)
 
 
 def _source(project: Project, name: str, table: str) -> str:

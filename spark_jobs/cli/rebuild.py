@@ -1,15 +1,11 @@
 """`weir rebuild`: tables rebuilt from bronze, compared with those that stand, and put in their place."""
 
-import json
-import sys
-
-from spark_jobs.cli.ending import result_alone
+from spark_jobs.cli.ending import GOOD, end, result_alone
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.cli.run import known_profile
 from spark_jobs.config.errors import Refused, UsageError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project
-from spark_jobs.config.text import plain_lines
 from spark_jobs.run import stopping
 from spark_jobs.run.finish_swap import Rebuild
 from spark_jobs.run.rebuild import rebuild_tables, standing_tables
@@ -29,15 +25,10 @@ def rebuild_command(
             result = Rebuild(name, Status(error.status), error.said)
         except KeyboardInterrupt:
             result = Rebuild(name, Status.STOPPED, stopping.say_stopped(str(stopping.asked_by())))
-    is_error = result.exit_code not in (0, 3)
+    is_error = result.exit_code not in GOOD
     said = "error: " if is_error and result.status is not Status.STOPPED else f"{name}: "
     took = f" ({result.seconds:.1f} s)" if result.seconds else ""
-    print(
-        plain_lines(f"{said}{result.message}{took}"), file=sys.stderr if as_json or is_error else sys.stdout
-    )
-    if as_json:
-        print(json.dumps(result.as_dict()))
-    return result.exit_code
+    return end(result.exit_code, f"{said}{result.message}{took}", result.as_dict(), as_json=as_json)
 
 
 def _rebuild_all(
@@ -48,5 +39,5 @@ def _rebuild_all(
         raise UsageError("--all", " ".join(tables), message, hint)
     standing = standing_tables(project, name)
     if not standing:
-        return Rebuild(name, Status.NOTHING_TO_DO, f"no table stands yet; `weir run {name}` makes them")
+        return Rebuild(name, Status.NOTHING_TO_DO, f"no table exists yet; `weir run {name}` makes them")
     return rebuild_tables(project, name, profile, standing, is_dry)

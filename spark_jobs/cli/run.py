@@ -1,19 +1,18 @@
 """`weir run`: the result as lines for a person, or as one JSON object on standard output."""
 
-import json
-import sys
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from spark_jobs.cli.cluster import RunsOnCluster
-from spark_jobs.cli.ending import result_alone
+from spark_jobs.cli.ending import end, result_alone
 from spark_jobs.cli.loading import load_checked
 from spark_jobs.config.checks.project import check_profile
 from spark_jobs.config.errors import ConfigError, Problem, Refused, UsageError, did_you_mean
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import LAKEHOUSE, Project
 from spark_jobs.config.task_stages import LAYERS
-from spark_jobs.config.text import count, plain, plain_lines
+from spark_jobs.config.text import count, plain
 from spark_jobs.operations.metrics import exporter, samples_of
 from spark_jobs.operations.status import status_of
 from spark_jobs.run import stopping
@@ -32,41 +31,42 @@ def run_command(
     profile: str | None,
     as_json: bool,
 ) -> int:
-    def run() -> RunResult:
+    with result_alone(as_json), until_stopped(name) as ended:
         project = load_checked(name)
         check_trigger(project.pipelines[name], Trigger(AVAILABLE_NOW), where="weir run")
         chosen, wanted = known_profile(project, profile), _known_layer(layer)
+        request = RunRequest(select, wanted, files_per_batch=files_per_batch)
         with exporter(name) as export:
-            result = run_pipeline(
-                project, name, chosen, RunRequest(select, wanted, files_per_batch=files_per_batch)
-            )
+            ended.result = run_pipeline(project, name, chosen, request)
             export(lambda: samples_of(status_of(project, name, datetime.now(UTC))))
-        return result
-
-    with result_alone(as_json):
-        result = until_stopped(name, run)
-    print_result(result, as_json)
-    return result.exit_code
+    return end_run(ended.result, as_json)
 
 
-def until_stopped(name: str, run: Callable[[], RunResult]) -> RunResult:
-    """What the command ends with: also where the configuration cannot be used, or where it was stopped before
-    the work had begun.
+class Ended:
+    """What a command's work has come to."""
+
+    result: RunResult
+
+
+@contextmanager
+def until_stopped(name: str) -> Iterator[Ended]:
+    """Around the work of a command, which sets the result. It is set here where the configuration cannot be
+    used, or where the work was stopped before it had begun.
     """
+    ended = Ended()
     with stopping.listening():
         try:
-            return run()
+            yield ended
         except Refused as error:
-            return RunResult(name, Status(error.status), str(error))
+            ended.result = RunResult(name, Status(error.status), str(error))
         except KeyboardInterrupt:
-            return RunResult(name, Status.STOPPED, say_stopped(str(stopping.asked_by())))
-        except (
-            SystemExit
-        ):  # of whatever was called: the command has no result, so it must not end as if it had one
-            return RunResult(
+            ended.result = RunResult(name, Status.STOPPED, say_stopped(str(stopping.asked_by())))
+        except SystemExit:
+            # of whatever was called: the command has no result, so it must not end as if it had one
+            ended.result = RunResult(
                 name,
                 Status.FAILED,
-                "the run was ended from within, by SystemExit; what is published stays: run again to go on",
+                "the run was ended from within, by SystemExit; what is published stays: run again to resume",
             )
 
 
@@ -102,11 +102,8 @@ def _known_layer(layer: str | None) -> str | None:
     return layer
 
 
-def print_result(result: RunResult, as_json: bool) -> None:
-    is_error = result.exit_code not in (0, 3)
-    print(plain_lines(_last_line(result)), file=sys.stderr if as_json or is_error else sys.stdout)
-    if as_json:
-        print(json.dumps(result.as_dict()))
+def end_run(result: RunResult, as_json: bool) -> int:
+    return end(result.exit_code, _last_line(result), result.as_dict(), as_json=as_json)
 
 
 def _last_line(result: RunResult) -> str:

@@ -1,11 +1,10 @@
 """`weir sample`: writes the sample landing zone."""
 
-import json
 import re
 from dataclasses import asdict
 from pathlib import Path
 
-from spark_jobs.cli.ending import fail_with
+from spark_jobs.cli.ending import end, fail_with
 from spark_jobs.config.errors import UsageError
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.text import count
@@ -13,7 +12,7 @@ from spark_jobs.sample.write import write_sample
 
 
 def sample_command(
-    orders: int, increment: int, seed: int, defect: str | None, landing: Path | None, as_json: bool
+    orders: int, increment: int, seed: int, defect: str | None, landing: str | None, as_json: bool
 ) -> int:
     folder = _named_folder(landing) if landing else _landing_folder()
     try:
@@ -21,20 +20,17 @@ def sample_command(
     except OSError as error:
         said = f"{error.filename or folder} cannot be written: {error.strerror or error}"
         return fail_with("failed", said, 1, as_json=as_json)
-    if as_json:
-        print(json.dumps(asdict(summary), default=str))
-    else:
-        records = ", ".join(f"{number:,} in {name}" for name, number in summary.records.items())
-        print(f"{count(len(summary.files), 'file')} below {folder}: records {records}")
-    return 0
+    records = ", ".join(f"{number:,} in {name}" for name, number in summary.records.items())
+    line = f"{count(len(summary.files), 'file')} below {folder}: records {records}"
+    return end(0, line, asdict(summary), as_json=as_json)
 
 
-def _named_folder(landing: Path) -> Path:
+def _named_folder(landing: str) -> Path:
     """UsageError of an address: it would become a folder called `s3:`."""
-    if re.match(r"\w+:/", str(landing)):
-        said = f"{str(landing)!r} is an address, and samples are written to a folder"
+    if re.match(r"\w+:/", landing):
+        said = f"{landing!r} is an address, and samples are written to a folder"
         raise UsageError("--landing", landing, said, "name one, and copy the files from there")
-    return landing
+    return Path(landing)
 
 
 def _landing_folder() -> Path:

@@ -2,9 +2,7 @@
 of the environment for hosts that have none.
 """
 
-import json
-
-from spark_jobs.cli.ending import fail, fail_with
+from spark_jobs.cli.ending import end, fail, fail_with
 from spark_jobs.config.errors import UsageError, did_you_mean
 from spark_jobs.config.loading import find_root
 from spark_jobs.session.install import Installation, NotInstalled, SetupFailed, make_archive
@@ -42,8 +40,5 @@ def pack_command(as_json: bool) -> int:
     except NotInstalled as missing:
         return fail_with("failed", str(missing), 1, as_json=as_json)
     size = archive.stat().st_size
-    if as_json:
-        print(json.dumps({"archive": str(archive), "bytes": size, "python": VERSION}))
-    else:
-        print(f"{archive}: {size / 1e6:,.0f} MB; hosts that unpack it need {VERSION} on PATH")
-    return 0
+    line = f"{archive}: {size / 1e6:,.0f} MB; hosts that unpack it need {VERSION} on PATH"
+    return end(0, line, {"archive": str(archive), "bytes": size, "python": VERSION}, as_json=as_json)

@@ -1,12 +1,11 @@
 """`weir state`: what a native stateful table keeps, for a person or as one JSON object. Changes nothing."""
 
 import json
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.cli.ending import fail_with, refuse
+from spark_jobs.cli.ending import end, fail_with, refuse
 from spark_jobs.cli.run import known_profile
 from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.lakehouse import Profile
@@ -36,12 +35,8 @@ def state_command(
     known = Ledger(lake).live_definitions().get(f"gold.{gold}")
     if known is None or not Ledger(lake).batches(f"gold.{gold}", known.generation):
         nothing = f"gold.{gold} has no state yet; `weir run {name}` makes it"
-        print(nothing, file=sys.stderr)
-        if as_json:
-            print(
-                json.dumps({"pipeline": name, "status": "nothing_to_do", "exit_code": 3, "message": nothing})
-            )
-        return 3
+        result = {"pipeline": name, "status": "nothing_to_do", "exit_code": 3, "message": nothing}
+        return end(3, nothing, result, as_json=as_json)
     log_file = project.root / "logs" / name / f"state-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"
     try:
         found = _read(

@@ -15,7 +15,7 @@ from typing import TypeVar
 from spark_jobs.cli.cluster import RunsOnCluster
 from spark_jobs.cli.ending import result_alone
 from spark_jobs.cli.loading import load_checked
-from spark_jobs.cli.run import known_profile, print_result, until_stopped
+from spark_jobs.cli.run import end_run, known_profile, until_stopped
 from spark_jobs.config.errors import UsageError
 from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.loading import Project
@@ -51,7 +51,7 @@ def stream_command(
     give_up_after: int | None,
     as_json: bool,
 ) -> int:
-    def run() -> RunResult:
+    with result_alone(as_json), until_stopped(name) as ended:
         project, wanted, patience = (
             load_checked(name),
             _known_trigger(trigger),
@@ -84,15 +84,12 @@ def stream_command(
                 file=sys.stderr,
                 flush=True,
             )
-            return stream_pipeline(project, name, chosen, Orders(wanted, give_up_after, tell), pulse)
-
-    with result_alone(as_json):
-        result = until_stopped(name, run)
+            ended.result = stream_pipeline(project, name, chosen, Orders(wanted, give_up_after, tell), pulse)
+    result = ended.result
     # before its first increment
     if result.status is Status.STOPPED and trigger.strip() not in (AVAILABLE_NOW, ONCE):
         result = replace(result, status=Status.OK)
-    print_result(result, as_json)
-    return result.exit_code
+    return end_run(result, as_json)
 
 
 def _driver_here(project: Project, profile: str | None) -> Profile:

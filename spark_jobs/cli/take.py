@@ -3,17 +3,15 @@ could not be read; `weir close` says that what has arrived is complete, so that 
 open can be closed.
 """
 
-import json
-import sys
 from datetime import UTC, datetime
 from typing import Any
 
+from spark_jobs.cli.ending import GOOD, end
 from spark_jobs.cli.whoami import whoami
 from spark_jobs.config.errors import Refused, UsageError, did_you_mean
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
-from spark_jobs.config.text import plain_lines
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import LeaseHeld, LeaseLost, hold_lease
 from spark_jobs.lake.ledger import Ledger
@@ -50,26 +48,11 @@ def take_command(name: str, source: str, path: str, as_json: bool) -> int:
         code, status, message = 2, UsageError.status, str(error)
     except (LeaseHeld, LeaseLost) as held:
         code, status, message = 5, "leased", str(held)
-    print(
-        plain_lines(f"error: {message}" if code else message),
-        file=sys.stderr if as_json or code else sys.stdout,
-    )
-    if as_json:
-        about = {
-            "pipeline": name,
-            "source": source,
-            "path": path,
-            "status": status,
-            "exit_code": code,
-            "message": message,
-        }
-        more = (
-            {"chunk": taking.chunk, "file_id": taking.file_id, "start_line": taking.start_line}
-            if taking
-            else {}
-        )
-        print(json.dumps(about | more))
-    return code
+    result = {"pipeline": name, "source": source, "path": path, "status": status, "exit_code": code}
+    result |= {"message": message}
+    if taking:
+        result |= {"chunk": taking.chunk, "file_id": taking.file_id, "start_line": taking.start_line}
+    return end(code, f"error: {message}" if code else message, result, as_json=as_json)
 
 
 def _describe(taking: Taking, pipeline: Pipeline, source: str) -> str:
@@ -134,15 +117,5 @@ def _chosen(pipeline: Pipeline, source: str | None) -> list[str]:
 
 
 def _end(name: str, as_json: bool, code: int, status: str, message: str, marks: dict[str, Any]) -> int:
-    is_error = code in (2, 5)
-    print(
-        plain_lines(f"error: {message}" if is_error else message),
-        file=sys.stderr if as_json or is_error else sys.stdout,
-    )
-    if as_json:
-        print(
-            json.dumps(
-                {"pipeline": name, "status": status, "exit_code": code, "message": message, "closed": marks}
-            )
-        )
-    return code
+    result = {"pipeline": name, "status": status, "exit_code": code, "message": message, "closed": marks}
+    return end(code, message if code in GOOD else f"error: {message}", result, as_json=as_json)

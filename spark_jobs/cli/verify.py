@@ -2,17 +2,16 @@
 JSON object.
 """
 
-import json
 import sys
 import time
 
-from spark_jobs.cli.ending import result_alone
+from spark_jobs.cli.ending import end, result_alone
 from spark_jobs.cli.run import known_profile
 from spark_jobs.config.checks.project import check_pipeline
 from spark_jobs.config.errors import ConfigError, Refused
 from spark_jobs.config.hooks import leave
 from spark_jobs.config.loading import load_project
-from spark_jobs.config.text import count, plain, plain_lines
+from spark_jobs.config.text import count, plain
 from spark_jobs.verify.files import verify_files
 from spark_jobs.verify.pipeline import verify_pipeline
 from spark_jobs.verify.result import Difference, Kind, Outcome, TableCheck, Verification
@@ -47,8 +46,7 @@ def verify_command(
     except KeyboardInterrupt:
         print("interrupted: nothing was changed", file=sys.stderr, flush=True)
         leave(130)  # the JVM ends with this process
-    _print(found, as_json)
-    return found.exit_code
+    return _end(found, as_json)
 
 
 def _tell(check: TableCheck) -> None:
@@ -97,10 +95,8 @@ def _numbers(check: TableCheck) -> str:
     return ", ".join([*files, count(check.rows, "row"), *counts, *skipped])
 
 
-def _print(found: Verification, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(found.as_dict()))
-    else:
+def _end(found: Verification, as_json: bool) -> int:
+    if not as_json:
         for check in found.tables:
             if not check.is_equal:
                 print("\n".join(map(plain, _report(check))))
@@ -117,7 +113,7 @@ def _print(found: Verification, as_json: bool) -> None:
         f"{found.pipeline}: {words[found.status]}: {found.message}" if is_good else f"error: {found.message}"
     )
     took = f" ({found.seconds:.1f} s)" if found.seconds else ""
-    print(plain_lines(f"{line}{took}"), file=sys.stderr if as_json or not is_good else sys.stdout)
+    return end(found.exit_code, f"{line}{took}", found.as_dict(), as_json=as_json)
 
 
 def _report(check: TableCheck) -> list[str]:

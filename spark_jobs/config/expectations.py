@@ -24,7 +24,7 @@ definition makes them readable.
 """
 SET_ASIDE = "set aside"
 """The rule in the reasons of rows that a person put into quarantine with their whole batch; its value names
-what the batch was held for.
+what the batch was blocked for.
 """
 COLUMN_KEYS = ("column", "column_A", "column_B", "column_list", "column_set")
 """The arguments of GX's expectations that name columns."""

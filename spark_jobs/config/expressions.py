@@ -31,6 +31,7 @@ from spark_jobs.config.sql import (
 from spark_jobs.config.sql_allowed import foreign_parts
 from spark_jobs.config.sql_patterns import judge_patterns
 from spark_jobs.config.sql_sizes import judge_sizes
+from spark_jobs.config.sql_times import judge_forms
 from spark_jobs.config.types import is_complex
 
 SEVERAL = (
@@ -161,6 +162,7 @@ def _of_data_alone(text: str, tree: exp.Expr, columns: Collection[str]) -> list[
         + clocks_in_constants(tree, types)
         + compared_maps(tree, types)
         + judge_patterns(tree)
+        + judge_forms(text)
         + judge_sizes(tree, types)
     )
 

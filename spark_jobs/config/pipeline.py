@@ -51,7 +51,7 @@ class TableSchedule(Model):
 
 
 class Notify(Model):
-    """Who hears of a run that failed, was held or is not done in time."""
+    """Who hears of a run that failed, was blocked or is not done in time."""
 
     log: bool = Field(True, description="a line in the log of the task")
     webhook: str | None = Field(
@@ -99,7 +99,7 @@ class Pipeline(Model):
         le=10,
         description="how often a task is tried again after a failure that a retry may fix",
     )
-    when_held: Literal["ask", "fail"] = Field(
+    when_blocked: Literal["ask", "fail"] = Field(
         "ask",
         description="a batch that its rules block: ask a person in Airflow's UI, or let the run fail",
     )

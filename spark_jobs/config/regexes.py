@@ -282,9 +282,12 @@ def judge_line_regex(pattern: str) -> tuple[str, str] | None:
     try:
         compiled = _compiled(pattern)
     except re.error as error:
+        is_javas = re.search(UNESCAPED + r"\(\?<[A-Za-z]", pattern)
         return (
             f"it is not a regular expression: {error.msg}",
-            "correct it; a mark that is meant as such is written as in \\( or \\[",
+            "write (?P<name>…) for a field"
+            if is_javas
+            else "correct it; a mark that is meant as such is written as in \\( or \\[",
         )
     if not compiled.groupindex or compiled.groups != len(compiled.groupindex):
         hint = "write (?P<name>…) for a field, and (?:…) for what is none"

@@ -168,7 +168,7 @@ def calls_in(text: str) -> Iterator[tuple[str, bool]]:
     """The words before an opening parenthesis, as Spark reads them, and whether each is qualified; words of
     the grammar are among them.
     """
-    tokens = _tokens(text)
+    tokens = tokens_in(text)
     for before, word, behind in zip([None, *tokens], tokens, tokens[1:], strict=False):
         if (
             behind.token_type is TokenType.L_PAREN
@@ -180,7 +180,7 @@ def calls_in(text: str) -> Iterator[tuple[str, bool]]:
 
 def has_pipes(text: str) -> bool:
     """Whether it is written with |>, which the parser rewrites."""
-    return any(token.token_type is TokenType.PIPE_GT for token in _tokens(text))
+    return any(token.token_type is TokenType.PIPE_GT for token in tokens_in(text))
 
 
 def line_in(tree: exp.Expr) -> int:
@@ -190,7 +190,7 @@ def line_in(tree: exp.Expr) -> int:
 
 def _parse_one(text: str, what: str) -> exp.Expr:
     try:
-        parsed = Dialect.get_or_raise(DIALECT).parser().parse(_tokens(text), text)
+        parsed = Dialect.get_or_raise(DIALECT).parser().parse(tokens_in(text), text)
         trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     except SqlglotError as error:
         details = (getattr(error, "errors", None) or [{}])[0]
@@ -226,7 +226,7 @@ def _check_comments(text: str) -> None:
     """Spark reads other ends: a hint is no comment wherever it stands, and a line goes on behind a
     backslash.
     """
-    for token in _tokens(text):
+    for token in tokens_in(text):
         if token.token_type is not TokenType.HINT and any(
             "/*+" in comment or f"/*+{comment}" in text or comment.endswith("\\")
             for comment in token.comments
@@ -246,7 +246,7 @@ def _check_whole(tree: exp.Expr) -> None:
             )
 
 
-def _tokens(text: str) -> list[Token]:
+def tokens_in(text: str) -> list[Token]:
     """The words of a text. `window` is a function and a column as well as a clause: only WINDOW name AS ( is
     the clause.
     """

@@ -133,9 +133,9 @@ def _rounded(observed: str | None) -> str | None:
 # ledger (states.py). The terminal, the report, `weir status` and Airflow read them, so that nobody offers
 # what is refused.
 
-HAS_ROWS_OF_ITS_OWN = ("stream", "release", "replay")
+HAS_ROWS_OF_ITS_OWN = ("stream", "unpark", "release", "replay")
 """Steps whose rows can be put into quarantine. What others publish is made of rows that are in tables
-already.
+already. In the ledger of an older Weir `release` is what `unpark` is now.
 """
 
 

@@ -2,7 +2,7 @@
 "silver.orders")`.
 
 Armed by WEIR_FAILPOINTS, as in `write.after:silver.orders#2=kill` (the second time) or
-`write.after:silver.orders@release=kill` (of this step alone), several with commas between them; otherwise
+`write.after:silver.orders@unpark=kill` (of this step alone), several with commas between them; otherwise
 each point costs a look at an empty list. Never set it outside tests.
 """
 

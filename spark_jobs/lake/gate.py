@@ -49,14 +49,14 @@ class Candidate:
 
 
 class Gate(Protocol):
-    """The gate of one batch: the rules that it is judged by, and what it was held for if a person has set it
-    aside.
+    """The gate of one batch: the rules that it is judged by, and what it was blocked for if a person has set
+    it aside.
     """
 
     @property
     def rules(self) -> tuple[Rule, ...]: ...
     @property
-    def held_for(self) -> tuple[str, ...]: ...
+    def blocked_for(self) -> tuple[str, ...]: ...
     def judge(self, candidate: Candidate) -> None: ...
 
 
@@ -65,7 +65,7 @@ class OpenGate:
     """The gate of a table without rules."""
 
     rules: tuple[Rule, ...] = ()
-    held_for: tuple[str, ...] = ()
+    blocked_for: tuple[str, ...] = ()
 
     def judge(self, candidate: Candidate) -> None:
         """Nothing to ask."""

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 BatchId = tuple[str, str, int, int]
 STREAM = "stream"
 """The step of a table that reads what is new of its input."""
+UNPARK, OLDER_UNPARK = "unpark", "release"
+"""The step of a table that looks again at rows that wait for a member, and what it was called before. A batch
+that was begun as the latter is ended as such: its transactions bear that name.
+"""
 CORRECTION, WHOLE = "reenrich.", "complete"
 """How the step begins in which facts follow a dimension, whose name comes next; and the step in which a table
 is computed as a whole. Their batches are numbered by the version of the dimension, or of the table: one that
@@ -255,6 +259,11 @@ class LedgerBatches(LedgerTables):
 
     def _batches_of(self, table: str, generation: int) -> "pa.Table":
         return self._known_rows("batches").where(table=table, generation=generation)
+
+
+def names_of_step(step: str) -> tuple[str, ...]:
+    """What the step is called in the ledger, also by an older Weir."""
+    return (UNPARK, OLDER_UNPARK) if step in (UNPARK, OLDER_UNPARK) else (step,)
 
 
 def is_numbered_by_version(step: str) -> bool:

@@ -1,6 +1,6 @@
 """The ledger's part about quality. rules: what the expectation files said, by version. expectations: what
 each rule found in each batch. gates: the verdict on each batch, written before anything of it is published.
-decisions: what a person decided about a batch that was held, or about rows in quarantine.
+decisions: what a person decided about a batch that was blocked, or about rows in quarantine.
 """
 
 import json
@@ -17,7 +17,7 @@ from spark_jobs.lake.ledger import Ledger, batch_columns
 from spark_jobs.lake.ledger_batches import BatchId, batch_id_of, is_numbered_by_version
 
 PASSED, BLOCKED, RELEASED, SET_ASIDE = "passed", "blocked", "released", "set_aside"
-"""Verdicts on a batch: it may be published; it is held; a person let it pass; a person put its rows into
+"""Verdicts on a batch: it may be published; it is blocked; a person let it pass; a person put its rows into
 quarantine.
 """
 
@@ -82,15 +82,15 @@ class Verdicts:
         )
         return next((grounds for grounds in known if grounds.id == grounds_id), None)
 
-    def was_held(self, batch_id: BatchId) -> bool:
-        """Whether the batch, as it was last begun, was held: then it has written nothing."""
+    def was_blocked(self, batch_id: BatchId) -> bool:
+        """Whether the batch, as it was last begun, was blocked: then it has written nothing."""
         intent = self.ledger.intent(batch_id)
         found = self.of(batch_id, intent.begun_at) if intent else None
         return found is not None and found.verdict == BLOCKED
 
-    def held(self, table: str, generation: int) -> Verdict | None:
-        """The verdict on the batch of this table that is held now. A rebuild that was held is of another
-        generation, and is over.
+    def blocked(self, table: str, generation: int) -> Verdict | None:
+        """The verdict on the batch of this table that is blocked now. A rebuild that was blocked is of
+        another generation, and is over.
         """
         mine = [row for row in self.all() if (row.batch_id[0], row.batch_id[2]) == (table, generation)]
         return (

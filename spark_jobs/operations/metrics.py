@@ -58,7 +58,7 @@ def _samples_of_table(labels: dict[str, str], table: TableStatus, at: datetime) 
             "Whether there is something that the table has not read yet.",
             float(table.state in ("due", "failed")),
         ),
-        "weir_table_held": ("Whether rules block a batch of the table.", float(table.state == "blocked")),
+        "weir_table_blocked": ("Whether rules block a batch of the table.", float(table.state == "blocked")),
         "weir_batch_age_seconds": ("Seconds since the last batch.", age),
         "weir_batch_rows": ("Rows that the last batch read.", table.last_rows),
         "weir_batch_seconds": ("Seconds that the last batch took.", table.seconds),

@@ -189,8 +189,8 @@ def _table(
     end: TableEnd | None,
 ) -> TableStatus:
     generation = plan.generation(table)
-    held = verdicts.held(table, generation)
-    state = _state(plan, table, consumed, held, end)
+    blocked = verdicts.blocked(table, generation)
+    state = _state(plan, table, consumed, blocked, end)
     watermark, moved_by = _watermark(plan, table)
     last = plan.ledger.last_batch(table, generation)
     counts = Counts.of_row(last) if last else None
@@ -209,8 +209,8 @@ def _table(
         watermark=watermark or said.get("watermark"),
         watermark_by=moved_by.as_dict() if moved_by else None,
         error=end.error if end and state == "failed" else None,
-        actions=allowed_actions(*held.batch_id[:2]) if held else (),
-        seen=held.grounds.id if held and held.grounds else None,
+        actions=allowed_actions(*blocked.batch_id[:2]) if blocked else (),
+        seen=blocked.grounds.id if blocked and blocked.grounds else None,
         **{key: said.get(key) for key in PROGRESS if key != "watermark"},
     )
 
@@ -231,9 +231,9 @@ def _watermark(plan: Plan, table: str) -> tuple[datetime | None, Furthest | None
 
 
 def _state(
-    plan: Plan, table: str, consumed: dict[str, Any] | None, held: Verdict | None, end: TableEnd | None
+    plan: Plan, table: str, consumed: dict[str, Any] | None, blocked: Verdict | None, end: TableEnd | None
 ) -> str:
-    if held:
+    if blocked:
         return BLOCKED
     if plan.is_due(table, consumed):
         return FAILED if end and end.state == FAILED else "due"

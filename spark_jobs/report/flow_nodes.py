@@ -140,9 +140,9 @@ def _lines(layer: str, table: TableFact) -> tuple[str, ...]:
 
 
 def _branches(table: TableFact, gates: Sequence[GateFact]) -> Iterable[Branch]:
-    held = sum(gate.rows for gate in gates if gate.table == table.name and gate.verdict == "blocked")
-    if held:
-        yield _branch(held, "blocked")
+    blocked = sum(gate.rows for gate in gates if gate.table == table.name and gate.verdict == "blocked")
+    if blocked:
+        yield _branch(blocked, "blocked")
     # a sink delivers deletes, too, and sets nothing aside
     for name in ASIDES if not TableName(table.name).is_sink else ():
         rows = getattr(table.counts, name)

@@ -100,20 +100,6 @@ class RunContext:
         for name, value in {**self.batch_settings, **settings}.items():
             session.conf.set(name, value)
 
-    def stream(
-        self,
-        rows: DataFrame,
-        table: str,
-        settings: dict[str, str],
-        work: Work,
-        reads: Iterable[str] | None = None,
-        extra: dict[str, Any] | None = None,
-    ) -> None:
-        """Take the table's input, batch by batch, to its end. A batch may be empty: an OPTIMIZE of the input
-        gives one.
-        """
-        self.start(rows, table, settings, work, reads, extra).wait()
-
     def start(
         self,
         rows: DataFrame,
@@ -125,8 +111,9 @@ class RunContext:
         trigger: Mapping[str, Any] = streams.AVAILABLE_NOW,
         anew_from: int | None = None,
     ) -> streams.Running:
-        """The same without waiting, by any of Spark's triggers. A source that keeps nothing begins
-        `anew_from` a batch: its query has a checkpoint of its own, which counts from there.
+        """Start to take the table's input, batch by batch, by any of Spark's triggers; wait for its end where
+        it has one. A batch may be empty: an OPTIMIZE of the input gives one. A source that keeps nothing
+        begins `anew_from` a batch: its query has a checkpoint of its own, which counts from there.
         """
 
         def handle(frame: DataFrame, count: int) -> None:
@@ -188,7 +175,7 @@ class RunContext:
         if ledger.has_batch(batch_id):
             return
         stopping.check()
-        if self.verdicts.was_held(batch_id):
+        if self.verdicts.was_blocked(batch_id):
             ledger.forget_intent(batch_id)
         inputs = (
             {name: delta_log.table_version(self.lake.table(name)) for name in reads or ()}
@@ -223,7 +210,7 @@ class RunContext:
             return work(batch)
         except SetAside as decided:
             assert isinstance(batch.gate, BatchGate)
-            return work(replace(batch, gate=replace(batch.gate, held_for=decided.failed)))
+            return work(replace(batch, gate=replace(batch.gate, blocked_for=decided.failed)))
 
     def next_number(self, table: str, step: str) -> int:
         """The number of the step's batch that is open or comes next."""
@@ -248,7 +235,7 @@ class RunContext:
         judge = partial(self._judge, batch_id, intent.inputs)
         known = self.verdicts.of(batch_id, intent.begun_at)
         is_aside = known is not None and known.verdict == SET_ASIDE
-        held_for = decision.failed if decision and is_aside else ()
+        blocked_for = decision.failed if decision and is_aside else ()
         note = partial(self.notices.add_finding, batch_id[0], batch_id[1])
         return BatchGate(
             self.order.run_id,
@@ -261,7 +248,7 @@ class RunContext:
             judge,
             self.warn,
             note,
-            held_for,
+            blocked_for,
         )
 
     def _judge(

@@ -166,7 +166,7 @@ def _try(
 
 
 # What a person decides about a blocked batch: its rows are published all the same, or go into
-# quarantine, and the run goes on. Or it stays held.
+# quarantine, and the run goes on. Or it stays blocked.
 
 Action = Literal["release", "set_aside", "hold"]
 
@@ -182,8 +182,8 @@ def decide(
     start: Start | None = None,
     seen: str | None = None,
 ) -> RunResult:
-    """Record the decision about the batch of this table that is held; unless it stays so, bring the table and
-    those below it up to date.
+    """Record the decision about the batch of this table that is blocked; unless it stays so, bring the table
+    and those below it up to date.
 
     The decision is about what the ledger says of the batch now. Where that is not what was `seen`, nothing is
     decided.
@@ -197,15 +197,15 @@ def decide(
             plan = make_plan(pipeline, project.conf, lake)
             plan.ledger.guard = lease.check
             verdicts = Verdicts(plan.ledger)
-            held = verdicts.held(table, plan.generation(table))
-            if held is None:
+            blocked = verdicts.blocked(table, plan.generation(table))
+            if blocked is None:
                 return RunResult(
                     name, Status.NOTHING_TO_DO, f"no batch of {table} is blocked{_others(plan, verdicts)}"
                 )
-            _check_action(name, held, action)
-            if other := _is_other(name, held, seen, verdicts):
+            _check_action(name, blocked, action)
+            if other := _is_other(name, blocked, seen, verdicts):
                 return RunResult(name, Status.BLOCKED, other)
-            decision = Decision(held.batch_id, action, held.failed, decided_by, reason, held.grounds)
+            decision = Decision(blocked.batch_id, action, blocked.failed, decided_by, reason, blocked.grounds)
             verdicts.decide(f"decision-{uuid.uuid4().hex[:8]}", decision, datetime.now(UTC))
     except (LeaseHeld, LeaseLost) as other:
         return RunResult(name, Status.LEASED, str(other))
@@ -238,8 +238,8 @@ def _waiting_for(project: Project, plan: Plan, table: str) -> list[str]:
     return found
 
 
-def _check_action(name: str, held: Verdict, action: str) -> None:
-    table, step = held.batch_id[:2]
+def _check_action(name: str, blocked: Verdict, action: str) -> None:
+    table, step = blocked.batch_id[:2]
     if action not in allowed_actions(table, step):
         message = (
             f"the blocked batch of {table} has rows of other tables: there are none of its own to set aside"
@@ -248,23 +248,27 @@ def _check_action(name: str, held: Verdict, action: str) -> None:
         raise UsageError("TABLE", table, message, hint)
 
 
-def _is_other(name: str, held: Verdict, seen: str | None, verdicts: Verdicts) -> str | None:
+def _is_other(name: str, blocked: Verdict, seen: str | None, verdicts: Verdicts) -> str | None:
     """Why what is blocked now is not what the decision is about; None where it is."""
-    table = held.batch_id[0]
-    if held.grounds is None:
+    table = blocked.batch_id[0]
+    if blocked.grounds is None:
         said = (
             f"{table} was blocked by an earlier version of Weir, which did not keep what was seen: nothing"
             " can be decided about it"
         )
         return f"{said}; run `weir run {name}`, which judges it again, then decide"
-    if seen is None or seen == held.grounds.id:
+    if seen is None or seen == blocked.grounds.id:
         return None
     before = verdicts.seen(table, seen)
-    changes = before.changes_to(held.grounds) if before else f"nothing of {table} was ever blocked as {seen}"
+    changes = (
+        before.changes_to(blocked.grounds) if before else f"nothing of {table} was ever blocked as {seen}"
+    )
     said = f"what is blocked of {table} is not what was decided about ({changes}); nothing was decided"
-    return f"{said}: look at it with `weir report {name} --open`, and decide with `--seen {held.grounds.id}`"
+    return (
+        f"{said}: look at it with `weir report {name} --open`, and decide with `--seen {blocked.grounds.id}`"
+    )
 
 
 def _others(plan: Plan, verdicts: Verdicts) -> str:
-    held = [table for table in plan.tables if verdicts.held(table, plan.generation(table))]
-    return f"; blocked: {', '.join(held)}" if held else ", nor of any other table"
+    blocked = [table for table in plan.tables if verdicts.blocked(table, plan.generation(table))]
+    return f"; blocked: {', '.join(blocked)}" if blocked else ", nor of any other table"

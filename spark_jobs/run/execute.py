@@ -32,7 +32,7 @@ from spark_jobs.run.plan import Plan
 from spark_jobs.run.progress import Progress
 from spark_jobs.run.quality_gate import Blocked, say_finding
 from spark_jobs.run.reconcile import reconcile
-from spark_jobs.run.result import Held, State, TableRun
+from spark_jobs.run.result import BlockedTable, State, TableRun
 from spark_jobs.run.silver import create_dimensions, judge_emptied, run_dimension, run_silver
 from spark_jobs.run.sinks import has_sink, open_feed, run_sink
 from spark_jobs.run.stopping import NotBegun
@@ -108,7 +108,7 @@ class Execution:
             alarms = tuple(find_alarms(run.table, run.counts, run.late_kept, before, late_before))
         is_cut = run.state in (State.WAITING, State.RUNNING)  # Spark did not start, or ended under them
         state = NOT_REACHED if run.state is State.WAITING else FAILED if is_cut else run.state.value
-        actions, seen = (run.held.actions, run.held.seen) if run.held else ((), None)
+        actions, seen = (run.blocked.actions, run.blocked.seen) if run.blocked else ((), None)
         return TableEnd(
             order.run_id,
             run.table,
@@ -217,8 +217,10 @@ class Execution:
         except NotBegun:
             self.is_cut = True
             self._change(table, state=State.STOPPED)
-        except Blocked as held:
-            self._change(table, state=State.BLOCKED, error=str(held), held=_held(table, held))
+        except Blocked as blocked:
+            self._change(
+                table, state=State.BLOCKED, error=str(blocked), blocked=_blocked_table(table, blocked)
+            )
         except BaseException as error:  # noqa: BLE001 - one table's failure, and be it a call of sys.exit, must not take the others with it
             keep_trace(context.order.log_file, table, error)
             self._change(table, state=State.FAILED, error=first_line(error))
@@ -252,7 +254,7 @@ class Execution:
             self.progress.show(self.runs[table])
 
 
-def _held(table: str, blocked: Blocked) -> Held:
+def _blocked_table(table: str, blocked: Blocked) -> BlockedTable:
     findings = tuple(
         {
             "rule": result.rule.name,
@@ -267,7 +269,9 @@ def _held(table: str, blocked: Blocked) -> Held:
     )
     rules = tuple(finding["rule"] for finding in findings)
     actions = allowed_actions(table, blocked.step)
-    return Held(table, rules, blocked.rows, str(blocked), blocked.grounds.id, actions, findings, stopped)
+    return BlockedTable(
+        table, rules, blocked.rows, str(blocked), blocked.grounds.id, actions, findings, stopped
+    )
 
 
 # Which step brings a table up to date: one per layer, in the module of its name.

@@ -172,9 +172,9 @@ def _run_windows(
         run.new_session(), source, run.plan.starts_after(target.name, target.source) + 1
     )
     work = steps_of(target).process_changes
-    run.stream(
+    run.start(
         changes, target.name, {}, lambda rows, batch: (work(rows, batch, target), Seen()), target.reads, extra
-    )
+    ).wait()
     if gold.mode == "append" and inputs[WATERMARK] != consumed.get(WATERMARK):
         close(run, target, extra)
 

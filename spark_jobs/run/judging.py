@@ -16,7 +16,7 @@ from spark_jobs.config.sensitive import MASK, sensitive_columns
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.delta_log import table_version
-from spark_jobs.lake.ledger_batches import BatchId
+from spark_jobs.lake.ledger_batches import BatchId, names_of_step
 from spark_jobs.quality.result import RuleResult
 from spark_jobs.run.plan import Plan
 from spark_jobs.silver.fact_table import dimension_ddl, silver_ddl
@@ -44,7 +44,8 @@ def judge_rows(
 
     table, step, generation, _ = batch_id
     others = dict.fromkeys(name for rule in rules for name in tables_read_by(rule, plan.pipeline.upstream))
-    done = [Counts.of_row(row) for row in plan.ledger.batches(table, generation) if row["step"] == step]
+    names = names_of_step(step)
+    done = [Counts.of_row(row) for row in plan.ledger.batches(table, generation) if row["step"] in names]
     frames = {
         name: _frame(rows.sparkSession, plan, name, version_to_judge_by(plan, inputs, name), rules)
         for name in others

@@ -93,15 +93,15 @@ def result_of(name: str, tables: list[TableRun], log_file: Path, is_cut: bool) -
         return Status.STOPPED, say_stopped(
             str(stopping.asked_by()), f"{count(len(done), 'table')} brought up to date, others wait"
         )
-    if held := [run for run in tables if run.state is State.BLOCKED]:
-        return Status.BLOCKED, "\n".join([*(str(run.error) for run in held), *_ways_on_from(name, held)])
+    if runs := [run for run in tables if run.state is State.BLOCKED]:
+        return Status.BLOCKED, "\n".join([*(str(run.error) for run in runs), *_ways_on_from(name, runs)])
     return Status.OK, f"{count(len(done), 'table')} brought up to date"
 
 
-def _ways_on_from(name: str, held: list[TableRun]) -> list[str]:
+def _ways_on_from(name: str, runs: list[TableRun]) -> list[str]:
     """What can be done about tables that are blocked."""
     ways = [f"readers keep what they had; `weir report {name} --open` shows the whole story. To go on:"]
-    for blocked in (run.held for run in held if run.held):
+    for blocked in (run.blocked for run in runs if run.blocked):
         fix, *others = ways_on(name, blocked.table, blocked.seen, blocked.actions)
         ways.append(f"  {fix.what}")
         width = max((len(way.command) for way in others), default=0)

@@ -116,10 +116,10 @@ class Plan:
         return (
             bool(self.moved_inputs(table, current, consumed))
             or self.has_waited_enough(table)
-            or bool(self.cut_errands(table))
+            or bool(self.cut_requests(table))
         )
 
-    def cut_errands(self, table: str) -> list[str]:
+    def cut_requests(self, table: str) -> list[str]:
         """What a person had asked for and a crash left undone."""
         if table_version(self.lake.table(f"quarantine.{table}")) is None:
             return []

@@ -31,8 +31,8 @@ def say_why(
     current, before = plan.current_inputs(table), consumed or {}
     moved = plan.moved_inputs(table, current, consumed)
     reasons = []
-    if held := verdicts.held(table, plan.generation(table)):
-        reasons.append(f"a batch that is blocked is judged again ({', '.join(held.failed)})")
+    if blocked := verdicts.blocked(table, plan.generation(table)):
+        reasons.append(f"a batch that is blocked is judged again ({', '.join(blocked.failed)})")
     if moved and consumed is None and ARRIVALS not in current:
         reasons.append(
             "it is not made yet, and"
@@ -45,7 +45,7 @@ def say_why(
     if plan.has_waited_enough(table):
         reasons.append("parked rows are to be given up")
     return "; ".join(
-        [*reasons, *(f"a {step} that was cut is to be finished" for step in plan.cut_errands(table))]
+        [*reasons, *(f"a {step} that was cut is to be finished" for step in plan.cut_requests(table))]
     )
 
 

@@ -87,7 +87,7 @@ class SplitDisagrees(Exception):
 @dataclass(frozen=True)
 class BatchGate:
     """`decision` is what a person said of this batch after it had been blocked; it holds only for what was
-    seen then. `held_for` is there where the rows of the batch go into quarantine, as decided.
+    seen then. `blocked_for` is there where the rows of the batch go into quarantine, as decided.
     """
 
     run_id: str
@@ -100,7 +100,7 @@ class BatchGate:
     judge_rows: Judge
     warn: Callable[[str], None]
     note: Callable[[RuleResult], None]
-    held_for: tuple[str, ...] = ()
+    blocked_for: tuple[str, ...] = ()
 
     def judge(self, candidate: Candidate) -> None:
         """Blocked unless every rule that blocks holds for the rows, or a person has let them pass; NotJudged
@@ -116,7 +116,7 @@ class BatchGate:
             raise NotJudged(self.batch_id[0], unanswered)
         decided = (
             self.decision
-            if self.decision and self.decision.action in (RELEASE, ASIDE) and not self.held_for
+            if self.decision and self.decision.action in (RELEASE, ASIDE) and not self.blocked_for
             else None
         )
         is_aside = decided is not None and decided.action == ASIDE
@@ -130,7 +130,9 @@ class BatchGate:
         if decided is not None and is_aside and holds:
             raise SetAside(decided.failed)
         self._note(results, judged_at, version)
-        verdict = SET_ASIDE if self.held_for else PASSED if not blocking else RELEASED if holds else BLOCKED
+        verdict = (
+            SET_ASIDE if self.blocked_for else PASSED if not blocking else RELEASED if holds else BLOCKED
+        )
         names = tuple(result.rule.name for result in blocking)
         kept = grounds if verdict in (BLOCKED, RELEASED) else None
         self.verdicts.write(

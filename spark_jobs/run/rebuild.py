@@ -93,7 +93,7 @@ def rebuild_tables(
             return (
                 _begin_sinks_anew(order, is_dry)
                 if not without_sinks(chosen)
-                else _rebuild_held(order, plan, natives, is_dry, start)
+                else _rebuild_under_lease(order, plan, natives, is_dry, start)
             )
     except LeaseHeld as held:
         return Rebuild(name, Status.LEASED, str(held))
@@ -187,7 +187,7 @@ def is_native(plan: Plan, table: str) -> bool:
     return layer == "gold" and plan.pipeline.gold[name].is_native
 
 
-def _rebuild_held(
+def _rebuild_under_lease(
     order: RunOrder, live: Plan, natives: list[str], is_dry: bool, start: Start | None
 ) -> Rebuild:
     started, name, chosen = (
@@ -217,8 +217,8 @@ def _rebuild_held(
         )
     except Exception as error:  # noqa: BLE001 - the rebuild fails with its cause, and the ledger says so
         keep_trace(order.log_file, "the rebuild", error)
-        is_held = isinstance(error, RebuildFailed) and error.state is State.BLOCKED
-        status = Status.BLOCKED if is_held else Status.FAILED
+        is_blocked = isinstance(error, RebuildFailed) and error.state is State.BLOCKED
+        status = Status.BLOCKED if is_blocked else Status.FAILED
         message = f"{first_line(error)}; log: {order.log_file}; {swap.describe(name)}"
     seconds = time.monotonic() - started
     note_run(order, "rebuild ended", status, message, seconds)

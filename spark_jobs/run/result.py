@@ -62,7 +62,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Held:
+class BlockedTable:
     """A batch that its rules block: which of them did not hold, for how many rows, and what is said of
     it. `seen` names what a decision about it is about; `findings` has what each rule found, and why it is
     there; `stopped` who left this batch blocked before, and why.
@@ -108,7 +108,7 @@ class TableRun:
     seconds: float = 0.0
     version: int | None = None
     error: str | None = None
-    held: Held | None = None
+    blocked: BlockedTable | None = None
     verdict: str | None = None
     last: dict[str, Any] | None = None
     """Of a table that is up to date: the run that has published what is there, with its page and counts,
@@ -155,9 +155,9 @@ class RunResult:
     """
 
     @property
-    def held(self) -> tuple[Held, ...]:
+    def blocked(self) -> tuple[BlockedTable, ...]:
         """What this run blocked."""
-        return tuple(table.held for table in self.tables if table.held)
+        return tuple(table.blocked for table in self.tables if table.blocked)
 
     @property
     def totals(self) -> Totals:
@@ -179,7 +179,7 @@ class RunResult:
             "tables": [table.as_dict() for table in self.tables],
             "report": self.report,
             "verdict": self.verdict,
-            "held": [held.as_dict() for held in self.held],
+            "blocked": [entry.as_dict() for entry in self.blocked],
             "origin": self.origin,
             "settings": self.settings,
         }

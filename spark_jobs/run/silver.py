@@ -14,7 +14,7 @@ from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.blocked import DISCARD
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
-from spark_jobs.lake.ledger_batches import STREAM
+from spark_jobs.lake.ledger_batches import OLDER_UNPARK, STREAM, UNPARK
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
 from spark_jobs.lake.verdicts import Decision
@@ -31,7 +31,7 @@ from spark_jobs.silver.fact_table import (
 )
 from spark_jobs.silver.feed import Feed
 from spark_jobs.silver.reenrich import reenrich
-from spark_jobs.silver.reprocess import CLOCK, SELECTION, discard, release, replay
+from spark_jobs.silver.reprocess import CLOCK, SELECTION, discard, replay, unpark
 from spark_jobs.silver.set_aside import REPLAY
 from spark_jobs.silver.upsert import process_facts
 
@@ -75,7 +75,7 @@ def apply_requests(run: RunContext, table: FactTable, settings: dict[str, str]) 
 def _run(
     run: RunContext, table: FactTable, step: str, extra: dict[str, Any], settings: dict[str, str]
 ) -> None:
-    """The batch of this step that is open, or the next one. One that was held starts over, with the same
+    """The batch of this step that is open, or the next one. One that was blocked starts over, with the same
     selection.
     """
     run.create(table.quarantine, SET_ASIDE_DDL, tables.CHANGEABLE)
@@ -105,7 +105,7 @@ What stands behind AND and OR is evaluated where it is asked for: Spark would ot
 row where it occurs twice, and decoding asks its dear questions, such as a pattern over the whole record, of
 few rows.
 """
-RELEASE, EMPTIED = "release", "emptied"
+EMPTIED = "emptied"
 
 
 def run_dimension(run: RunContext, name: str) -> None:
@@ -121,7 +121,7 @@ def run_dimension(run: RunContext, name: str) -> None:
             counts, seen = process_facts(records, batch, target)
         return counts, Seen(chunk=seen.chunk, records=seen.records)
 
-    run.stream(_read_bronze(run, target, dimension.from_), table, LENIENT, work, target.reads)
+    run.start(_read_bronze(run, target, dimension.from_), table, LENIENT, work, target.reads).wait()
 
 
 def _read_bronze(run: RunContext, table: FactTable, source: str) -> DataFrame:
@@ -142,8 +142,9 @@ def _read_bronze(run: RunContext, table: FactTable, source: str) -> DataFrame:
 
 
 def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
-    """What a person wants done, and a release that a crash left open, come first. Then new facts come in,
-    those that are there are brought to what the dimensions say now, and those that wait are looked at again.
+    """What a person wants done, and waiting rows that a crash left half done, come first. Then new facts come
+    in, those that are there are brought to what the dimensions say now, and those that wait are looked at
+    again.
     """
     silver, table = run.pipeline.silver[name], f"silver.{name}"
     run.create(table, silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
@@ -152,8 +153,9 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
         run.create(target.deleted, deleted_ddl(run.pipeline, name), tables.CHANGEABLE)
     generation, ledger = run.plan.generation(table), run.order.ledger
     apply_requests(run, target, LENIENT)
-    if ledger.open_batch(table, RELEASE, generation) is not None:
-        _release(run, target)
+    for step in (OLDER_UNPARK, UNPARK):
+        if ledger.open_batch(table, step, generation) is not None:
+            _unpark(run, target, step)
 
     def work(records: DataFrame, batch: Batch) -> Done:
         seen = ledger.seen(table, generation)
@@ -161,12 +163,12 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
         counts, now = process_facts(records, batch, target, feed)
         return counts, now if target.is_watermarked else Seen(chunk=now.chunk, records=now.records)
 
-    run.stream(_read_bronze(run, target, silver.from_), table, LENIENT, work, target.reads)
+    run.start(_read_bronze(run, target, silver.from_), table, LENIENT, work, target.reads).wait()
     moved = _moved_dimensions(run, target, inputs, consumed)
     for dimension, after in moved.items():
         _reenrich(run, target, dimension, after, inputs[f"dimension.{dimension}"])
     if target.may_wait and (moved or run.plan.has_waited_enough(table)) and _waits(run, target):
-        _release(run, target)
+        _unpark(run, target, UNPARK)
 
 
 def _moved_dimensions(
@@ -207,11 +209,11 @@ def _reenrich(run: RunContext, table: FactTable, dimension: str, after: int, unt
     run.batch(table.name, f"reenrich.{dimension}", until, work, extra=versions)
 
 
-def _release(run: RunContext, table: FactTable) -> None:
-    spark, clock, number = run.new_session(**LENIENT), run.plan.clock(), run.next_number(table.name, RELEASE)
+def _unpark(run: RunContext, table: FactTable, step: str) -> None:
+    spark, clock, number = run.new_session(**LENIENT), run.plan.clock(), run.next_number(table.name, step)
     extra = {CLOCK: clock.isoformat() if clock else None}
     run.batch(
-        table.name, RELEASE, number, lambda batch: (release(spark, table, batch), Seen()), table.reads, extra
+        table.name, step, number, lambda batch: (unpark(spark, table, batch), Seen()), table.reads, extra
     )
 
 

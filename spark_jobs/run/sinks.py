@@ -72,7 +72,7 @@ def run_sink(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[
     assert begun is not None
     if (delta_log.table_version(path) or 0) > begun.inputs[sink.from_]:
         changes = streams.read_changes(run.new_session(), path, begun.inputs[sink.from_] + 1)
-        run.stream(changes, node, {}, partial(_deliver_changes, run, sink), NOTHING_ELSE)
+        run.start(changes, node, {}, partial(_deliver_changes, run, sink), NOTHING_ELSE).wait()
 
 
 def open_feed(run: RunContext, table: str) -> None:

@@ -59,7 +59,7 @@ def pause(seconds: float) -> None:
 
 
 def say_stopped(why: str, done: str = "nothing was begun") -> str:
-    return f"stopped by {why}: {done}; what is published stays: run again to go on"
+    return f"stopped by {why}: {done}; what is published stays: run again to resume"
 
 
 def begin_work() -> None:
@@ -102,7 +102,7 @@ def _hear(number: int, _frame: FrameType | None) -> None:
     thread could hold.
     """
     if _state.asked.is_set():
-        os.write(2, b"ended at once: what is published stays, run again to go on\n")
+        os.write(2, b"ended at once: what is published stays, run again to resume\n")
         leave(128 + number)  # the JVM ends with this process; a batch that is cut is done again
     _state.why = _state.why or signal.Signals(number).name
     _state.asked.set()

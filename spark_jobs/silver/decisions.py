@@ -41,7 +41,7 @@ def with_decisions(decoded: DataFrame, batch: Batch, table: FactTable) -> DataFr
 
 def needs_texts(batch: Batch, table: FactTable) -> bool:
     """Whether rows may be set aside that are good in themselves, and so carry no text."""
-    return table.may_wait or bool(batch.gate.held_for) or bool(batch.lake.staged)
+    return table.may_wait or bool(batch.gate.blocked_for) or bool(batch.lake.staged)
 
 
 def _standing(decoded: DataFrame, batch: Batch, table: FactTable) -> DataFrame | None:

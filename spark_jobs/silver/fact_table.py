@@ -68,7 +68,7 @@ class FactTable:
 
     @property
     def may_wait(self) -> bool:
-        """Whether a row may be set aside for want of a member."""
+        """Whether a row may be set aside because a member is missing."""
         return any(lookup.if_missing != "unknown" for _, lookup, _ in self.lookups)
 
     @property

@@ -83,14 +83,14 @@ def settle_facts(moved: DataFrame, batch: Batch, table: FactTable) -> Counts:
 
 
 # Rows that wait for a member are looked at again when a dimension has moved, or when they have waited long
-# enough. What enters: the parked rows, and those in quarantine for want of a member. What leaves: those that
+# enough. What enters: the parked rows, and those in quarantine that miss a member. What leaves: those that
 # found it compete for the table like any row that comes; the others wait on, with what they wait for now.
 
 CLOCK = "clock"
 """Among a batch's inputs: the newest recorded arrival, against which waiting is measured."""
 
 
-def release(spark: SparkSession, table: FactTable, batch: Batch) -> Counts:
+def unpark(spark: SparkSession, table: FactTable, batch: Batch) -> Counts:
     """Publish what has found its member or is given up, and say what became of the rows that moved."""
     waiting = _waiting(spark, table, batch)
     if waiting is None:

@@ -67,7 +67,7 @@ def classify(decoded: DataFrame, batch: Batch, table: FactTable, clock: Column |
     With a clock, rows that have waited as long as their lookup is ready to wait are given up: they wait no
     longer.
     """
-    is_held, held = F.lit(bool(batch.gate.held_for)), _held_reasons(batch.gate.held_for)
+    is_blocked, blocked = F.lit(bool(batch.gate.blocked_for)), _blocked_reasons(batch.gate.blocked_for)
     decoded = with_decisions(decoded, batch, table)
     is_accepted = F.col("_is_sound") & ~F.col("_is_filtered") & ~F.col("_is_delete")
     rows = _enrich(decoded.withColumn("_is_accepted", is_accepted), table, batch)
@@ -79,12 +79,12 @@ def classify(decoded: DataFrame, batch: Batch, table: FactTable, clock: Column |
     kind = (
         F.when(is_bad, "quarantined")
         .when(F.col("_is_filtered"), "filtered")
-        .when(is_held | (F.size(no_member) > 0), "quarantined")
+        .when(is_blocked | (F.size(no_member) > 0), "quarantined")
         .when(F.size(is_parked) > 0, "parked")
     )
     reasons = (
         F.when(is_bad, F.col("_reasons"))
-        .when(is_held, held)
+        .when(is_blocked, blocked)
         .when(F.size(no_member) > 0, no_member)
         .otherwise(is_parked)
     )
@@ -148,9 +148,9 @@ def judge(ranked: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> It
         )
 
 
-def _held_reasons(held_for: Sequence[str]) -> Column:
+def _blocked_reasons(blocked_for: Sequence[str]) -> Column:
     """Why a row is in quarantine whose whole batch a person has set aside."""
-    named = F.lit(", ".join(held_for)).alias("value")
+    named = F.lit(", ".join(blocked_for)).alias("value")
     return F.array(
         F.struct(F.lit(SET_ASIDE).alias("rule"), F.lit(None).cast("string").alias("column"), named)
     )

@@ -38,7 +38,7 @@ looks again.
 GLANCE = 0.1
 """Seconds after which it looks at the times of folders, where something that has landed shows first."""
 FIRST_WAIT, LONGEST_WAIT = 2.0, 300.0
-"""Seconds until an increment that failed, or is held, is tried again: doubled each time."""
+"""Seconds until an increment that failed, or is blocked, is tried again: doubled each time."""
 RENEW_AFTER = 2_000
 """Increments of one session: Spark keeps a little of every query that it has run."""
 REPORT_EVERY = 300.0
@@ -93,7 +93,7 @@ def stream_pipeline(
             standing.take(patience=0)
             return _Stream(project, name, profile, orders, pulse, lease, session or _standing()).run()
     except LeaseHeld as held:
-        return RunResult(name, Status.LEASED, f"{held}; `weir status {name}` says how it fares")
+        return RunResult(name, Status.LEASED, f"{held}; `weir status {name}` shows how it is doing")
 
 
 def _standing() -> Session:
@@ -224,7 +224,7 @@ class _Stream:
                 self.pulse.tell(mood=StreamState.OUTSIDE, message=result.message)
                 return IDLE
             case Status.BLOCKED:
-                self.pulse.tell(mood=StreamState.HELD, message=result.message, failures=0)
+                self.pulse.tell(mood=StreamState.BLOCKED, message=result.message, failures=0)
                 return self._longer_wait()
             case Status.CONFIG_ERROR | Status.USAGE_ERROR:
                 return None

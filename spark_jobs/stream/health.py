@@ -18,7 +18,7 @@ class StreamState(StrEnum):
     WORKING = "working"
     WAITING = "waiting"
     """For something new."""
-    HELD = "held"
+    BLOCKED = "blocked"
     """By rules: a person has to decide; other tables go on."""
     FAILING = "failing"
     """Tries again after a while."""

@@ -84,7 +84,7 @@ def verify_pipeline(
     order = _Order(project, pipeline, lake, inputs, chosen, rows, log_file)
     try:
         with hold_lease(lake.lease(), name, "weir verify") as lease:
-            found = _verify_held(order, start or _own_session(order, profile, lease), tell)
+            found = _verify_under_lease(order, start or _own_session(order, profile, lease), tell)
     except LeaseHeld as held:
         return Verification(name, Outcome.LEASED, str(held))
     return replace(found, seconds=time.monotonic() - started)
@@ -113,7 +113,7 @@ def _own_session(order: _Order, profile: Profile, lease: Lease) -> Start:
     )
 
 
-def _verify_held(order: _Order, start: Start, tell: Tell) -> Verification:
+def _verify_under_lease(order: _Order, start: Start, tell: Tell) -> Verification:
     name, checks = order.pipeline.name, list[TableCheck]()
     try:
         with start() as spark:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-HELD = {
+BLOCKED = {
     "table": "silver.readings",
     "rules": ["usual_volume"],
     "rows": 3,
@@ -61,7 +61,7 @@ def answer(command: str, pipeline: str, arguments: list[str]) -> tuple[int, dict
     if pipeline == "holding":
         return 4, {
             "status": "blocked",
-            "held": [HELD],
+            "blocked": [BLOCKED],
             "tables": [{**TABLE, "state": "blocked", "version": None}],
         }
     if pipeline == "busy_once":

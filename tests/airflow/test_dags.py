@@ -113,7 +113,7 @@ def test_the_form_offers_what_the_pipeline_has_and_bounds_it(told: dict[str, Any
     assert form["tables"]["enum"] == ["all tables", "bronze", "silver", "gold", *TABLES]
     assert form["rebuild"]["enum"] == ["no table", "tables whose definition changed", *TABLES[2:]]
     assert form["replay"]["enum"] == ["no table", "dimension.places", "silver.readings"]
-    assert form["when_held"]["enum"] == ["ask", "fail"]
+    assert form["when_blocked"]["enum"] == ["ask", "fail"]
     assert {name: form[name]["type"] for name in ("full_refresh", "dry_run")} == {
         "full_refresh": "boolean",
         "dry_run": "boolean",

@@ -47,13 +47,13 @@ def test_a_failure_and_a_missed_deadline_are_told_to_the_webhook_and_by_mail(air
     assert told["deadline"] == ["running", "success"]
     failure, deadline = hook.posted
     assert {
-        name: failure[name] for name in ("pipeline", "task", "tables", "rules", "rows_held", "report")
+        name: failure[name] for name in ("pipeline", "task", "tables", "rules", "rows_blocked", "report")
     } == {
         "pipeline": "retail",
         "task": "run",
         "tables": ["silver.orders"],
         "rules": ["mean_amount"],
-        "rows_held": 160,
+        "rows_blocked": 160,
         "report": "retail/r1.html",
     }
     assert failure["link"].endswith("/dags/retail/runs/manual__1/tasks/run")
@@ -64,4 +64,4 @@ def test_a_failure_and_a_missed_deadline_are_told_to_the_webhook_and_by_mail(air
     text = first.get_body(("html",)).get_content()  # type: ignore[union-attr]
     assert "mean_amount" in text
     assert "&lt;b&gt;held&lt;/b&gt;" in text, "nothing in a mail is markup"
-    assert "rows_held: 160" in told["text"]
+    assert "rows_blocked: 160" in told["text"]

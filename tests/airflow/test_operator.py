@@ -62,7 +62,7 @@ def test_what_may_pass_is_left_to_a_retry(ends: dict[str, Any], code: int, reaso
 
 
 def test_a_batch_that_is_held_is_a_result_where_a_decision_follows(ends: dict[str, Any]) -> None:
-    assert ends["held"]["result"]["exit_code"] == 4
+    assert ends["blocked"]["result"]["exit_code"] == 4
 
 
 def test_a_pipeline_that_is_held_by_what_a_killed_task_left_is_waited_for(ends: dict[str, Any]) -> None:
@@ -168,7 +168,7 @@ def test_the_api_refuses_such_a_key_for_a_pipeline_any_for_the_upkeep_and_none_f
 
 def test_a_batch_that_is_held_fails_the_run_where_nobody_is_to_be_asked(airflow: Airflow) -> None:
     with pytest.raises(AirflowFailed) as raised:
-        run_dag(airflow, "holding", print, {"when_held": "fail"})
+        run_dag(airflow, "holding", print, {"when_blocked": "fail"})
 
     assert (
         "holding ended with 4 (data blocked by quality): silver.readings: batch blocked, 3 rows not published"
@@ -191,7 +191,7 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
     for choice, action in (("Release", "release"), ("Set aside", "set-aside"), ("Stop", "hold")):
         decided = told[choice]["result"]
         assert (decided["action"], decided["reason"], decided["by"]) == (action, "a sale", "ada")
-        assert [(entry["table"], entry["seen"]) for entry in decided["held"]] == [
+        assert [(entry["table"], entry["seen"]) for entry in decided["blocked"]] == [
             ("silver.readings", "0a1b2c")
         ], "what was asked about"
     for missing in ("no reason", "no form"):
@@ -210,11 +210,12 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
     ]
     released = ["silver.readings", "--seen", "0a1b2c", "--reason", "a sale", "--by", "ada", "--json"]
     assert told["carried out"]["over"] == [released, ["--json"]], "the tables below, where a try was cut"
+    assert told["carried out"]["older"] == [released], "decided before an upgrade"
     stopped = told["carried out"]["Stop"]
     assert stopped["text"].startswith(
         "stopped by ada: a sale; silver.readings: batch blocked, 3 rows not published"
     )
-    assert [entry["rules"] for entry in stopped["held"]] == [["usual_volume"]], "which the notice names"
+    assert [entry["rules"] for entry in stopped["blocked"]] == [["usual_volume"]], "which the notice names"
     asked = told["asked"]
     assert asked["scheduled"].startswith(
         "shop is blocked by quality, as it was when somebody chose 'Stop', and nobody is asked again. "
@@ -224,6 +225,7 @@ def test_each_answer_about_a_held_batch_does_what_it_says_and_none_passes_withou
         "whoever starts a run wants to be asked"
     )
     assert asked["another"].startswith("asked: shop: silver.readings, silver.readings")
+    assert asked["older"].startswith("asked: shop: silver.readings"), "blocked before an upgrade"
     assert asked["nothing"] == "None"
     assert "**`silver.readings`**: 3 rows, blocked by" in told["body"]
     reason = "A day has \\*many\\* readings \\<b\\>each\\<\\/b\\>\\."

@@ -127,7 +127,7 @@ def test_a_batch_that_is_left_held_stays_so_with_who_decided_it_and_a_later_deci
     )
 
     verdicts = Verdicts(Ledger(Lake(shop.project.lake, "shop")))
-    held = verdicts.held("gold.per_hour", 1)
+    held = verdicts.blocked("gold.per_hour", 1)
     assert (left.exit_code, json.loads(left.stdout)["status"]) == (0, "ok")
     assert held is not None
     assert verdicts.decision(held.batch_id) == Decision(

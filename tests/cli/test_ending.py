@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from spark_jobs.cli import run as run_module
-from spark_jobs.cli.run import print_result, run_command
+from spark_jobs.cli.ending import end
+from spark_jobs.cli.run import end_run, run_command
 from spark_jobs.run.result import RunResult, Status
-from tests.conftest import Workshop
+from tests.conftest import ROOT, Workshop
 
 PIPELINE = (
     "pipeline: shop\nsources: {orders: {format: json, path: orders}}\nsilver: {orders: {from: orders,"
@@ -42,6 +43,46 @@ def test_with_json_standard_output_is_the_result_alone(
 
 
 def test_a_decision_that_changes_no_table_has_no_totals(capfd: pytest.CaptureFixture[str]) -> None:
-    print_result(RunResult("shop", Status.OK, "silver.orders stays blocked"), as_json=False)
+    end_run(RunResult("shop", Status.OK, "silver.orders stays blocked"), as_json=False)
 
     assert capfd.readouterr().out == "shop: ok: silver.orders stays blocked\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "as_json", "out", "err"),
+    [
+        (0, False, "done\n", ""),
+        (3, False, "done\n", ""),
+        (1, False, "", "done\n"),
+        (0, True, '{"status": "x"}\n', "done\n"),
+        (2, True, '{"status": "x"}\n', "done\n"),
+    ],
+)
+def test_a_command_ends_with_its_line_and_its_result(
+    capfd: pytest.CaptureFixture[str], code: int, as_json: bool, out: str, err: str
+) -> None:
+    assert end(code, "done", {"status": "x"}, as_json=as_json) == code
+    assert capfd.readouterr() == (out, err)
+
+
+def test_each_command_leaves_its_end_to_one_place() -> None:
+    """Those with several lines of their own print them themselves, and the result with them."""
+    with_tables = {
+        "account",
+        "app",
+        "check",
+        "maintain",
+        "quarantine_list",
+        "report",
+        "state",
+        "status",
+        "stream",
+    }
+    with_tables |= {"driver", "ending", "group"}
+    printing = {
+        file.stem
+        for file in (ROOT / "spark_jobs" / "cli").glob("*.py")
+        if "json.dumps(" in file.read_text(encoding="utf-8")
+    }
+
+    assert printing <= with_tables

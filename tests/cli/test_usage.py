@@ -134,7 +134,7 @@ def weir(idle_workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> Weir:
             "discard: nothing says which rows are to be discarded",
         ),
         (("quarantine", "discard", "shop", "bronze.orders", *WHY), "--file: no file is named"),
-        (("sample", "--landing", "s3://shop/landing"), "--landing: 's3:/shop/landing' is an address"),
+        (("sample", "--landing", "s3://shop/landing"), "--landing: 's3://shop/landing' is an address"),
     ],
     ids=lambda given: " ".join(given[:3]) if isinstance(given, tuple) else "",
 )
@@ -224,6 +224,18 @@ def test_a_project_without_pipelines_says_where_one_is_written(
     assert done.stderr.startswith(
         "error: PIPELINE: there is no pipeline 'shop'\n    conf/pipelines has no pipeline yet"
     )
+
+
+def test_the_check_names_the_project_where_it_is_another_one_than_here(
+    idle_workshop: Workshop, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WEIR_HOME", str(idle_workshop.root))
+    said = []
+    for folder in (idle_workshop.root, tmp_path_factory.mktemp("elsewhere")):
+        monkeypatch.chdir(folder)
+        said.append(CliRunner().invoke(app, ["check"], catch_exceptions=False).stdout)
+
+    assert said == ["conf/ is in order\n", f"{idle_workshop.root}/conf/ is in order\n"]
 
 
 @pytest.mark.parametrize("command", ["status", "account", "report", "maintain", "check"])

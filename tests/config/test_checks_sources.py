@@ -43,6 +43,10 @@ def problems(root: Path, source: str, rest: str = SILVER) -> list[str]:
         ("{format: xml, path: p}", "sources.s: the key 'row_tag' is missing"),
         ("{format: text, path: p, fields: '(?P<b>.*)'}", "the fields of source 's' have no group 'a'"),
         (
+            "{format: text, path: p, fields: '(?<a>.*)'}",
+            "sources.s.fields: it is not a regular expression: unknown extension ?<a write (?P<name>…) for a field",
+        ),
+        (
             "{format: text, path: p, fields: '(.*)'}",
             "every group must be a field with a name write (?P<name>…)",
         ),

@@ -222,7 +222,7 @@ def test_what_concerns_airflow_alone_is_no_part_of_a_tables_definition(board: Wo
 
     before = parts()
     more = (
-        "tags: [a]\ndoc: Text.\ntimeout: 1 hour\ndeadline: 1 hour\nretries: 0\nwhen_held:"
+        "tags: [a]\ndoc: Text.\ntimeout: 1 hour\ndeadline: 1 hour\nretries: 0\nwhen_blocked:"
         " fail\ndecide_within: 2 days\nowner: me\n"
     )
     board.replace(
@@ -250,7 +250,7 @@ def test_another_event_time_of_the_other_table_is_another_definition(board: Work
     [
         ("retries: 11", "retries", "11 is not allowed here"),
         ("timeout: soon", "timeout", "'soon' is not a duration"),
-        ("when_held: wait", "when_held", "'wait' is not allowed here"),
+        ("when_blocked: wait", "when_blocked", "'wait' is not allowed here"),
         ("tags: ['']", "tags.0", "'' is not allowed here"),
         ("notify: {email: nobody}", "notify.email.0", "'nobody' does not have the right form"),
         ("notify: {webhook: 'a b'}", "notify.webhook", "'a b' does not have the right form"),

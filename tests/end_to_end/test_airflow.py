@@ -122,9 +122,9 @@ def test_a_person_triggers_a_dag_reads_its_quality_and_decides_about_what_is_hel
     wait_for(lambda: bool(alarm.posted), "nobody was told that the run has failed")
     [notice] = alarm.posted
     alarm.posted.clear()
-    assert {name: notice[name] for name in ("pipeline", "what", "task", "run", "tables", "rules", "rows_held")} == {
+    assert {name: notice[name] for name in ("pipeline", "what", "task", "run", "tables", "rules", "rows_blocked")} == {
         "pipeline": "meters", "what": "a task failed", "task": "finish", "run": second,
-        "tables": ["silver.readings"], "rules": ["mean_in_kwh"], "rows_held": 2,
+        "tables": ["silver.readings"], "rules": ["mean_in_kwh"], "rows_blocked": 2,
     }  # fmt: skip
     assert "stopped by admin: the grid looks into it" in notice["message"]
     assert page.goto(notice["link"]) is not None

@@ -10,12 +10,12 @@ from spark_jobs.lake.failpoints import Failpoint, arm, deciding, reach
 def test_a_point_is_armed_for_all_tables_or_one_or_one_step_of_it() -> None:
     with arm("write.after=raise"), pytest.raises(Failpoint, match=r"write\.after of silver\.orders"):
         reach("write.after", "silver.orders")
-    with arm("write.after:silver.orders@release=raise"):
-        reach("write.before", "silver.orders", "release")
-        reach("write.after", "silver.lines", "release")
+    with arm("write.after:silver.orders@unpark=raise"):
+        reach("write.before", "silver.orders", "unpark")
+        reach("write.after", "silver.lines", "unpark")
         reach("write.after", "silver.orders", "stream")
         with pytest.raises(Failpoint):
-            reach("write.after", "silver.orders", "release")
+            reach("write.after", "silver.orders", "unpark")
 
 
 def test_a_point_is_armed_for_the_time_it_is_reached() -> None:

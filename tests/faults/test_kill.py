@@ -39,7 +39,7 @@ KILLS: dict[str, Command] = {
 """What is done in turn, and the points at which the processes that do it are killed, one after the other: those
 with a write between them. Each kill is a cold process; tests/faults/test_points.py dies at the others too.
 """
-OF_THE_SHOP = ("write.after:deleted.silver.orders", "marker.after:silver.lines@release")
+OF_THE_SHOP = ("write.after:deleted.silver.orders", "marker.after:silver.lines@unpark")
 """Behind a side table, and in a step that the small pipeline does not have."""
 
 
@@ -98,7 +98,7 @@ def test_commands_that_are_killed_one_after_the_other_lose_and_double_nothing(
     )
 
 
-def test_runs_that_are_killed_behind_a_side_table_and_in_a_release_lose_and_double_nothing(
+def test_runs_that_are_killed_behind_a_side_table_and_while_rows_are_unparked_lose_and_double_nothing(
     damaged_shop: Workshop, expected: dict[str, list[str]]
 ) -> None:
     profile = damaged_shop.root / "conf" / "profiles" / "local.yml"

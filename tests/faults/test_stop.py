@@ -94,7 +94,7 @@ def test_runs_that_are_stopped_one_after_the_other_finish_their_batches_and_the_
     result = json.loads(said.splitlines()[-1])
     assert (first.returncode, result["exit_code"], result["status"]) == (6, 6, "stopped")
     assert result["message"].startswith("stopped by SIGTERM: ")
-    assert result["message"].endswith("run again to go on")
+    assert result["message"].endswith("run again to resume")
     states = {table["table"]: table["state"] for table in result["tables"]}
     assert (states["bronze.orders"], states["silver.orders"], states["gold.per_hour"]) == (
         "stopped",
@@ -276,6 +276,6 @@ def test_a_run_that_has_not_started_spark_stops_at_once(idle_workshop: Workshop)
     assert (run.returncode, result["status"]) == (EXIT_CODES[Status.STOPPED], "stopped")
     assert (
         result["message"]
-        == "stopped by SIGINT: nothing was begun; what is published stays: run again to go on"
+        == "stopped by SIGINT: nothing was begun; what is published stays: run again to resume"
     )
     assert not Path(idle_workshop.root, "lake/shop/_weir/ledger/runs").exists()

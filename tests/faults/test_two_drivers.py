@@ -89,8 +89,8 @@ def test_a_jvm_that_outlives_its_killed_parent_keeps_the_pipeline_until_it_ends(
 
 TAKEOVERS = (
     "arrivals.before:bronze.orders",
-    "intent.before:silver.orders@release",
-    pytest.param("marker.before:silver.lines@release", marks=pytest.mark.soak),
+    "intent.before:silver.orders@unpark",
+    pytest.param("marker.before:silver.lines@unpark", marks=pytest.mark.soak),
     pytest.param("consumed.before:gold.closed", marks=pytest.mark.soak),
 )
 """Points outside of a stream's batch: of two queries on one checkpoint in one session Spark would end the

@@ -301,7 +301,7 @@ def test_a_clock_that_steps_back_makes_no_row_older_than_those_before_it(
             known.definitions()["silver.x"].generation == known.live_definitions()["silver.x"].generation == 2
         )
         assert known.consumed_inputs() == {"silver.x": {"bronze.x": 2}}
-        assert Verdicts(known).held("silver.x", 1) is not None
+        assert Verdicts(known).blocked("silver.x", 1) is not None
 
 
 @pytest.mark.parametrize("step", ["reenrich.members", "complete"])
@@ -312,12 +312,12 @@ def test_a_blocked_batch_is_over_when_one_is_done_that_takes_its_place(tmp_path:
     ledger, blocked = Ledger(Lake(str(tmp_path), "shop"), unguarded), ("silver.x", step, 1, 5)
     ledger.begin_batch("r", blocked, {"dimension.members": 5})
     Verdicts(ledger).write(Verdict("r", blocked, AT, AT, "blocked"), "rules", 1)
-    assert Verdicts(ledger).held("silver.x", 1) is not None
+    assert Verdicts(ledger).blocked("silver.x", 1) is not None
     assert list(ledger.open_intents()) == [blocked]
 
     ledger.write_batch("r", ("silver.x", step, 1, 7), AT, 3, COUNTS, Seen())
 
-    assert Verdicts(ledger).held("silver.x", 1) is None
+    assert Verdicts(ledger).blocked("silver.x", 1) is None
     assert ledger.open_intents() == {}
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from spark_jobs.bronze.ingest import BRONZE_DDL
 from spark_jobs.cli.app import app
@@ -341,6 +343,43 @@ def test_every_exit_code_and_command_is_listed() -> None:
         if f"| {code} | `{status}` |" not in page
     ] == []
     assert [name for name in commands if f"`weir {name}" not in page] == []
+
+
+def test_the_commands_that_answer_in_json_are_those_that_the_page_names() -> None:
+    [line] = [
+        line
+        for line in OPERATIONS.read_text(encoding="utf-8").splitlines()
+        if " take `--json`: the last line" in line
+    ]
+    named = re.findall(r"`([a-z-]+)`", line.partition(" take ")[0])
+
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    inner = group.commands["quarantine"]
+    assert isinstance(inner, TyperGroup)
+    commands = {**group.commands, "quarantine": inner.commands["list"]}
+    assert sorted(named) == sorted(
+        name
+        for name, command in commands.items()
+        if any("--json" in parameter.opts for parameter in command.params)
+    )
+
+
+def test_every_command_shows_an_example_and_its_exit_codes() -> None:
+    groups = {"weir": app} | {
+        f"weir {group.name}": group.typer_instance for group in app.registered_groups if group.typer_instance
+    }
+    epilogs = {
+        f"{name} {command.name or command.callback.__name__}": command.epilog or ""
+        for name, group in groups.items()
+        for command in group.registered_commands
+        if command.callback
+    }
+
+    assert len(epilogs) > 20
+    assert [
+        name for name, text in epilogs.items() if not ("Example: weir" in text and "Exit codes: " in text)
+    ] == []
 
 
 def test_every_key_of_a_profile_is_explained() -> None:

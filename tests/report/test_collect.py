@@ -314,7 +314,7 @@ def test_a_run_that_is_not_there_is_refused_with_those_that_are(shop: LakeOfRuns
 
 def test_a_run_that_was_stopped_is_called_so_and_says_what_to_do(run_days: Callable[..., Report]) -> None:
     report = run_days(
-        Day(0, "stopped", "stopped by SIGTERM: 2 tables brought up to date, others wait; run again to go on")
+        Day(0, "stopped", "stopped by SIGTERM: 2 tables brought up to date, others wait; run again to resume")
     )
 
     assert report.verdict.outcome is Outcome.STOPPED

@@ -486,6 +486,8 @@ def test_what_is_advised_about_a_blocked_batch_is_what_is_allowed() -> None:
         ("release", "hold"),
         ("release", "hold"),
     )
+    for waiting in ("unpark", "release"):  # as an older Weir calls it
+        assert allowed_actions("silver.a", waiting) == silver
     assert [way.command.split()[1] for way in ways_on("shop", "gold.b", "5c0f", gold)] == ["run", "release"]
     assert [way.command.split()[1] for way in ways_on("shop", "silver.a", "5c0f", silver)] == [
         "run",

@@ -235,7 +235,7 @@ def test_health_is_lost_by_failing_and_by_silence_but_not_by_what_rules_hold() -
 
     assert known.is_well(now, patience)
     assert not known.is_well(now + timedelta(minutes=2), patience)
-    assert Health("page_views", "", now, StreamState.HELD, changed_at=now).is_well(now, patience)
+    assert Health("page_views", "", now, StreamState.BLOCKED, changed_at=now).is_well(now, patience)
     assert not Health("page_views", "", now, StreamState.FAILING, changed_at=now).is_well(now, patience)
 
 

@@ -162,7 +162,7 @@ def test_a_held_batch_publishes_nothing_and_a_mended_rule_lets_all_of_it_pass_on
     assert "usual_mean" in held.message
     assert "weir release shop silver.orders" in held.message
     said = "silver.orders: batch blocked, 1 row not published; failed rule: usual_mean (found 50000.0)"
-    [blocked] = held.as_dict()["held"]
+    [blocked] = held.as_dict()["blocked"]
     finding = {
         "rule": "usual_mean",
         "found": "found 50000.0",
@@ -174,11 +174,11 @@ def test_a_held_batch_publishes_nothing_and_a_mended_rule_lets_all_of_it_pass_on
         "rules": ["usual_mean"],
         "rows": 1,
         "message": said,
-        "seen": again.held[0].seen,
+        "seen": again.blocked[0].seen,
     }
     known |= {"actions": ["release", "set_aside", "hold"]}
     assert blocked == {**known, "findings": [finding], "stopped": None}
-    assert again.held[0].stopped == {
+    assert again.blocked[0].stopped == {
         "by": "ada@here",
         "reason": "it is right",
     }, "whom nobody has to ask the same again"
@@ -193,7 +193,7 @@ def test_a_held_batch_publishes_nothing_and_a_mended_rule_lets_all_of_it_pass_on
     prepare(workshop, mean=100_000)
     mended = workshop.run("shop")
     assert mended.exit_code == 0, mended.message
-    assert mended.held == ()
+    assert mended.blocked == ()
     assert ids(workshop) == [1, 2]
     assert [row[0] for row in workshop.rows("shop.gold.per_hour", "order_count")] == [1, 1]
     assert missing(workshop) == {}
@@ -201,7 +201,7 @@ def test_a_held_batch_publishes_nothing_and_a_mended_rule_lets_all_of_it_pass_on
 
 
 @pytest.fixture(scope="module")
-def held_at_once(new_workshop: Callable[[], Workshop]) -> Workshop:
+def blocked_at_once(new_workshop: Callable[[], Workshop]) -> Workshop:
     """A lake whose first batch is blocked; a row of it breaks a rule as well. Not to be touched: it is
     copied.
     """
@@ -213,9 +213,9 @@ def held_at_once(new_workshop: Callable[[], Workshop]) -> Workshop:
 
 
 def test_a_released_batch_is_published_and_the_decision_is_recorded(
-    held_at_once: Workshop, tmp_path: Path
+    blocked_at_once: Workshop, tmp_path: Path
 ) -> None:
-    workshop = held_at_once.copied(tmp_path / "home")
+    workshop = blocked_at_once.copied(tmp_path / "home")
 
     released = decided(workshop, "release")
 
@@ -231,9 +231,9 @@ def test_a_released_batch_is_published_and_the_decision_is_recorded(
 
 
 def test_a_batch_that_is_set_aside_goes_into_quarantine_and_later_ones_are_published(
-    held_at_once: Workshop, tmp_path: Path
+    blocked_at_once: Workshop, tmp_path: Path
 ) -> None:
-    workshop = held_at_once.copied(tmp_path / "home")
+    workshop = blocked_at_once.copied(tmp_path / "home")
     workshop.land("orders/2.json", order(1, version=2) + order(2, version=2))
 
     aside = decided(workshop, "set_aside")
@@ -375,7 +375,7 @@ def test_a_batch_that_only_removes_rows_is_judged_in_every_layer(workshop: Works
     workshop.land("items/2.json", item(1, 2, gone=True) + item(2, 2, gone=True))
 
     held = workshop.run("shop")
-    while_held = [row[0] for row in workshop.rows("shop.silver.items", "id")]
+    while_blocked = [row[0] for row in workshop.rows("shop.silver.items", "id")]
     released = decided(workshop, "release", "silver.items")
 
     assert (rebuilt.status, "has_rows (found 0)" in rebuilt.message) == (
@@ -387,9 +387,9 @@ def test_a_batch_that_only_removes_rows_is_judged_in_every_layer(workshop: Works
         "silver.items: batch blocked, which only removes rows; failed rule: has_rows (found 0)"
         in held.message
     )
-    assert while_held == [1, 2]
+    assert while_blocked == [1, 2]
     assert workshop.rows("shop.silver.items", "id") == []
-    assert sorted(blocked.table for blocked in released.held) == [
+    assert sorted(blocked.table for blocked in released.blocked) == [
         "gold.per_hour",
         "gold.per_kind",
     ], released.message
@@ -428,7 +428,7 @@ def test_a_release_lets_nothing_pass_but_what_was_seen(workshop: Workshop) -> No
     workshop.write("conf/pipelines/shop.yml", STOCK)
     workshop.write("expectations/shop/gold.per_kind.yml", CHEAP)
     workshop.land("items/1.json", item(1, price=101))
-    seen = workshop.run("shop").held[0].seen
+    seen = workshop.run("shop").blocked[0].seen
     with failpoints.arm("write.before:gold.per_kind=raise"):
         cut = decided(workshop, "release", "gold.per_kind", seen)
     workshop.land("items/2.json", item(2, price=999_999_999))
@@ -436,7 +436,7 @@ def test_a_release_lets_nothing_pass_but_what_was_seen(workshop: Workshop) -> No
     other = workshop.run("shop")
     late = decided(workshop, "release", "gold.per_kind", seen)
     with failpoints.arm("marker.before:gold.per_kind=raise"):
-        published = decided(workshop, "release", "gold.per_kind", other.held[0].seen)
+        published = decided(workshop, "release", "gold.per_kind", other.blocked[0].seen)
     again = workshop.run("shop")
 
     assert (cut.status, other.status, late.status) == (Status.FAILED, Status.BLOCKED, Status.BLOCKED)
@@ -452,9 +452,9 @@ def test_a_release_lets_nothing_pass_but_what_was_seen(workshop: Workshop) -> No
 
 
 def test_a_batch_that_is_set_aside_and_cut_goes_into_quarantine_once(
-    held_at_once: Workshop, tmp_path: Path
+    blocked_at_once: Workshop, tmp_path: Path
 ) -> None:
-    workshop = held_at_once.copied(tmp_path / "home")
+    workshop = blocked_at_once.copied(tmp_path / "home")
 
     for point in ("gate.after:silver.orders", "write.after:quarantine.silver.orders"):
         with failpoints.arm(f"{point}@stream=raise"):
@@ -592,7 +592,7 @@ def test_sessions_closed_windows_and_histories_that_shrink_are_judged(workshop: 
     held = workshop.run("shop")
 
     assert last == [1, 2], "a measure that moved by a microsecond is another one"
-    assert sorted(blocked.table for blocked in held.held) == [
+    assert sorted(blocked.table for blocked in held.blocked) == [
         "dimension.places",
         "gold.closed",
         "gold.visits",

@@ -38,7 +38,7 @@ def test_a_run_says_where_its_page_is_what_it_says_and_what_started_it(
 
     page = f"shop/{result['run_id']}.html"
     assert (result["report"], result["verdict"]) == ((page, "failed") if number else (None, None))
-    assert (result["held"], result["origin"]) == ([], OF_AIRFLOW)
+    assert (result["blocked"], result["origin"]) == ([], OF_AIRFLOW)
     runs = Ledger(Lake(idle_workshop.project.lake, "shop")).rows("runs", ["event", "origin"])
     assert sorted((run["event"], run["origin"]) for run in runs) == [
         ("ended", OF_AIRFLOW),

@@ -147,12 +147,12 @@ def test_a_replay_that_a_rule_holds_waits_with_its_rows_until_a_person_decides(w
 
     held = replayed(workshop, "silver.orders", rules=("known_kind",))
     again = workshop.run("shop")
-    while_held = ids(workshop), states(workshop, "silver.orders")
+    while_blocked = ids(workshop), states(workshop, "silver.orders")
     released = decided(workshop, "release")
 
     assert (held.status, again.status) == (Status.BLOCKED, Status.BLOCKED), again.message
     assert "usual_mean" in held.message
-    assert while_held == ([1], [(2, "open", 0), (3, "open", 0)])
+    assert while_blocked == ([1], [(2, "open", 0), (3, "open", 0)])
     assert released.exit_code == 0, released.message
     assert ids(workshop) == [1, 2]
     assert states(workshop, "silver.orders") == [(2, "replayed", 1), (3, "open", 1)]

@@ -1,4 +1,4 @@
-"""Gives every answer to the question about a held batch, as Airflow hands them to the task, and prints what
+"""Gives every answer to the question about a blocked batch, as Airflow hands them to the task, and prints what
 comes of each.
 """
 
@@ -15,7 +15,7 @@ from airflow.sdk.exceptions import AirflowException
 from weir_operator import WeirFailedForGood
 from weir_tasks import ASKED, REASON, RELEASE, SET_ASIDE, STOP, Decide, Finish, body
 
-HELD = {
+BLOCKED = {
     "table": "silver.readings",
     "rules": ["usual_volume"],
     "rows": 3,
@@ -27,9 +27,9 @@ FINDING = {
     "found": "3 of 9 rows, 33.3%",
     "reason": "A day has *many* readings <b>each</b>.",
 }
-STOPPED = {**HELD, "findings": [FINDING], "stopped": {"by": "ada", "reason": "the grid looks into it"}}
-LATER = {**HELD, "seen": "ffffff"}
-UNSEEN = {name: value for name, value in HELD.items() if name != "seen"}
+STOPPED = {**BLOCKED, "findings": [FINDING], "stopped": {"by": "ada", "reason": "the grid looks into it"}}
+LATER = {**BLOCKED, "seen": "ffffff"}
+UNSEEN = {name: value for name, value in BLOCKED.items() if name != "seen"}
 
 
 def main() -> None:
@@ -41,15 +41,18 @@ def main() -> None:
         "not asked": answer(RELEASE, {"reason": "a sale"}, asked=None),
     }
     carried_out = {choice: carry_out(told[choice]["result"]) for choice in (SET_ASIDE, STOP)}
-    carried_out["not seen"] = carry_out({**told[RELEASE]["result"], "held": [HELD, UNSEEN]})
+    carried_out["not seen"] = carry_out({**told[RELEASE]["result"], "blocked": [BLOCKED, UNSEEN]})
     carried_out["nothing"] = carry_out(None)
+    older = {**told[RELEASE]["result"]}
+    carried_out["older"] = carry_out({"held": older.pop("blocked"), **older})
     carried_out["over"] = carry_out(told[RELEASE]["result"], "over")
     asked = {kind: begin(held, kind) for kind in ("scheduled", "manual") for held in ([STOPPED],)}
-    asked |= {"nothing": begin([], "scheduled"), "another": begin([STOPPED, HELD], "scheduled")}
+    asked |= {"older": begin([BLOCKED], "scheduled", "held")}
+    asked |= {"nothing": begin([], "scheduled"), "another": begin([STOPPED, BLOCKED], "scheduled")}
     print(json.dumps(told | {"carried out": carried_out, "asked": asked, "body": body("shop", [STOPPED])}))
 
 
-def answer(choice: str, form: dict[str, str], asked: Any = (HELD,)) -> dict[str, Any]:
+def answer(choice: str, form: dict[str, str], asked: Any = (BLOCKED,)) -> dict[str, Any]:
     at, user = datetime(2026, 1, 1, tzinfo=UTC), {"id": "1", "name": "ada"}
     return ask(
         {"chosen_options": [choice], "params_input": form, "responded_at": at, "responded_by_user": user},
@@ -57,7 +60,7 @@ def answer(choice: str, form: dict[str, str], asked: Any = (HELD,)) -> dict[str,
     )
 
 
-def ask(event: dict[str, Any], asked: Any = (HELD,)) -> dict[str, Any]:
+def ask(event: dict[str, Any], asked: Any = (BLOCKED,)) -> dict[str, Any]:
     task = Decide(
         task_id="decide",
         pipeline="shop",
@@ -66,12 +69,12 @@ def ask(event: dict[str, Any], asked: Any = (HELD,)) -> dict[str, Any]:
         response_timeout=timedelta(days=1),
     )
     try:
-        return {"result": task.execute_complete(context({"held": [LATER]}, asked), event)}
+        return {"result": task.execute_complete(context({"blocked": [LATER]}, asked), event)}
     except AirflowException as error:
         return {"is_final": isinstance(error, WeirFailedForGood), "text": str(error)}
 
 
-def begin(held: list[dict[str, Any]], kind: str) -> str:
+def begin(held: list[dict[str, Any]], kind: str, key: str = "blocked") -> str:
     """What becomes of the question in a run of this kind."""
     task = Decide(
         task_id="decide",
@@ -80,7 +83,7 @@ def begin(held: list[dict[str, Any]], kind: str) -> str:
         params={"reason": REASON},
         response_timeout=timedelta(days=1),
     )
-    known = {**context({"held": held}), "dag_run": SimpleNamespace(run_type=kind)}
+    known = {**context({key: held}), "dag_run": SimpleNamespace(run_type=kind)}
     with patch.object(HITLOperator, "execute", lambda self, context: f"asked: {self.subject}"):
         try:
             return str(task.execute(cast("Context", known)))
@@ -99,7 +102,7 @@ def carry_out(decision: Any, pipeline: str = "shop") -> Any:
     try:
         return [result["arguments"] for result in task.execute(context(decision))["results"]]
     except WeirFailedForGood as error:
-        return {"text": str(error), "held": (error.result or {}).get("held")}
+        return {"text": str(error), "blocked": (error.result or {}).get("blocked")}
 
 
 def context(value: Any, asked: Any = None) -> Context:

@@ -10,7 +10,7 @@ from typing import Any
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from weir_assets import is_told
-from weir_operator import HELD, WeirOperator, by_level
+from weir_operator import BLOCKED, WeirOperator, by_level
 
 LINES = [
     "silver.orders                running", "warning: silver.orders: 2 rows look odd", "silver.orders                blocked    0 rows",
@@ -25,7 +25,7 @@ KEPT_UP = {"table": "silver.orders", "version": 9, "published_version": 7}
 
 def main() -> None:
     told = {name: run(name) for name in sys.argv[1:]} | {
-        "held": run("exit_4", HELD),
+        "blocked": run("exit_4", BLOCKED),
         "levels": levels(),
         "killed": killed(),
         "asked": asked(),

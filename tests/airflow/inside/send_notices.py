@@ -14,7 +14,7 @@ from weir_notices import WeirNotifier, make_notice
 from weir_operator import WeirFailedForGood
 
 CHANNELS: dict[str, Any] = {"webhook": "alarm", "email": ["team@example.com"]}
-HELD = {
+BLOCKED = {
     "table": "silver.orders",
     "rules": ["mean_amount"],
     "rows": 160,
@@ -29,7 +29,7 @@ def main() -> None:
         log_url="http://airflow.example/dags/retail/runs/manual__1/tasks/run",
     )
     failed = WeirFailedForGood(
-        "run retail ended with 4: <b>held</b>", {"held": [HELD], "report": "retail/r1.html"}
+        "run retail ended with 4: <b>held</b>", {"blocked": [BLOCKED], "report": "retail/r1.html"}
     )
     context = cast("Context", {"ti": task, "exception": failed})
     WeirNotifier(pipeline="retail", what="a task failed", **CHANNELS).notify(context)

@@ -1,5 +1,5 @@
-"""The demo's third act: a delivery that is wrong as a whole is held before any reader sees it, set aside, and
-delivered again.
+"""The demo's third act: a delivery that is wrong as a whole is blocked before any reader sees it, set aside,
+and delivered again.
 """
 
 import shlex
@@ -11,12 +11,12 @@ from service.demo.weir import ask_weir, weir
 from spark_jobs.config import Project
 
 NUMBER = 2
-HELD = "silver.orders"
-READ = (HELD, "gold.revenue_per_hour")
+BLOCKED = "silver.orders"
+READ = (BLOCKED, "gold.revenue_per_hour")
 REASON = "Amounts in cents: the shop confirmed it and sends the delivery again."
 
 
-def show_held_delivery(project: Project, airflow: Airflow) -> bool:
+def show_blocked_delivery(project: Project, airflow: Airflow) -> bool:
     """Goes on from where an earlier demo was stopped; False when the right delivery has landed before."""
     if NUMBER in landed(project):
         return False
@@ -35,7 +35,7 @@ def _set_aside(project: Project) -> None:
         "\nThe shop says that the amounts are wrong. The delivery is set aside: its orders go to quarantine,"
         " with who decided and why."
     )
-    _say_and_run(project, "set-aside", PIPELINE, HELD, "--reason", REASON)
+    _say_and_run(project, "set-aside", PIPELINE, BLOCKED, "--reason", REASON)
 
 
 def _versions(project: Project) -> dict[str, int | None]:
