@@ -137,6 +137,7 @@ def test_every_delivery_leaves_the_true_answers(
     assert shipped.versions() == before
 
 
+@pytest.mark.system  # `make test` has groupings of small pipelines: tests/faults/test_properties.py
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_all_deliveries_at_once_leave_the_true_answers(shipped: Workshop, pipeline: str) -> None:
     for increment in range(3):
