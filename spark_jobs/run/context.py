@@ -33,6 +33,7 @@ from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.quality_gate import BatchGate, SetAside
 from spark_jobs.session.jvm_end import note_work
+from spark_jobs.session.settings import COMPILED, MANY_ROWS
 
 RULES = "rules"
 """Among a batch's inputs the version of the rules that it is judged by."""
@@ -99,6 +100,14 @@ class RunContext:
     def tune(self, session: SparkSession, settings: dict[str, str]) -> None:
         for name, value in {**self.batch_settings, **settings}.items():
             session.conf.set(name, value)
+
+    def settings_to_read(self, *names: str) -> dict[str, str]:
+        """What a batch needs beside a small run's settings that may read all rows of these tables; what the
+        profile says wins.
+        """
+        if sum(delta_log.count_rows(self.lake.table(name)) for name in names) <= MANY_ROWS:
+            return {}
+        return {name: value for name, value in COMPILED.items() if name not in self.order.profile.spark}
 
     def start(
         self,

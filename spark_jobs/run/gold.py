@@ -69,10 +69,8 @@ def steps_of(table: WindowTable) -> WindowSteps:
 
 def close(run: RunContext, table: WindowTable, extra: dict[str, Any]) -> None:
     """Add the windows that have closed since the table was last brought up to date."""
-    work, number = (
-        partial(steps_of(table).close_windows, run.new_session()),
-        run.next_number(table.name, CLOSE),
-    )
+    spark, number = _session_to_read(run, table.source), run.next_number(table.name, CLOSE)
+    work = partial(steps_of(table).close_windows, spark)
     reads = [*table.reads, table.source]
     run.batch(table.name, CLOSE, number, lambda batch: (work(batch, table), Seen()), reads, extra)
 
@@ -122,7 +120,7 @@ def _pass_over(run: RunContext, table: WindowTable, identities: dict[str, Any]) 
 
 def _take_in(run: RunContext, table: WindowTable, batch: Batch) -> tuple[Counts, Seen]:
     """A batch that was begun before a crash has the versions that it began with."""
-    spark, path = run.new_session(), run.lake.table(table.source)
+    spark, path = _session_to_read(run, table.source), run.lake.table(table.source)
     after, until = batch.inputs[AFTER], batch.inputs[table.source]
     if after is None or not delta_log.keeps_changes(path, after, datetime.now(UTC)):
         return steps_of(table).rebuild_windows(spark, batch, table), Seen()
@@ -173,7 +171,12 @@ def _run_windows(
     )
     work = steps_of(target).process_changes
     run.start(
-        changes, target.name, {}, lambda rows, batch: (work(rows, batch, target), Seen()), target.reads, extra
+        changes,
+        target.name,
+        run.settings_to_read(target.source),
+        lambda rows, batch: (work(rows, batch, target), Seen()),
+        target.reads,
+        extra,
     ).wait()
     if gold.mode == "append" and inputs[WATERMARK] != consumed.get(WATERMARK):
         close(run, target, extra)
@@ -185,7 +188,7 @@ def _rebuild_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, A
     """
     target = window_table(run.pipeline, name, gold)
     extra = {WATERMARK: inputs.get(WATERMARK), target.source: inputs[target.source]}
-    spark = run.new_session()
+    spark = _session_to_read(run, target.source)
     run.batch(
         target.name,
         "rebuild",
@@ -195,12 +198,18 @@ def _rebuild_windows(run: RunContext, name: str, gold: Gold, inputs: dict[str, A
     )
 
 
+def _session_to_read(run: RunContext, *tables: str) -> SparkSession:
+    """A session for a batch that may read all of these tables."""
+    return run.new_session(**run.settings_to_read(*tables))
+
+
 def _run_complete(run: RunContext, name: str, gold: Gold, inputs: dict[str, Any]) -> None:
     table = f"gold.{name}"
 
     def recompute(batch: Batch) -> Done:
         entered = Observation()
-        rows = _compute_whole(run, run.new_session(), gold, inputs, batch.processed_at, entered)
+        spark = _session_to_read(run, *(name for name in inputs if "." in name))
+        rows = _compute_whole(run, spark, gold, inputs, batch.processed_at, entered)
         with kept(rows) as rows:
             counts = Counts(inserted=rows.count())
             if gold.from_:

@@ -193,7 +193,7 @@ def _moved_dimensions(
 
 
 def _reenrich(run: RunContext, table: FactTable, dimension: str, after: int, until: int) -> None:
-    spark = run.new_session(**LENIENT)
+    spark = run.new_session(**LENIENT, **run.settings_to_read(table.name))
     versions = {
         table.name: delta_log.table_version(run.lake.table(table.name)),
         f"dimension.{dimension}": until,

@@ -92,6 +92,12 @@ SMALL = {
     "spark.buffer.pageSize": "1m",
     "spark.sql.ui.explainMode": "simple",  # the plan of every query is written out for a UI that is off
 }
+COMPILED = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+"""What a batch of a small run takes instead where it reads a large table: compiling its plans takes a second
+or two, and without it each row that is read costs many times as much.
+"""
+MANY_ROWS = 200_000
+"""A table with more rows is large in that sense."""
 BIG = {
     "spark.sql.adaptive.enabled": "true",
     "spark.databricks.delta.snapshotPartitions": "2",
