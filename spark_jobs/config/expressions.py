@@ -9,6 +9,7 @@ from sqlglot import exp
 from spark_jobs.config.columns import OF_PROCESSING
 from spark_jobs.config.comparable import compared_maps
 from spark_jobs.config.constants import clocks_in_constants
+from spark_jobs.config.epochs import floating_epochs
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.functions import (
     AGGREGATES,
@@ -160,6 +161,7 @@ def _of_data_alone(text: str, tree: exp.Expr, columns: Collection[str]) -> list[
     return (
         foreign_parts(text, tree, columns)
         + clocks_in_constants(tree, types)
+        + floating_epochs(tree, types)
         + compared_maps(tree, types)
         + judge_patterns(tree)
         + judge_forms(text)
