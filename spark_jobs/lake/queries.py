@@ -121,11 +121,22 @@ class ReadsTheClock(ValueError):
 
 def refuse_clocks(frame: DataFrame, sql: str, name: str | None = None) -> None:
     """Look at the expressions of the frame's last step, or at the one of this name alone."""
-    expressions = _each(frame._jdf.queryExecution().analyzed().expressions())
-    if any(
-        _takes_today(node) for one in expressions if name is None or one.name() == name for node in _walk(one)
-    ):
+    if any(_takes_today(node) for node in nodes_of_column(frame, name)):
         raise ReadsTheClock(sql)
+
+
+def nodes_of_column(frame: DataFrame, name: str | None) -> Iterator[Any]:
+    """All parts of an expression of the frame's last step as Spark has resolved it, casts of its own
+    included; of all expressions where no name is given.
+    """
+    for one in _each(frame._jdf.queryExecution().analyzed().expressions()):
+        if name is None or one.name() == name:
+            yield from _walk(one)
+
+
+def is_in_lambda(node: Any) -> bool:
+    """Whether it names the argument of a lambda, so that it means nothing outside of it."""
+    return any(part.getClass().getSimpleName() == "NamedLambdaVariable" for part in _walk(node))
 
 
 def refuse_clocks_in_query(found: DataFrame, sql: str) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.silver import Columns
@@ -20,7 +21,7 @@ from spark_jobs.config.sql import computing_steps
 from spark_jobs.config.types import is_complex
 from spark_jobs.silver.decoding import PLACE, Decoding
 from spark_jobs.silver.fields import extract_record
-from spark_jobs.silver.fitting import fit_text
+from spark_jobs.silver.fitting import FLOATING, fit_text
 from spark_jobs.silver.nested import fit_nested, may_be_taken_whole, take_whole
 from spark_jobs.silver.reasons import DELETE_WHEN, WHERE, all_reasons, broken_reasons, conditions_of, holds
 from spark_jobs.silver.strict_sql import (
@@ -29,6 +30,7 @@ from spark_jobs.silver.strict_sql import (
     between_bounds,
     fit_value,
     has_failed,
+    keeps_digits,
     value_of,
     with_results,
 )
@@ -125,12 +127,7 @@ def _compute_together(typed: DataFrame, computed: Columns) -> DataFrame:
     results = with_results(typed, {f"_sql_{name}": str(c.sql) for name, c in computed.items()})
     found = {name: results.schema[f"_sql_{name}"].dataType[VALUE].dataType for name in computed}  # type: ignore[index]
     values = {
-        name: fit_value(
-            between_bounds(value_of(f"_sql_{name}"), found[name], str(c.sql)),
-            found[name],
-            c.type,
-            F.col("_record"),
-        ).alias(name)
+        name: _fit_result(results, name, found[name], c.type, str(c.sql)).alias(name)
         for name, c in computed.items()
     }
     try:
@@ -141,6 +138,13 @@ def _compute_together(typed: DataFrame, computed: Columns) -> DataFrame:
                 c = computed[name]
                 raise CannotHold(name, str(c.sql), found[name].simpleString(), c.type) from None
         raise
+
+
+def _fit_result(results: DataFrame, name: str, found: DataType, kind: str, sql: str) -> Column:
+    result = f"_sql_{name}"
+    value = fit_value(between_bounds(value_of(result), found, sql), found, kind, F.col("_record"))
+    is_kept = keeps_digits(results, result) if kind not in FLOATING else None
+    return value if is_kept is None else F.when(is_kept, value)
 
 
 def _can_be_made(rows: DataFrame, value: Column) -> bool:

@@ -10,7 +10,17 @@ from operator import and_
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, DateType, MapType, StructType, TimestampType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DateType,
+    DoubleType,
+    FloatType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampType,
+)
 
 from spark_jobs.config.types import decimal_precision
 
@@ -71,33 +81,38 @@ def is_finite(value: Column) -> Column:
     return ~F.isnan(value) & (F.abs(value) < F.lit(float("inf")))
 
 
-def in_calendar(value: Column, kind: DataType) -> Column | None:
-    """Whether all dates and times in a value are of the years 1 to 9999: Spark computes others, which most
-    readers cannot read. NULL where the value is NULL; None for a type without dates and times.
+def is_readable(value: Column, kind: DataType) -> Column | None:
+    """Whether every reader can read what Spark has computed: dates and times of the years 1 to 9999, numbers
+    that are finite, text that is UTF-8, at any depth. NULL where the value is NULL; None for a type that
+    holds nothing of this.
     """
     match kind:
+        case FloatType() | DoubleType():
+            return is_finite(value)
+        case StringType():
+            return F.is_valid_utf8(value)
         case DateType():
             return value.between(F.expr(FIRST_DAY), F.expr(LAST_DAY))
         case TimestampType():
             return (value >= F.expr(FIRST)) & (value < F.expr(BEYOND))
         case ArrayType(elementType=inner):
-            return _all_in_calendar(value, inner)
+            return _all_readable(value, inner)
         case MapType(keyType=key, valueType=inner):
-            parts = [_all_in_calendar(F.map_keys(value), key), _all_in_calendar(F.map_values(value), inner)]
+            parts = [_all_readable(F.map_keys(value), key), _all_readable(F.map_values(value), inner)]
         case StructType(fields=fields):
-            parts = [in_calendar(value.getField(field.name), field.dataType) for field in fields]
+            parts = [is_readable(value.getField(field.name), field.dataType) for field in fields]
         case _:
             return None
     asked = [F.coalesce(part, F.lit(True)) for part in parts if part is not None]
     return reduce(and_, asked) if asked else None
 
 
-def _all_in_calendar(values: Column, kind: DataType) -> Column | None:
-    if in_calendar(F.lit(None), kind) is None:
+def _all_readable(values: Column, kind: DataType) -> Column | None:
+    if is_readable(F.lit(None), kind) is None:
         return None
 
     def is_inside(item: Column) -> Column:
-        inside = in_calendar(item, kind)
+        inside = is_readable(item, kind)
         return F.lit(True) if inside is None else F.coalesce(inside, F.lit(True))
 
     return F.forall(values, is_inside)

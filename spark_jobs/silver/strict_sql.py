@@ -8,6 +8,8 @@ where its value is NULL.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -27,14 +29,29 @@ from pyspark.sql.types import (
 )
 
 from spark_jobs.config.sql import calls_in
-from spark_jobs.config.types import is_complex
-from spark_jobs.lake.queries import refuse_clocks
-from spark_jobs.silver.fitting import FLOATING, fit_text, in_calendar, is_finite, without_sign_of_zero
+from spark_jobs.config.types import decimal_precision, is_complex
+from spark_jobs.lake.queries import is_in_lambda, nodes_of_column, refuse_clocks
+from spark_jobs.silver.fitting import (
+    FLOATING,
+    INTEGERS,
+    fit_text,
+    is_finite,
+    is_readable,
+    without_sign_of_zero,
+)
 from spark_jobs.silver.nested import fit_nested, nested_in_text
 
-STRICT = {"spark.sql.ansi.enabled": "true", "spark.sql.decimalOperations.allowPrecisionLoss": "false"}
-"""Else a decimal loses digits where a result might have more than 38: the last of 0.0000000001 + 1."""
+STRICT = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate": "true",
+}
+"""Else a decimal loses digits where a result might have more than 38: the last of 0.0000000001 + 1, and those
+of `coalesce(x, n)`, where one type must hold them all.
+"""
 VALUE = "value"
+EXACT_WHOLE = {"float": 2**24, "double": 2**53}
+"""Up to here each whole number is one of the type."""
 ROUNDING = {"ceil", "ceiling", "floor"}
 
 
@@ -86,8 +103,39 @@ def fit_value(value: Column, found: DataType, kind: str, record: Column) -> Colu
     if isinstance(found, BinaryType) and kind == "string":
         return as_text(value)
     typed = _cast_exactly(value, found, kind)
-    is_readable = in_calendar(typed, DataType.fromDDL(kind))
-    return typed if is_readable is None else F.when(is_readable, typed)
+    asked = None if kind == "string" or kind in FLOATING else is_readable(typed, DataType.fromDDL(kind))
+    return typed if asked is None else F.when(asked, typed)
+
+
+def keeps_digits(results: DataFrame, name: str) -> Column | None:
+    """Whether the numbers that a result makes floating ones by itself, as `a / b` does of whole ones, are
+    still the same: 9007199254740993 is not. What is written as a cast, or stands in a lambda, is not asked.
+    Never NULL; None where there are no such numbers.
+    """
+    session = results.sparkSession
+    found = [_tried(session, is_same).getField(VALUE) for is_same in _made_floating(results, name)]
+    return reduce(and_, (F.coalesce(one, F.lit(True)) for one in found)) if found else None
+
+
+def _made_floating(results: DataFrame, name: str) -> Iterator[Column]:
+    """For each of these numbers whether it is the same as a floating one."""
+    jvm: Any = results.sparkSession._jvm
+    utils = jvm.org.apache.spark.sql.classic.ExpressionUtils
+    written = jvm.org.apache.spark.sql.catalyst.expressions.Cast.USER_SPECIFIED_CAST()
+    for cast in nodes_of_column(results, name):
+        made = str(cast.dataType().sql()).lower()
+        if cast.getClass().getSimpleName() != "Cast" or made not in EXACT_WHOLE:
+            continue
+        number, kind = cast.child(), str(cast.child().dataType().sql())
+        if number.foldable() or cast.getTagValue(written).isDefined() or is_in_lambda(number):
+            continue
+        value = type(F.lit(0))(utils.column(number))
+        if kind in ("INT", "BIGINT"):
+            yield value.between(-EXACT_WHOLE[made], EXACT_WHOLE[made])
+        elif kind.startswith("DECIMAL"):
+            yield value.cast(made).try_cast(kind).eqNullSafe(value)
+        elif kind == "STRING":
+            yield value.isNull() | fit_text(value, made).isNotNull()
 
 
 def between_bounds(value: Column, found: DataType, sql: str) -> Column:
@@ -115,10 +163,24 @@ def _cast_exactly(value: Column, found: DataType, kind: str) -> Column:
     if kind in FLOATING and not isinstance(found, IntegralType):
         is_same = is_finite(there) & ((there != 0) | (value == 0))
         there = without_sign_of_zero(there, kind)
+    elif isinstance(found, FloatType | DoubleType) and kind in INTEGERS:
+        is_same = is_same & (F.abs(value) <= EXACT_WHOLE[found.simpleString()])
     elif isinstance(found, FloatType | DoubleType) and kind.startswith("decimal"):
-        # Compared as text of a double is written: 0.1 is 0.1, and has no more digits than that.
-        is_same = back.eqNullSafe(value) & is_finite(value)
+        is_same = back.eqNullSafe(value) & is_finite(value) & _is_the_only_decimal(value, found, kind)
     return F.when(is_same, there)
+
+
+def _is_the_only_decimal(value: Column, found: DataType, kind: str) -> Column:
+    """Whether no other decimal of this type is the same floating number. Beyond its digits a type may have
+    more than that, and compares with the number as text: 0.1 is 0.1, and has no more digits than that.
+    """
+    name = found.simpleString()
+    _, scale = decimal_precision(kind) or (0, 0)
+    is_alone = F.abs(value) * F.lit(10.0**scale) < EXACT_WHOLE[name] / 2
+    if scale <= FLOATING[name]:
+        return is_alone
+    written = F.format_string(f"%.{FLOATING[name] - 1}e", value)
+    return is_alone | (written.cast(name) == value)
 
 
 def _in_order(value: Column, found: DataType, declared: DataType) -> tuple[Column, DataType]:
@@ -168,15 +230,20 @@ def _type_in_order(found: DataType, declared: DataType) -> DataType:
 
 def _tried(session: SparkSession, expression: Column) -> Column:
     """In a lambda, whose inside code generation leaves alone: else it would take an expression that occurs
-    twice out of its TryEval.
+    twice out of its TryEval. And in a branch: else Spark computes a constant in it while it plans, and what
+    fails there (`n = 'x'`) fails all rows.
     """
     jvm: Any = session._jvm
     expressions = jvm.org.apache.spark.sql.classic.ExpressionUtils
-    inside = expressions.expression(F.struct(expression.alias(VALUE))._jc)
-    tried = type(expression)(
-        expressions.column(jvm.org.apache.spark.sql.catalyst.expressions.TryEval(inside))
-    )
-    return F.get(F.transform(F.array(F.lit(0)), lambda _: tried), F.lit(0))
+
+    def attempt(always_zero: Column) -> Column:
+        branch = F.when(always_zero >= 0, F.struct(expression.alias(VALUE)))
+        inside = expressions.expression(branch._jc)
+        return type(expression)(
+            expressions.column(jvm.org.apache.spark.sql.catalyst.expressions.TryEval(inside))
+        )
+
+    return F.get(F.transform(F.array(F.lit(0)), attempt), F.lit(0))
 
 
 @contextmanager

@@ -447,6 +447,23 @@ def test_a_failing_expression_quarantines_its_row_with_what_it_was_computed_from
     }  # fmt: skip
 
 
+def test_a_constant_that_fails_quarantines_its_rows_and_stops_no_others(decode_records: Decode) -> None:
+    """Spark computes constants while it plans: an error of one would be that of the whole table."""
+    columns = {
+        "a": "bigint",
+        "is_x": {"type": "boolean", "sql": "a = 'x'"},
+        "plus": {"type": "bigint", "sql": "a + 1 / 0"},
+        "half": {"type": "bigint", "sql": "if(a > 1, a, cast('y' as bigint))"},
+    }
+
+    decoded = decode_records(['{"a":1}', '{"a":2}'], columns, where="a >= 0 or a = 'z'")
+
+    assert [[(rule, column) for rule, column, _ in reasons] for _, reasons, _ in decoded] == [
+        [("sql", "is_x"), ("sql", "plus"), ("sql", "half")],
+        [("sql", "is_x"), ("sql", "plus")],
+    ]
+
+
 def test_a_computed_column_may_name_others_wherever_they_stand(decode_records: Decode) -> None:
     """And a row is not refused a second time for what follows from its first reason."""
     columns = {
@@ -514,6 +531,30 @@ def test_the_type_of_a_computed_column_is_as_strict_as_that_of_a_field(decode_re
         ("string", "unhex('41')", "A"),
         ("string", "unhex('ff')", None),
         ("string", "cast(unhex('c3') as string)", None),
+        ("array<string>", "array(unhex('ff'))", None),
+        ("array<string>", "array(t, cast(unhex('c3') as string))", None),
+        ("array<double>", "array(sqrt(zero - 1))", None),
+        ("struct<r:float>", "named_struct('r', cast(sqrt(zero - 1) as float))", None),
+        ("bigint", "big / 1", None),
+        ("bigint", "big / 2", None),
+        ("bigint", "(big - 1) / 1", 9007199254740992),
+        ("decimal(20,2)", "big / 100", None),
+        ("decimal(20,2)", "(big - 2) / 100", None),
+        ("decimal(38,20)", "cast(0.1 as double)", Decimal("0.1")),
+        ("decimal(20,3)", "(big - 9) / 8000", Decimal("1125899906842.623")),
+        ("decimal(20,3)", "1714557600123456L / 1000", Decimal("1714557600123.456")),
+        ("decimal(20,2)", "n / 100", Decimal("30000000.00")),
+        ("bigint", "big * 1D", None),
+        ("double", "big / 1", 9007199254740992.0),
+        ("bigint", "cast(big as double)", 9007199254740992),
+        ("bigint", "digits * 1.0", None),
+        ("string", "concat(big / 1, '')", None),
+        ("bigint", "floor(big / 1)", None),
+        ("bigint", "aggregate(array(n), 0D, (x, y) -> x + y)", 3000000000),
+        ("bigint", "if(big / 1 > 0, 1, 1)", None),
+        ("decimal(38,20)", "coalesce(fine, n)", Decimal("0.12345678901234567891")),
+        ("decimal(38,20)", "coalesce(fine, whole)", Decimal("0.12345678901234567891")),
+        ("boolean", "fine + 1 = 1.12345678901234567891", True),
     ]
     columns = {
         "n": "bigint",
@@ -521,9 +562,16 @@ def test_the_type_of_a_computed_column_is_as_strict_as_that_of_a_field(decode_re
         "clock": "string",
         "small": "decimal(38,10)",
         "zero": "double",
+        "big": "bigint",
+        "digits": "string",
+        "fine": "decimal(38,20)",
+        "whole": "decimal(38,0)",
     } | {f"c{at}": {"type": c[0], "sql": c[1]} for at, c in enumerate(cases)}
 
-    record = '{"n":3000000000,"t":"12.7","clock":"12:30","small":0.0000000001,"zero":"-0"}'
+    record = (
+        '{"n":3000000000,"t":"12.7","clock":"12:30","small":0.0000000001,"zero":"-0","big":9007199254740993,'
+        f'"digits":"9007199254740993","fine":"0.12345678901234567891","whole":"{"1" * 38}"}}'
+    )
 
     [(row, reasons, _)] = decode_records([record], columns)
 
