@@ -11,7 +11,7 @@ def schema_matcher(schema: dict[str, Any]) -> Callable[[str | None], bool]:
     """The question about this schema. A text that is no JSON, or is nested too deeply to be looked at, does
     not match. ValueError for a schema that is none.
     """
-    import jsonschema  # in the Python process that asks it
+    import jsonschema  # type: ignore[import-untyped]  # in the Python process that asks it
 
     kind = jsonschema.validators.validator_for(schema)
     try:

@@ -89,7 +89,7 @@ class MatchesNoRegexOfList(ColumnValuesNotMatchRegexList):
 class MatchesJsonSchema(ColumnValuesMatchJsonSchema):
     @column_condition_partial(engine=SparkDFExecutionEngine)
     def _spark(cls, column: Column, json_schema: Mapping[str, Any], **_: Any) -> Column:  # noqa: N805 - GX makes a class method of it
-        schema = convert_to_json_serializable(json_schema)
+        schema = convert_to_json_serializable(dict(json_schema))
         schema_matcher(schema)  # what is no schema is told before a row is asked
 
         def match(texts: pa.Array) -> pa.Array:
