@@ -96,9 +96,6 @@ CREDENTIALS = {
     "sas",
     "sig",
     "pat",
-    "authorization",
-    "bearer",
-    "cookie",
 }
 ENDINGS = (
     "password",
@@ -126,7 +123,7 @@ KEYS = {
     "master",
 }
 """Words of a setting's name that tell of something to be kept from others; the second ones before `key`."""
-LAST = {"auth", "key"}
+LAST = {"auth", "bearer", "cookie", "key"}
 """Words that tell of such a thing where the name ends with them."""
 HANDLING = {
     "file",

@@ -376,7 +376,6 @@ def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
         ("spark.executorEnv.APP_SECRETS: hush", "it looks like a credential"),
         ("spark.redis.auth: hush", "it looks like a credential"),
         ("spark.executorEnv.DB_PW: hush", "it looks like a credential"),
-        ("spark.executorEnv.AUTHORIZATION: Bearer hush", "it looks like a credential"),
         ("spark.executorEnv.SESSION_COOKIE: hush", "it looks like a credential"),
         ("spark.sql.mapKeyDedupPolicy: LAST_WIN", "the last value would win in silence"),
         ("spark.sql.storeAssignmentPolicy: LEGACY", "changed in silence"),
@@ -446,6 +445,7 @@ def test_settings_that_say_how_a_secret_is_handled_may_be_set(workspace: Workspa
     handled = [
         "spark.hadoop.fs.s3a.aws.credentials.provider: x.Provider", "spark.io.encryption.enabled: true",
         "spark.shuffle.sort.bypassMergeThreshold: 9", "spark.hadoop.fs.azure.sas.token.provider.type: x.Provider",
+        "spark.hadoop.hadoop.security.authorization: true", "spark.hadoop.hadoop.http.authentication.cookie.domain: x",
         "spark.driver.extraJavaOptions: -Dlog.path=/var/log -Djavax.net.ssl.trustStore=/etc/store",
     ]  # fmt: skip
     workspace.write("conf/profiles/local.yml", "\n  ".join(["master: local[2]\nspark:", *handled]) + "\n")
