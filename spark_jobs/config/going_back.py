@@ -40,9 +40,13 @@ def ways_through(nodes: Sequence[Any]) -> int:
 
 def _ways(nodes: Sequence[Any], behind: Ranges) -> Ways:
     """`behind` are the characters that may follow."""
+    backwards = []
+    for node in reversed(nodes):
+        backwards.append(_ways_of(node, behind))
+        allowed, may_be_empty = _begin_of(node)
+        behind = merge_ranges([*allowed, *behind]) if may_be_empty else allowed
     coming_back = tried = 1
-    for place, node in enumerate(nodes):
-        ways = _ways_of(node, _begin(nodes[place + 1 :], behind))
+    for ways in reversed(backwards):
         tried = min(max(tried, coming_back * ways.tried), TOO_MANY)
         coming_back = min(coming_back * ways.open, TOO_MANY)
     return Ways(coming_back, tried)

@@ -62,9 +62,11 @@ def line_of(error: BaseException, file: str) -> str:
 def calling(hook: str) -> Iterator[None]:
     """Around each call, and around the loading of the file that has it. os._exit would end the process with
     any code, and another program in its place (os.exec…) with that program's, without a word. They stay
-    refused: the function may have left a thread behind.
+    refused: the function may have left a thread behind. A process that it has forked, and that comes back
+    from it, ends: it would go on with the run, under the lease that it inherited.
     """
     _guard.stand_in()
+    process = os.getpid()
     try:
         yield
     except ENDINGS as ending:
@@ -73,6 +75,9 @@ def calling(hook: str) -> Iterator[None]:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever it is, such as asyncio's CancelledError, it is told by its kind and place
         raise HookRaised(hook, error) from (error if type(error).__module__.startswith(OF_SPARK) else None)
+    finally:
+        if os.getpid() != process:
+            leave(1)
 
 
 class _Guard:

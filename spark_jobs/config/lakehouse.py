@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from spark_jobs.config.errors import Hinted
 from spark_jobs.config.names import Cron, Duration, Name, shorten
-from spark_jobs.config.spark_settings import Address, Setting, SettingName
+from spark_jobs.config.spark_settings import Address, Setting, SettingName, check_local
 
 MASTER = r"^(local(\[(\*|\d+)(,\s*\d+)?\])?|yarn|spark://.+|k8s://.+)$"
 
@@ -160,6 +160,13 @@ class Profile(Strict):
                 "write client, or another master: yarn or k8s://...",
             )
         return deploy
+
+    @field_validator("spark")
+    @classmethod
+    def _check_spark(cls, spark: dict[str, object], found: ValidationInfo) -> dict[str, object]:
+        if str(found.data.get("master", "")).startswith("local"):
+            check_local(spark)
+        return spark
 
     @field_validator("staging")
     @classmethod

@@ -1,6 +1,7 @@
 """Which of Spark's settings a profile may make: none that Weir depends on, and no secret."""
 
 import re
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated
 
@@ -13,6 +14,7 @@ CUTS_PLANS = "spark.weir.cutsPlans"
 """A setting of Weir's own among Spark's: whether rows that a batch keeps lose the plan by which they were
 computed.
 """
+LOOPBACK = "127.0.0.1"
 # Settings that would take away a guarantee or that Weir sets from other keys: part of the name, and why.
 REFUSED_SETTINGS = {
     "spark.weir.": "Weir sets it by the size of the work",
@@ -48,6 +50,18 @@ REFUSED_SETTINGS = {
     ),
     "spark.sql.casesensitive": "columns are compared without case",
     "spark.sql.legacy.timeparserpolicy": "timestamps would be read in another way than the checks expect",
+    "spark.sql.legacy.": "values would be read, cast or compared in another way than the checks expect",
+    "spark.sql.ansi.": "SQL would be read in another way than the checks read it",
+    "spark.sql.parser.": "SQL would be read in another way than the checks read it",
+    "spark.sql.variable.": "${…} in SQL is text, not a variable of Spark or the environment",
+    "spark.sql.storeassignmentpolicy": "a value that does not fit its column would be changed in silence",
+    "spark.sql.mapkeydeduppolicy": "of a key that is there twice, the last value would win in silence",
+    "statefuloperator.checkcorrectness": "rows of a stateful query could be lost in silence",
+    "multiplewatermarkpolicy": "Weir sets it, for joins",
+    "partitionoverwritemode": "a table that is written anew could keep old rows",
+    "delta.schema.automerge": "columns would come into tables that no pipeline file declares",
+    "delta.properties.defaults": "Weir sets the properties of its tables, so that every reader can read them",
+    "delta.vacuum.enforcetimetravel": "a batch that a crash has cut could not be done again",
     "spark.sql.extensions": "Weir sets it, for Delta",
     "spark.sql.catalog.spark_catalog": "Weir sets it, for Delta",
     "spark.databricks.delta.v2.enablemode": "Weir sets it; the jars of other modes are not there",
@@ -69,7 +83,9 @@ CREDENTIALS = {
     "passphrase",
     "passwd",
     "pwd",
+    "pw",
     "pass",
+    "passcode",
     "pgpass",
     "secret",
     "token",
@@ -107,7 +123,7 @@ KEYS = {
     "master",
 }
 """Words of a setting's name that tell of something to be kept from others; the second ones before `key`."""
-LAST = {"auth", "key"}
+LAST = {"auth", "bearer", "cookie", "key"}
 """Words that tell of such a thing where the name ends with them."""
 HANDLING = {
     "file",
@@ -164,6 +180,19 @@ def check_setting_name(value: str) -> str:
     if value not in SECRET_FILES and not OF_KUBERNETES.fullmatch(value) and _is_credential(value):
         raise Hinted(f"{shorten(value)} may not be set: {LOOKS_SECRET}", WAYS)
     return value
+
+
+def check_local(settings: Mapping[str, object]) -> None:
+    """What keeps other users of the machine out of a local Spark, and other machines."""
+    if str(settings.get("spark.authenticate", True)).lower() == "false":
+        raise Hinted(
+            "spark.authenticate may not be false: every user of the machine could call it", "remove it"
+        )
+    for name in ("spark.driver.host", "spark.driver.bindAddress"):
+        if settings.get(name, LOOPBACK) not in (LOOPBACK, "localhost"):
+            raise Hinted(
+                f"{name} is {LOOPBACK} for a local master: other machines could call it", "remove it"
+            )
 
 
 def _is_credential(name: str) -> bool:

@@ -54,10 +54,9 @@ def judge_sizes(tree: exp.Expr, types: Mapping[str, str]) -> list[Complaint]:
 
 
 def _judge(node: exp.Expr, types: Mapping[str, str]) -> Iterator[Complaint]:
-    text = shorten(node.sql(DIALECT))
     names = function_names(node)
     if isinstance(node, exp.Reduce) and _doubles(node):
-        yield f"{text} takes what it has gathered twice: its size doubles with every element", ONCE
+        yield f"{_text(node)} takes what it has gathered twice: its size doubles with every element", ONCE
     if names & FORMATS:
         yield from _judge_format(node)
     elif (size := _size_of(node)) is not None:
@@ -66,16 +65,24 @@ def _judge(node: exp.Expr, types: Mapping[str, str]) -> Iterator[Complaint]:
         if not _is_bounded(size) and not (is_plain and _is_bounded(size, length=(0, 0))):
             hint = f"bound it, as in least({how}, 100), by a constant up to {MOST:,}"
             yield (
-                f"{text} becomes as large as {shorten(how)} says: a large one would end the run",
+                f"{_text(node)} becomes as large as {shorten(how)} says: a large one would end the run",
                 f"{hint}, or by the length of a text or array" if is_plain else hint,
             )
         elif names & REPEATING and _is_bounded(size) and _weight(node, types) > MOST:
             yield (
-                f"{text} repeats more than {MOST:,} characters or items",
+                f"{_text(node)} repeats more than {MOST:,} characters or items",
                 f"repeat a value of a record up to {MOST // OF_A_VALUE} times, or cut it before: left(…, 20)",
             )
     if _makes_items(node) and _weight(node, types) > MOST:
-        yield f"{text} makes more than {MOST:,} characters or items", "make fewer items, or less of each"
+        yield (
+            f"{_text(node)} makes more than {MOST:,} characters or items",
+            "make fewer items, or less of each",
+        )
+
+
+def _text(node: exp.Expr) -> str:
+    """As it is said of; not made for each part of a query, most of which nothing is said of."""
+    return shorten(node.sql(DIALECT))
 
 
 def _judge_format(node: exp.Expr) -> Iterator[Complaint]:

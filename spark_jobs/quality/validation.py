@@ -13,11 +13,15 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
+import pyarrow as pa
 from great_expectations.compatibility.pydantic import ValidationError
 from great_expectations.core.expectation_validation_result import ExpectationValidationResult
 from great_expectations.execution_engine.sparkdf_execution_engine import SparkDFExecutionEngine
 from great_expectations.expectations.expectation import ColumnAggregateExpectation, Expectation
 from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
+from great_expectations.expectations.metrics.column_map_metrics.column_values_match_json_schema import (
+    ColumnValuesMatchJsonSchema,
+)
 from great_expectations.expectations.metrics.column_map_metrics.column_values_match_regex import (
     ColumnValuesMatchRegex,
 )
@@ -33,12 +37,15 @@ from great_expectations.expectations.metrics.column_map_metrics.column_values_no
 from great_expectations.expectations.metrics.map_metric_provider.column_condition_partial import (
     column_condition_partial,
 )
+from great_expectations.util import convert_to_json_serializable
 from great_expectations.validator.metric_configuration import MetricConfiguration
 from great_expectations.validator.validator import ValidationDependencies
 from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from spark_jobs.quality.aggregates import ROW_COUNT, Judged
+from spark_jobs.quality.json_schema import schema_matcher
 from spark_jobs.quality.metrics import COUNTS, UNANSWERABLE, FrameMetrics, resolve
 from spark_jobs.quality.patterns import matches, matches_any
 from spark_jobs.quality.result import one_line
@@ -77,6 +84,19 @@ class MatchesNoRegexOfList(ColumnValuesNotMatchRegexList):
     @column_condition_partial(engine=SparkDFExecutionEngine)
     def _spark(cls, column: Column, regex_list: list[str], **_: Any) -> Column:  # noqa: N805 - GX makes a class method of it
         return ~reduce(or_, [matches(column, regex) for regex in regex_list])
+
+
+class MatchesJsonSchema(ColumnValuesMatchJsonSchema):
+    @column_condition_partial(engine=SparkDFExecutionEngine)
+    def _spark(cls, column: Column, json_schema: Mapping[str, Any], **_: Any) -> Column:  # noqa: N805 - GX makes a class method of it
+        schema = convert_to_json_serializable(dict(json_schema))
+        schema_matcher(schema)  # what is no schema is told before a row is asked
+
+        def match(texts: pa.Array) -> pa.Array:
+            return pa.array(map(schema_matcher(schema), texts.to_pylist()), pa.bool_())
+
+        matched: Column = F.arrow_udf(match, "boolean")(column)  # type: ignore[attr-defined]
+        return matched
 
 
 # GX logs the exceptions that it puts into its results, and with them values of rows.

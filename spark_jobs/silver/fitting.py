@@ -128,12 +128,17 @@ def _fit_decimal(text: Column, precision: int, scale: int) -> Column:
 
 def _digits_behind_the_point(text: Column) -> Column:
     """Of a number with an exponent, written out: 1.50e-3 has 4."""
-    fraction = F.regexp_extract(text, r"\.([0-9]*?)0*[eE]", 1)
+    fraction = _without_zeros_behind(F.regexp_extract(text, r"\.([0-9]*+)[eE]", 1))
     whole = F.regexp_extract(text, r"^[ \t]*[+-]?([0-9]*)", 1)
     exponent = F.regexp_extract(text, "[eE]([+-]?[0-9]+)", 1).try_cast("int")
-    trailing_zeros = F.length(F.regexp_extract(whole, "(0*)$", 1))
+    trailing_zeros = F.length(whole) - F.length(_without_zeros_behind(whole))
     digits = F.when(F.length(fraction) > 0, F.length(fraction)).otherwise(-trailing_zeros)
     return F.when(text.rlike(NOT_ZERO), digits - exponent).otherwise(F.lit(0))
+
+
+def _without_zeros_behind(digits: Column) -> Column:
+    """Not by a pattern: one begins anew at each zero, and a row of them takes the square of its length."""
+    return F.rtrim(digits, F.lit("0"))
 
 
 def _fit_floating(text: Column, kind: str) -> Column:

@@ -44,7 +44,11 @@ FAULTS: list[Fault] = [
     ),
     (RECORD, r"\x00", "it holds zero bytes: it was not written to its end, or is no text"),
     (RECORD, r"^\x{FEFF}", "a byte order mark stands before it: files were put together"),
-    (BARE, r"\}\s*\r\s*\{", "several objects with carriage returns between them: lines end with a line feed"),
+    (
+        BARE,
+        r"\}[^\S\r]*+\r\s*+\{",
+        "several objects with carriage returns between them: lines end with a line feed",
+    ),
     (COUNTS, r"^\S.*-", "its beginning is missing: it closes brackets that it does not open"),
     (COUNTS, r"^\[.*[1-9]", "it is an array that goes on in other lines: write one object a line"),
     (BARE, r"^\s*\[", "it is an array: write its objects one a line"),

@@ -5,6 +5,7 @@ import posix
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +107,22 @@ def test_a_process_that_a_function_has_forked_may_become_another_program() -> No
         if not (child := os.fork()):
             os.execv("/bin/true", ["/bin/true"])
         assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("raises", [False, True])
+def test_a_process_that_a_function_has_forked_does_not_go_on_with_the_run(
+    tmp_path: Path, *, raises: bool
+) -> None:
+    parent, children = os.getpid(), list[int]()
+
+    with suppress(HookRaised), calling("hooks/shop.py:build"):
+        children.append(os.fork())
+        if raises and os.getpid() != parent:
+            raise ValueError
+    if os.getpid() != parent:
+        (tmp_path / "went on").touch()
+        leave(0)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 1
+    assert list(tmp_path.iterdir()) == []

@@ -375,6 +375,16 @@ def test_short_forms_mean_the_long_ones(workspace: Workspace) -> None:
         ("spark.executorEnv.STRIPE_KEY: hush", "it looks like a credential"),
         ("spark.executorEnv.APP_SECRETS: hush", "it looks like a credential"),
         ("spark.redis.auth: hush", "it looks like a credential"),
+        ("spark.executorEnv.DB_PW: hush", "it looks like a credential"),
+        ("spark.executorEnv.SESSION_COOKIE: hush", "it looks like a credential"),
+        ("spark.sql.mapKeyDedupPolicy: LAST_WIN", "the last value would win in silence"),
+        ("spark.sql.storeAssignmentPolicy: LEGACY", "changed in silence"),
+        ("spark.sql.legacy.allowHashOnMapType: true", "in another way than the checks expect"),
+        ("spark.sql.parser.escapedStringLiterals: true", "in another way than the checks read it"),
+        ("spark.sql.variable.substitute: true", "in SQL is text"),
+        ("spark.sql.streaming.statefulOperator.checkCorrectness.enabled: false", "lost in silence"),
+        ("spark.databricks.delta.properties.defaults.appendOnly: true", "Weir sets the properties"),
+        ("spark.databricks.delta.schema.autoMerge.enabled: true", "that no pipeline file declares"),
         ("spark.shop.db: jdbc:postgresql://db/shop?user=me&password=hush", "'password' may not be set"),
         ("spark.shop.store: Endpoint=x;AccountKey=hush", "'AccountKey' may not be set"),
         ("spark.shop.files: https://store.example/c?sv=1&sig=hush", "'sig' may not be set"),
@@ -410,10 +420,32 @@ def test_settings_that_would_break_a_guarantee_are_refused(
     assert "hush" not in str(vars(problem))
 
 
+@pytest.mark.parametrize(
+    ("master", "setting", "is_taken"),
+    [
+        ("local[2]", "spark.authenticate: false", False),
+        ("local[2]", "spark.authenticate: 'False'", False),
+        ("local[2]", "spark.authenticate: true", True),
+        ("local[2]", "spark.driver.bindAddress: 0.0.0.0", False),
+        ("local[2]", "spark.driver.host: 127.0.0.1", True),
+        ("spark://host:7077", "spark.driver.bindAddress: 0.0.0.0", True),
+    ],
+)
+def test_a_local_spark_stays_closed_to_others(
+    workspace: Workspace, master: str, setting: str, is_taken: bool
+) -> None:
+    workspace.write("conf/profiles/local.yml", f"master: {master}\nspark:\n  {setting}\n")
+
+    said = [problem.message for problem in workspace.problems()]
+
+    assert ["could call it" in message for message in said] == [True] * (not is_taken)
+
+
 def test_settings_that_say_how_a_secret_is_handled_may_be_set(workspace: Workspace) -> None:
     handled = [
         "spark.hadoop.fs.s3a.aws.credentials.provider: x.Provider", "spark.io.encryption.enabled: true",
         "spark.shuffle.sort.bypassMergeThreshold: 9", "spark.hadoop.fs.azure.sas.token.provider.type: x.Provider",
+        "spark.hadoop.hadoop.security.authorization: true", "spark.hadoop.hadoop.http.authentication.cookie.domain: x",
         "spark.driver.extraJavaOptions: -Dlog.path=/var/log -Djavax.net.ssl.trustStore=/etc/store",
     ]  # fmt: skip
     workspace.write("conf/profiles/local.yml", "\n  ".join(["master: local[2]\nspark:", *handled]) + "\n")

@@ -2,6 +2,7 @@
 either.
 """
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -145,3 +146,12 @@ def test_what_python_cannot_begin_to_read_is_an_error_like_any_other(
 
     assert wrong is not None
     assert "counts further than" in wrong[0] or "too deep" in wrong[0]
+
+
+@pytest.mark.parametrize("pattern", ["a" * 50_000, "a*" * 5_000, "[a-z]*," * 5_000])
+def test_a_long_pattern_is_judged_in_time_proportional_to_it(pattern: str) -> None:
+    started = time.process_time()
+
+    judge_java_regex(pattern)
+
+    assert time.process_time() - started < 5

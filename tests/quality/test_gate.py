@@ -298,16 +298,19 @@ def test_a_value_that_breaks_a_rule_concerns_that_rule_and_is_not_told(strict: S
             "unexpected_rows_expectation",
             unexpected_rows_query="SELECT * FROM {batch} WHERE CAST(word AS INT) > 5",
         ),
+        rule("expect_column_values_to_match_json_schema", column="word", json_schema={"type": "integer"}),
     ]
 
     results = judge(rows, asked, Surroundings())
 
-    assert [result.is_met for result in results] == [True, False, False]
+    assert [result.is_met for result in results] == [True, False, False, False]
     assert [result.problem for result in results] == [
         None,
         "Spark: CAST_INVALID_INPUT",
         "Spark: CAST_INVALID_INPUT",
+        None,
     ]
+    assert (results[-1].rows, results[-1].failed) == (2, 1), "what is no JSON does not match"
 
 
 def test_tables_are_judged_at_the_same_time_each_in_its_own_session(spark: SparkSession) -> None:

@@ -2,6 +2,7 @@
 against it.
 """
 
+import time
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
@@ -202,6 +203,16 @@ def decode_cases(decode_records: Decode, cases: list[tuple[str, str, Any]]) -> l
     """A record and a column for each case."""
     records = [f'{{"c{n}":{text}}}' for n, (_, text, _) in enumerate(cases)]
     return decode_records(records, {f"c{n}": kind for n, (kind, _, _) in enumerate(cases)})
+
+
+def test_a_row_of_zeros_takes_no_longer_than_other_digits(decode_records: Decode) -> None:
+    """By patterns that began anew at each zero it took the square of its length: one record held up a run."""
+    zeros, started = "0" * 150_000, time.monotonic()
+
+    decoded = decode_records([f'{{"d": "1.{zeros}1e5"}}', f'{{"d": "1{zeros}1e5"}}'], {"d": "decimal(12,2)"})
+
+    assert [[rule for rule, *_ in reasons] for _, reasons, _ in decoded] == [["type decimal(12,2)"]] * 2
+    assert time.monotonic() - started < 30
 
 
 def test_a_row_is_given_all_its_reasons(decode_records: Decode) -> None:

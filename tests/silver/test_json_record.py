@@ -1,17 +1,19 @@
 """What is asked of most records in a quick way must be answered as by the whole question."""
 
 from itertools import combinations_with_replacement
+from re import _parser as parser  # type: ignore[attr-defined]
 
 import pytest
 from pydantic import TypeAdapter
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.config.going_back import ENDLESS, ways_through
 from spark_jobs.config.silver import Columns
 from spark_jobs.silver.decoding import PLACE, Decoding
 from spark_jobs.silver.fields import extract_fields
 from spark_jobs.silver.fitting import FLOATING
-from spark_jobs.silver.json_record import FIELD_TWICE, is_lost, repeated_field
+from spark_jobs.silver.json_record import COUNTS, FAULTS, FIELD_TWICE, is_lost, repeated_field
 
 pytestmark = pytest.mark.spark
 
@@ -106,3 +108,16 @@ def _expected(names: list[str], lower: list[str]) -> str | None:
     if lower.count("a") > 1:
         return "the record has several fields 'a' (names are compared without case)"
     return FIELD_TWICE if len(set(names)) < len(names) else None
+
+
+def test_what_is_wrong_with_a_record_is_found_in_time_proportional_to_it() -> None:
+    """A record is as long as its sender likes: no pattern may go through a part of it once for each place in
+    it.
+    """
+    going_back = [pattern for of, pattern, _ in FAULTS if of != COUNTS and ways_back(pattern) >= ENDLESS]
+
+    assert going_back == []
+
+
+def ways_back(pattern: str) -> int:
+    return ways_through(list(parser.parse(pattern.replace(r"\x{FEFF}", "x"))))

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from spark_jobs.config.checks.columns import Path
+from spark_jobs.config.checks.json_schemas import judge_json_schema
 from spark_jobs.config.checks.sql import Columns
 from spark_jobs.config.columns import ANY
 from spark_jobs.config.expectations import Rule
@@ -145,10 +146,7 @@ def check_arguments(rule: Rule, columns: Columns, path: Path, report: Report) ->
         if misfit is not None:
             report.add((*below, *key), value, *misfit)
     _check_bounds(rule, below, report)
-    for key, pattern in _patterns(rule):
-        wrong = judge_regex(pattern)
-        if wrong is not None:
-            report.add((*below, *key), pattern, f"{shorten(pattern)} cannot be used: {wrong[0]}", wrong[1])
+    _check_patterns(rule, below, report)
     for name, given in rule.kwargs.items():
         if isinstance(given, Mapping) and name not in MAPPINGS:
             report.add(
@@ -166,6 +164,15 @@ def check_arguments(rule: Rule, columns: Columns, path: Path, report: Report) ->
             )
     if rule.type == WITHIN_RECORD:
         _check_within_record(rule, below, report)
+
+
+def _check_patterns(rule: Rule, below: Path, report: Report) -> None:
+    for key, pattern in _patterns(rule):
+        wrong = judge_regex(pattern)
+        if wrong is not None:
+            report.add((*below, *key), pattern, f"{shorten(pattern)} cannot be used: {wrong[0]}", wrong[1])
+    for key, value, message, hint in judge_json_schema(rule.kwargs.get("json_schema")):
+        report.add((*below, *key), value, message, hint)
 
 
 def _check_within_record(rule: Rule, below: Path, report: Report) -> None:
