@@ -12,6 +12,7 @@ from spark_jobs.config.repeated_groups import goes_back_too_often, has_too_many_
 
 Judgement = tuple[str, str] | None
 """What is wrong, and what to do about it; None where nothing is."""
+CORRECT_IT = "correct it; a mark that is meant as such is written as in \\( or \\["
 SAY_IT_WITHOUT = (
     "say it without; a rule with expect_column_values_to_not_match_regex says what must not be there"
 )
@@ -248,10 +249,7 @@ def _readable(pattern: str) -> str:
 def _explain(error: re.error) -> Judgement:
     if "look-behind" in error.msg:  # Java takes one of several lengths
         return None
-    return (
-        f"it is not a regular expression: {error.msg}",
-        "correct it; a mark that is meant as such is written as in \\( or \\[",
-    )
+    return f"it is not a regular expression: {error.msg}", CORRECT_IT
 
 
 def group_names(pattern: str) -> list[str]:
@@ -283,12 +281,8 @@ def judge_line_regex(pattern: str) -> tuple[str, str] | None:
         compiled = _compiled(pattern)
     except re.error as error:
         is_javas = re.search(UNESCAPED + r"\(\?<[A-Za-z]", pattern)
-        return (
-            f"it is not a regular expression: {error.msg}",
-            "write (?P<name>…) for a field"
-            if is_javas
-            else "correct it; a mark that is meant as such is written as in \\( or \\[",
-        )
+        hint = "write (?P<name>…) for a field" if is_javas else CORRECT_IT
+        return f"it is not a regular expression: {error.msg}", hint
     if not compiled.groupindex or compiled.groups != len(compiled.groupindex):
         hint = "write (?P<name>…) for a field, and (?:…) for what is none"
         return "every group must be a field with a name" if compiled.groups else "it names no field", hint

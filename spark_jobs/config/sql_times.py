@@ -20,13 +20,14 @@ READING = frozenset(
 WRITING = frozenset({"date_format"})
 """Functions whose second argument is a form: by which text is read as a time, or a time written as text."""
 MOST = {
-    **dict.fromkeys("dHhKkmsF", 2),
-    **dict.fromkeys("GMLEQqzOZ", 4),
-    **dict.fromkeys("Xx", 5),
-    **{"a": 1, "D": 3, "S": 9, "y": 6, "V": 2},
+    **dict.fromkeys("aF", 1),
+    **dict.fromkeys("dHhKkmsV", 2),
+    **dict.fromkeys("GMLEQqzOv", 4),
+    **dict.fromkeys("XxZ", 5),
+    **{"D": 3, "S": 9, "y": 6, "g": 19},
 }
 """The letters of a form, and how often each may stand side by side."""
-ONLY_SO_OFTEN = {"V": (2,), "O": (1, 4)}
+ONLY_SO_OFTEN = {"V": (2,), "O": (1, 4), "v": (1, 4)}
 INSTEAD = {
     "T": "a letter that is meant as such stands in quotes, as in \"yyyy-MM-dd'T'HH:mm:ss\"",
     "Y": "the year is yyyy; that of the week is extract(YEAROFWEEK FROM …)",
@@ -57,7 +58,7 @@ def judge_form(form: str, *, is_read: bool) -> Complaint | None:
         return "a quote is opened and never closed", "a quote that is meant as such is written twice"
     if reserved := re.search("[{}#]", plain):
         return f"{reserved[0]} means nothing", HINT
-    if plain.count("[") != plain.count("]") and "]" in plain:
+    if any(plain[:at].count("[") <= plain[:at].count("]") for at, mark in enumerate(plain) if mark == "]"):
         return "a ] has no [ before it", HINT
     letters = [(run[1], len(run[0])) for run in re.finditer(r"([A-Za-z])\1*", plain)]
     return next(

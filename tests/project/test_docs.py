@@ -306,6 +306,22 @@ def test_the_pages_name_modules_that_are_there() -> None:
     assert [place for place in sorted(named) if not (ROOT / "spark_jobs" / place[1]).is_file()] == []
 
 
+def test_the_way_of_a_record_stops_at_functions_that_are_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    walk = page.partition("## The way of a record\n")[2].partition("\n## ")[0]
+    stops = re.findall(r"`([a-z_/]+\.py):(\w+)`", walk)
+
+    assert len(stops) > 30
+    assert [
+        f"{file}:{name}" for file, name in stops if name not in functions_of(ROOT / "spark_jobs" / file)
+    ] == []
+
+
+def functions_of(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
 def test_every_system_column_is_explained() -> None:
     page = TABLES_PAGE.read_text(encoding="utf-8")
     declared = [

@@ -111,12 +111,12 @@ def test_how_recent_rows_are_is_judged_by_the_last_arrival_and_not_by_a_clock_th
     monkeypatch.setattr(Plan, "clock", lambda _: datetime(2036, 5, 1, tzinfo=UTC))
     monkeypatch.setattr(Plan, "last_arrival", lambda _: last)
     asked: list[Any] = []
-    evaluate = ModuleType("evaluate")
 
-    def judge(rows: Any, rules: Any, around: Any, *_: Any) -> list[RuleResult]:
-        asked.append(around)
+    def judge(*given: Any) -> list[Any]:
+        asked.append(given[2])
         return []
 
+    evaluate = ModuleType("evaluate")
     vars(evaluate).update(Surroundings=SimpleNamespace, judge=judge)
     monkeypatch.setitem(sys.modules, "spark_jobs.quality.evaluate", evaluate)
     rows = SimpleNamespace(sparkSession=SimpleNamespace(conf=SimpleNamespace(get=str, set=lambda *_: None)))

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.spark
 
 FORMS = [
     *(letter * times for letter in string.ascii_letters for times in {1, MOST.get(letter, 1), MOST.get(letter, 1) + 1}),
-    *("VV", "OO", "yyyy{", "yyyy#", "[yyyy", "yyyy]", "[yyyy]", "yyyy][", "'a", "''", "h 'o''clock'", "yyyy'T'HH"),
+    *("VV", "OO", "yyyy{", "yyyy#", "[yyyy", "yyyy]", "[yyyy]", "yyyy][", "[yyyy]]", "vv", "'a", "''", "h 'o''clock'", "yyyy'T'HH"),
 ]  # fmt: skip
 ROW = "VALUES (timestamp'2024-05-02 12:30:00', '2024-05-02') AS t(at, text)"
 
