@@ -254,4 +254,4 @@ def rebuild(
 
 
 # Last, so that `weir --help` begins with `weir run`; the imports are what registers the commands.
-from spark_jobs.cli import app_decide, app_upkeep  # noqa: E402, F401
+from spark_jobs.cli import app_decide, app_look, app_upkeep  # noqa: E402, F401

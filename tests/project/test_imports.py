@@ -130,7 +130,7 @@ STAGES = ("bronze", "config", "failure", "gold", "lake", "landing", "session", "
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "bronze": ("config", "lake", "landing"),
     "cli": (
-        *("config", "failure", "lake", "landing", "operations", "quality"),
+        *("config", "failure", "lake", "landing", "look", "operations", "quality"),
         *("report", "run", "sample", "session", "stream", "verify"),
     ),
     "config": (),
@@ -138,6 +138,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "gold": ("config", "lake"),
     "lake": ("config",),
     "landing": ("config", "lake"),
+    "look": ("config", "lake", "quality"),
     "operations": ("bronze", "config", "lake", "landing", "quality", "run"),
     "quality": ("config", "lake"),
     "report": ("config", "lake", "landing", "quality"),

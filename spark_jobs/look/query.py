@@ -1,0 +1,86 @@
+"""An answer of the lake to a query in SQL: the first rows, and which versions of which tables were read."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from spark_jobs.config.errors import UsageError
+from spark_jobs.config.loading import Project
+from spark_jobs.look.engine import lock, open_engine, register_masked
+from spark_jobs.look.names import known_tables, with_short_names
+from spark_jobs.look.sql import WHERE, read_question
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+
+class QueryFailed(Exception):
+    """The query was begun and cannot be ended: a value that does not fit, files that are gone, no memory."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(
+            f"the query failed: {cause}; correct it, or, where a file is not found, ask a newer version:"
+            " upkeep deletes what no version of the last days needs"
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`versions` has the tables that were read, by full name; several versions of one are read as such."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[Any, ...], ...]
+    has_more: bool
+    versions: dict[str, list[int]]
+    seconds: float
+
+
+def answer(project: Project, sql: str, limit: int) -> Answer:
+    """UsageError, NotThere, QueryFailed."""
+    began = time.monotonic()
+    with _asked(project, sql) as (found, versions):
+        columns = tuple((str(name), str(kind)) for name, kind, *_ in found.description or ())
+        with telling():
+            rows = found.fetchmany(limit + 1)
+    return Answer(
+        columns, tuple(rows[:limit]), len(rows) > limit, versions, round(time.monotonic() - began, 3)
+    )
+
+
+def answer_table(project: Project, sql: str) -> "pa.Table":
+    """The whole answer as Arrow's columns."""
+    with _asked(project, sql) as (found, _), telling():
+        return found.to_arrow_table()
+
+
+@contextmanager
+def _asked(project: Project, sql: str) -> "Iterator[tuple[duckdb.DuckDBPyConnection, dict[str, list[int]]]]":
+    with open_engine() as engine:
+        known = with_short_names(known_tables(project))
+        question = read_question(sql, known, engine)
+        opened = [(named, named.ref.open(named.at)) for named in question.tables]
+        register_masked(engine, opened)
+        lock(engine)
+        versions: dict[str, list[int]] = {}
+        for named, snapshot in opened:
+            versions.setdefault(named.ref.full_name, []).append(snapshot.version)
+        with telling():
+            found = engine.execute(question.sql)
+        yield found, versions
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """What DuckDB has against a query: against what it says, or against what became of it."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as wrong:
+        said = str(wrong).partition("\n\nLINE ")[0]
+        raise UsageError(WHERE, "", " ".join(said.split()), "columns: `weir show TABLE`") from wrong
+    except duckdb.Error as failed:
+        raise QueryFailed(" ".join(str(failed).partition("\n\nLINE ")[0].split())) from failed
