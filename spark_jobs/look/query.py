@@ -38,26 +38,34 @@ class Answer:
     seconds: float
 
 
+@dataclass(frozen=True)
+class _Asked:
+    engine: "duckdb.DuckDBPyConnection"
+    sql: str
+    versions: dict[str, list[int]]
+
+
 def answer(project: Project, sql: str, limit: int) -> Answer:
     """UsageError, NotThere, QueryFailed."""
     began = time.monotonic()
-    with _asked(project, sql) as (found, versions):
+    with _asked(project, sql) as asked, telling():
+        found = asked.engine.execute(asked.sql)
         columns = tuple((str(name), str(kind)) for name, kind, *_ in found.description or ())
-        with telling():
-            rows = found.fetchmany(limit + 1)
+        rows = found.fetchmany(limit + 1)
     return Answer(
-        columns, tuple(rows[:limit]), len(rows) > limit, versions, round(time.monotonic() - began, 3)
+        columns, tuple(rows[:limit]), len(rows) > limit, asked.versions, round(time.monotonic() - began, 3)
     )
 
 
 def answer_table(project: Project, sql: str) -> "pa.Table":
     """The whole answer as Arrow's columns."""
-    with _asked(project, sql) as (found, _), telling():
-        return found.to_arrow_table()
+    with _asked(project, sql) as asked, telling():
+        return asked.engine.sql(asked.sql).to_arrow_table()
 
 
 @contextmanager
-def _asked(project: Project, sql: str) -> "Iterator[tuple[duckdb.DuckDBPyConnection, dict[str, list[int]]]]":
+def _asked(project: Project, sql: str) -> Iterator[_Asked]:
+    """The tables that a query names, opened and registered, in an engine that is locked."""
     with open_engine() as engine:
         known = with_short_names(known_tables(project))
         question = read_question(sql, known, engine)
@@ -67,9 +75,7 @@ def _asked(project: Project, sql: str) -> "Iterator[tuple[duckdb.DuckDBPyConnect
         versions: dict[str, list[int]] = {}
         for named, snapshot in opened:
             versions.setdefault(named.ref.full_name, []).append(snapshot.version)
-        with telling():
-            found = engine.execute(question.sql)
-        yield found, versions
+        yield _Asked(engine, question.sql, versions)
 
 
 @contextmanager
