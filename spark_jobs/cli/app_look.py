@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from spark_jobs.cli.group import Json, app
+from spark_jobs.cli.completing import tables_of_lake
+from spark_jobs.cli.group import LOOK, Json, app
 from spark_jobs.cli.profile import ProfileName
 
 QUERY_CODES = (
@@ -22,7 +23,8 @@ TABLE = "A table, as in retail.silver.orders, or of an earlier version as in ret
     epilog=(
         'Example: weir query "select city, sum(revenue) from retail.gold.revenue_per_hour group by city"\n\n'
         'As it was: weir query "select count(*) from retail.silver.orders@v3"\n\n' + QUERY_CODES
-    )
+    ),
+    rich_help_panel=LOOK,
 )
 def query(
     sql: Annotated[
@@ -44,11 +46,15 @@ def query(
     epilog=(
         "Example: weir show retail.silver.orders --rows 20\n\n"
         f"As it was: weir show retail.silver.orders@v3\n\n{LOOK_CODES}"
-    )
+    ),
+    rich_help_panel=LOOK,
 )
 def show(
     table: Annotated[
-        str | None, typer.Argument(help=f"{TABLE} Without one, the list of all.", metavar="TABLE")
+        str | None,
+        typer.Argument(
+            help=f"{TABLE} Without one, the list of all.", metavar="TABLE", autocompletion=tables_of_lake
+        ),
     ] = None,
     rows: Annotated[int, typer.Option(min=0, max=MOST_ROWS, help="How many rows are shown.")] = 10,
     history: Annotated[int, typer.Option(min=0, max=10_000, help="How many of its newest versions.")] = 10,
@@ -68,10 +74,16 @@ def show(
         "Example: weir diff retail.silver.orders --from v3\n\n"
         "Between two times: weir diff retail.silver.orders --from 2026-03-01 --to 2026-03-02\n\n"
         f"{LOOK_CODES}; where nothing differs, too, it is 0"
-    )
+    ),
+    rich_help_panel=LOOK,
 )
 def diff(
-    table: Annotated[str, typer.Argument(help="A table, as in retail.silver.orders.", metavar="TABLE")],
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="A table, as in retail.silver.orders.", metavar="TABLE", autocompletion=tables_of_lake
+        ),
+    ],
     before: Annotated[
         str, typer.Option("--from", metavar="V", help="A version: its number, or a time as in 2026-03-01.")
     ],
