@@ -97,6 +97,29 @@ def state(
     raise typer.Exit(state_command(pipeline, table, tuple(key or ()), rows, profile, as_json))
 
 
+@app.command(
+    epilog=(
+        "Example: weir doctor --fix\n\n"
+        "Exit codes: 0 no problem, warnings aside · 1 something is bad · 2 usage"
+    ),
+    rich_help_panel=OPERATE,
+)
+def doctor(
+    pipeline: AnyPipelineName = None,
+    is_fixing: Annotated[
+        bool, typer.Option("--fix", help="Do what is safe: fetch jars, make folders, upkeep. Changes no row.")
+    ] = False,
+    profile: ProfileName = None,  # noqa: ARG001 - its callback has taken it
+    as_json: Json = False,
+) -> None:
+    """Look for what stands in the way of runs, each with its remedy. Java, jars, packages, storage, clock,
+    lease, checkpoints, logs, files, Airflow; starts no Spark.
+    """
+    from spark_jobs.cli.doctor import doctor_command
+
+    raise typer.Exit(doctor_command(pipeline, is_fixing, as_json))
+
+
 @app.command(epilog=f"Example: weir maintain retail --dry-run\n\n{MAINTAIN_CODES}", rich_help_panel=OPERATE)
 def maintain(
     pipeline: AnyPipelineName = None,
