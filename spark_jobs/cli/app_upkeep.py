@@ -170,7 +170,9 @@ def history(
     raise typer.Exit(history_command(port))
 
 
-@app.command(epilog=f"Example: weir setup --with kafka --with postgres\n\n{SETUP_CODES}", rich_help_panel=OPERATE)
+@app.command(
+    epilog=f"Example: weir setup --with kafka --with postgres\n\n{SETUP_CODES}", rich_help_panel=OPERATE
+)
 def setup(
     components: Annotated[
         list[str], typer.Option("--with", help="Also the jars of kafka, postgres or s3. May be repeated.")

@@ -26,7 +26,7 @@ GROUPS = {
     BUILD: "write pipelines and try them",
     RUN: "bring tables up to date",
     LOOK: "at rows, states and accounts; nothing is changed",
-    DECIDE: "about what was held back or set aside",
+    DECIDE: "about what is blocked or set aside",
     OPERATE: "keep it well",
 }
 """What people do with it: each command says in its `rich_help_panel` where it belongs."""

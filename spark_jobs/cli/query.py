@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from spark_jobs.cli.ending import fail_with, refuse, say_if_empty
+from spark_jobs.cli.ending import end, fail_with, refuse, say_if_empty
 from spark_jobs.config.errors import Refused, UsageError
 from spark_jobs.config.loading import load_project
 from spark_jobs.config.text import count, plain
@@ -63,11 +63,8 @@ def print_rows(names: list[str], rows: Any, right: list[str]) -> None:
 
 def not_there(missing: NotThere, *, as_json: bool) -> int:
     """A table that no run has made yet: nothing is wrong, and there is nothing to show."""
-    print(plain(missing), file=sys.stderr)
-    if as_json:
-        about = {"pipeline": missing.pipeline, "status": "nothing_to_do", "exit_code": NOT_THERE}
-        print(json.dumps(about | {"message": str(missing)}))
-    return NOT_THERE
+    about = {"pipeline": missing.pipeline, "status": "nothing_to_do", "exit_code": NOT_THERE}
+    return end(NOT_THERE, str(missing), about | {"message": str(missing)}, as_json=as_json)
 
 
 def _text(sql: str) -> str:
