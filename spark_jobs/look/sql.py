@@ -28,7 +28,7 @@ ASIDE = (
 WORD = r'(?:[A-Za-z_]\w*|"(?:[^"]|"")+")'
 TOKENS = re.compile(
     rf"""{ASIDE}
-    | (?<![\w."]) (?P<name>{WORD}(?:\.{WORD})+|{WORD})
+    | (?<![\w."]) (?P<name>{WORD}(?:\s*\.\s*{WORD})+|{WORD})
       (?:@(?P<at>v?\d[\w:.+-]*|'[^']*'))?""",
     re.VERBOSE | re.DOTALL,
 )
@@ -76,7 +76,9 @@ def read_question(text: str, known: Mapping[str, TableRef], parser: "duckdb.Duck
 
     sql = TOKENS.sub(place, text.strip().rstrip(";"))
     read = dict.fromkeys(_tables_in(_parse(sql, parser)))
-    return Question(sql, tuple(named.get(path) or _named(path, known) for path in read))
+    if strange := next((path for path in read if path not in named), None):
+        raise _unknown(".".join(strange), known)
+    return Question(sql, tuple(named[path] for path in read))
 
 
 def _parts(name: str) -> list[str]:
@@ -91,20 +93,14 @@ def _resolve(parts: list[str], known: Mapping[str, TableRef]) -> tuple[TableRef,
     return None
 
 
-def _named(path: Path, known: Mapping[str, TableRef]) -> Named:
-    """A table whose name was written with spaces in it; UsageError for what is no table of the lake."""
-    ref = known.get(".".join(path).lower())
-    if ref is None or _place(ref, None) != tuple(part.lower() for part in path):
-        raise _unknown(".".join(path), known)
-    return Named(ref, None, _place(ref, None))
-
-
 def _place(ref: TableRef, at: str | None) -> Path:
-    """Its last word stays the table's, as which the query may call its columns."""
+    """Its last word stays the table's, as which the query may call its columns. DuckDB has databases of its
+    own that are called temp and system, and so may a pipeline be.
+    """
     *layers, table = ref.name.split(".")
     aside = layers[0] if layers[0] in SIDES else ""
-    catalog = ".".join(part for part in (ref.pipeline.name, aside) if part)
-    return f"{catalog}@{at}" if at else catalog, layers[-1], table
+    catalog = " ".join(part for part in ("lake", ref.pipeline.name, aside, at or "") if part)
+    return catalog, layers[-1], table
 
 
 def _parse(sql: str, parser: "duckdb.DuckDBPyConnection") -> Any:

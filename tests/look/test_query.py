@@ -13,7 +13,7 @@ from spark_jobs.lake.ledger_schemas import SCHEMAS
 from spark_jobs.look.names import LEDGER_TABLES
 from tests.conftest import Workshop
 from tests.look.conftest import Weir
-from tests.look.lake import write_bronze, write_quarantine
+from tests.look.lake import DEPOT, write_bronze, write_quarantine
 
 ADDRESS = "@example"
 
@@ -78,6 +78,16 @@ def test_columns_are_named_by_the_table_whether_old_new_or_beside_it(weir: Weir,
     assert rows(weir, "select orders.id from shop.silver.orders@v0 where orders.id = 2") == [{"id": 2}]
     assert rows(weir, "select orders.file from shop.quarantine.silver.orders") == [{"file": "orders/a.json"}]
     assert rows(weir, "select shop.silver.orders.id from shop . silver . orders limit 0") == []
+
+
+@pytest.mark.parametrize("name", ["temp", "system", "memory", "main"])
+def test_a_pipeline_may_be_called_as_a_database_of_duckdbs_own(weir: Weir, shop: Workshop, name: str) -> None:
+    shop.write(f"conf/pipelines/{name}.yml", DEPOT.replace("depot", name))
+    write_deltalake(Lake(shop.project.lake, name).table("silver.boxes"), pa.table({"id": [4]}))
+
+    assert rows(weir, f"select boxes.id, {name}.silver.boxes.id as again from {name}.silver.boxes") == [
+        {"id": 4, "again": 4}
+    ]
 
 
 def test_names_in_texts_and_comments_are_left_alone(weir: Weir) -> None:
