@@ -10,7 +10,7 @@ from spark_jobs.config.errors import UsageError
 from spark_jobs.config.loading import Project
 from spark_jobs.look.engine import lock, open_engine, register_masked
 from spark_jobs.look.names import known_tables, with_short_names
-from spark_jobs.look.sql import WHERE, read_question
+from spark_jobs.look.sql import WHERE, Question, read_question
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,15 +41,15 @@ class Answer:
 @dataclass(frozen=True)
 class _Asked:
     engine: "duckdb.DuckDBPyConnection"
-    sql: str
+    question: Question
     versions: dict[str, list[int]]
 
 
 def answer(project: Project, sql: str, limit: int) -> Answer:
     """UsageError, NotThere, QueryFailed."""
     began = time.monotonic()
-    with _asked(project, sql) as asked, telling():
-        found = asked.engine.execute(asked.sql)
+    with _asked(project, sql) as asked, telling(asked.question):
+        found = asked.engine.execute(asked.question.sql)
         columns = tuple((str(name), str(kind)) for name, kind, *_ in found.description or ())
         rows = found.fetchmany(limit + 1)
     return Answer(
@@ -59,8 +59,8 @@ def answer(project: Project, sql: str, limit: int) -> Answer:
 
 def answer_table(project: Project, sql: str) -> "pa.Table":
     """The whole answer as Arrow's columns."""
-    with _asked(project, sql) as asked, telling():
-        return asked.engine.sql(asked.sql).to_arrow_table()
+    with _asked(project, sql) as asked, telling(asked.question):
+        return asked.engine.sql(asked.question.sql).to_arrow_table()
 
 
 @contextmanager
@@ -75,18 +75,34 @@ def _asked(project: Project, sql: str) -> Iterator[_Asked]:
         versions: dict[str, list[int]] = {}
         for named, snapshot in opened:
             versions.setdefault(named.ref.full_name, []).append(snapshot.version)
-        yield _Asked(engine, question.sql, versions)
+        yield _Asked(engine, question, versions)
 
 
 @contextmanager
-def telling() -> Iterator[None]:
-    """What DuckDB has against a query: against what it says, or against what became of it."""
+def telling(question: Question | None = None) -> Iterator[None]:
+    """What DuckDB has against a query, in the names that were written: against what it says, or against what
+    became of it.
+    """
     import duckdb
 
     try:
         yield
     except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException) as wrong:
-        said = str(wrong).partition("\n\nLINE ")[0]
-        raise UsageError(WHERE, "", " ".join(said.split()), "columns: `weir show TABLE`") from wrong
+        said = _in_written_names(_first_part(wrong), question)
+        raise UsageError(
+            WHERE, "", said, "columns: `weir show TABLE`; AS gives a table a short name"
+        ) from wrong
     except duckdb.Error as failed:
-        raise QueryFailed(" ".join(str(failed).partition("\n\nLINE ")[0].split())) from failed
+        raise QueryFailed(_in_written_names(_first_part(failed), question)) from failed
+
+
+def _first_part(error: Exception) -> str:
+    """Without the line of the query, which is not the one that was written."""
+    return " ".join(str(error).partition("\n\nLINE ")[0].split())
+
+
+def _in_written_names(said: str, question: Question | None) -> str:
+    for named in question.tables if question else ():
+        catalog, schema, table = named.place
+        said = said.replace(f'"{catalog}".{schema}.{table}', named.written)
+    return said

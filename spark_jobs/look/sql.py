@@ -46,6 +46,7 @@ class Named:
     ref: TableRef
     at: Version | None
     place: Path
+    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,9 @@ def read_question(text: str, known: Mapping[str, TableRef], parser: "duckdb.Duck
         ref, rest = found
         at = known_version(match["at"].strip("'"), WHERE) if match["at"] else None
         table = _place(ref, match["at"])
-        named[table] = Named(ref, at, table)
+        named[table] = Named(
+            ref, at, table, f"{ref.full_name}@{match['at']}" if match["at"] else ref.full_name
+        )
         return ".".join(map(quoted, (*table, *rest)))
 
     sql = TOKENS.sub(place, text.strip().rstrip(";"))

@@ -223,6 +223,10 @@ def test_duckdb_itself_refuses_files_where_a_query_would_come_through(shop: Work
         ("select * from shop.silver.orders@v7", "shop.silver.orders: there is no version 7; the newest is 1"),
         ("select * from shop.silver.orders at (version => 1)", "AT is not how a version is asked for"),
         ("select ctiy from shop.silver.orders", 'Referenced column "ctiy" not found'),
+        (
+            "select id from shop.silver.orders@v0, shop.silver.orders",
+            "(use: 'shop.silver.orders@v0.id' or 'shop.silver.orders.id')",
+        ),
         ("selec 1", "it cannot be read: syntax error at or near"),
         (" ", "it is empty"),
     ],
