@@ -111,8 +111,8 @@ def look_at_landed(project: Project, plan: Plan) -> Iterator[Finding]:
             is_well = False
             kinds = Counter(file.verdict for file in files)
             said = " and ".join(f"{count(number, 'file')} {kind}" for kind, number in kinds.items())
-            # why a file cannot be read may quote it
-            reason = f": {files[0].reason}" if files[0].verdict == REFUSED else ""
+            # what to do stands below; and why a file cannot be read may quote it
+            reason = f": {files[0].reason.partition('; ')[0]}" if files[0].verdict == REFUSED else ""
             message = plain(f"{said} of {source}, as {files[0].path!r}{reason}")
             remedy = f"`{files[0].command}` loads it; `weir quarantine list {name} bronze.{source}` names all"
             yield Finding(name, "landed files", WARNING, message, remedy)
