@@ -11,8 +11,19 @@ import typer
 
 from spark_jobs import __version__
 from spark_jobs.cli.cluster import RunsOnCluster, submit_command
+from spark_jobs.cli.completing import tables_of_pipeline
 from spark_jobs.cli.ending import fail
-from spark_jobs.cli.group import EXIT_CODES, Json, PipelineName, app
+from spark_jobs.cli.group import (
+    BUILD,
+    DECIDE,
+    EXIT_CODES,
+    LOOK,
+    RUN,
+    AnyPipelineName,
+    Json,
+    PipelineName,
+    app,
+)
 from spark_jobs.cli.profile import ProfileName
 from spark_jobs.cli.quarantine import quarantine
 from spark_jobs.config.hooks import leave
@@ -29,7 +40,7 @@ STREAM_CODES = (
 )
 TO_REBUILD = "Tables, as in silver.orders; without them those whose definition has changed."
 
-app.add_typer(quarantine, name="quarantine")
+app.add_typer(quarantine, name="quarantine", rich_help_panel=DECIDE)
 
 
 def main() -> None:
@@ -67,11 +78,15 @@ def _root(
         raise typer.Exit
 
 
-@app.command(epilog=f"Example: weir run retail --layer silver\n\n{EXIT_CODES}")
+@app.command(epilog=f"Example: weir run retail --layer silver\n\n{EXIT_CODES}", rich_help_panel=RUN)
 def run(
     pipeline: PipelineName,
     select: Annotated[
-        list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")
+        list[str] | None,
+        typer.Option(
+            help="Only this table, as in silver.orders; may be given again.",
+            autocompletion=tables_of_pipeline,
+        ),
     ] = None,
     layer: Annotated[
         str | None, typer.Option(help="Only this layer: bronze, silver (with its dimensions), gold or sink.")
@@ -94,7 +109,7 @@ def run(
     raise typer.Exit(run_command(pipeline, tuple(select or ()), layer, files_per_batch, profile, as_json))
 
 
-@app.command(epilog=f"Example: weir plan retail\n\n{PLAN_CODES}")
+@app.command(epilog=f"Example: weir plan retail\n\n{PLAN_CODES}", rich_help_panel=RUN)
 def plan(pipeline: PipelineName, as_json: Json = False) -> None:
     """Show what a run would do and why, in about a second: without Spark, even while a run is active. Changes
     nothing.
@@ -104,7 +119,10 @@ def plan(pipeline: PipelineName, as_json: Json = False) -> None:
     raise typer.Exit(plan_command(pipeline, as_json))
 
 
-@app.command(epilog=f"Example: weir stream retail --trigger '10 seconds' --listen 9464\n\n{STREAM_CODES}")
+@app.command(
+    epilog=f"Example: weir stream retail --trigger '10 seconds' --listen 9464\n\n{STREAM_CODES}",
+    rich_help_panel=RUN,
+)
 def stream(
     pipeline: PipelineName,
     trigger: Annotated[
@@ -149,12 +167,12 @@ def stream(
     )
 
 
-@app.command(epilog="Example: weir status retail --watch 2\n\nExit codes: 0 shown · 2 configuration or usage")
+@app.command(
+    epilog="Example: weir status retail --watch 2\n\nExit codes: 0 shown · 2 configuration or usage",
+    rich_help_panel=LOOK,
+)
 def status(
-    pipeline: Annotated[
-        str | None,
-        typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE"),
-    ] = None,
+    pipeline: AnyPipelineName = None,
     watch: Annotated[
         float | None,
         typer.Option(min=0.5, max=3600, metavar="SECONDS", help="Look again so often, until Ctrl-C."),
@@ -172,7 +190,9 @@ def status(
     )
 
 
-@app.command(epilog="Example: weir check\n\nExit codes: 0 all is well · 2 problems were found")
+@app.command(
+    epilog="Example: weir check\n\nExit codes: 0 all is well · 2 problems were found", rich_help_panel=BUILD
+)
 def check(as_json: Json = False) -> None:
     """Check every file of conf/ and expectations/ and all that they name, without Spark."""
     from spark_jobs.cli.check import check_command
@@ -181,7 +201,8 @@ def check(as_json: Json = False) -> None:
 
 
 @app.command(
-    epilog="Example: weir schema > .vscode/weir-pipeline.schema.json\n\nExit codes: 0 printed · 2 usage"
+    epilog="Example: weir schema > .vscode/weir-pipeline.schema.json\n\nExit codes: 0 printed · 2 usage",
+    rich_help_panel=BUILD,
 )
 def schema(
     expectations: Annotated[
@@ -198,13 +219,11 @@ def schema(
     epilog=(
         "Example: weir account retail\n\nExit codes: 0 all rows are accounted for · 1 they are not · 2"
         " configuration or usage"
-    )
+    ),
+    rich_help_panel=LOOK,
 )
 def account(
-    pipeline: Annotated[
-        str | None,
-        typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE"),
-    ] = None,
+    pipeline: AnyPipelineName = None,
     as_json: Json = False,
 ) -> None:
     """Show what became of every row that ever entered the tables of a pipeline, or of all."""
@@ -217,13 +236,11 @@ def account(
     epilog=(
         "Example: weir report retail --open\n\nExit codes: 0 made, or nothing has run yet · 2 configuration"
         " or usage, or no such run"
-    )
+    ),
+    rich_help_panel=LOOK,
 )
 def report(
-    pipeline: Annotated[
-        str | None,
-        typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE"),
-    ] = None,
+    pipeline: AnyPipelineName = None,
     run: Annotated[
         str | None, typer.Option(help="The id of a run, instead of the newest one.", metavar="RUN_ID")
     ] = None,
@@ -236,10 +253,14 @@ def report(
     raise typer.Exit(report_command(pipeline, run, is_opened, as_json))
 
 
-@app.command(epilog=f"Example: weir rebuild retail silver.orders --dry-run\n\n{EXIT_CODES}")
+@app.command(
+    epilog=f"Example: weir rebuild retail silver.orders --dry-run\n\n{EXIT_CODES}", rich_help_panel=RUN
+)
 def rebuild(
     pipeline: PipelineName,
-    tables: Annotated[list[str] | None, typer.Argument(help=TO_REBUILD, metavar="TABLE")] = None,
+    tables: Annotated[
+        list[str] | None, typer.Argument(help=TO_REBUILD, metavar="TABLE", autocompletion=tables_of_pipeline)
+    ] = None,
     is_all: Annotated[bool, typer.Option("--all", help="Every dimension, silver and gold table.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Build and compare, but replace nothing.")
@@ -254,4 +275,4 @@ def rebuild(
 
 
 # Last, so that `weir --help` begins with `weir run`; the imports are what registers the commands.
-from spark_jobs.cli import app_decide, app_upkeep  # noqa: E402, F401
+from spark_jobs.cli import app_decide, app_look, app_upkeep  # noqa: E402, F401

@@ -4,10 +4,16 @@ from typing import Annotated
 
 import typer
 
-from spark_jobs.cli.group import EXIT_CODES, Json, PipelineName, app
+from spark_jobs.cli.completing import sources_of_pipeline, tables_of_pipeline
+from spark_jobs.cli.group import BUILD, DECIDE, EXIT_CODES, Json, PipelineName, app
 from spark_jobs.cli.profile import ProfileName
 
-HeldTable = Annotated[str, typer.Argument(help="The blocked table, as in silver.orders.", metavar="TABLE")]
+HeldTable = Annotated[
+    str,
+    typer.Argument(
+        help="The blocked table, as in silver.orders.", metavar="TABLE", autocompletion=tables_of_pipeline
+    ),
+]
 DecisionReason = Annotated[str, typer.Option("--reason", help="Why, for those who read it later.")]
 Seen = Annotated[
     str | None,
@@ -24,7 +30,8 @@ DecidedBy = Annotated[
     epilog=(
         'Example: weir release retail silver.orders --reason "the shop had a sale, the amounts are'
         f' right"\n\n{EXIT_CODES}'
-    )
+    ),
+    rich_help_panel=DECIDE,
 )
 def release(
     pipeline: PipelineName,
@@ -44,6 +51,7 @@ def release(
 @app.command(
     "set-aside",
     epilog=f'Example: weir set-aside retail silver.orders --reason "amounts in cents"\n\n{EXIT_CODES}',
+    rich_help_panel=DECIDE,
 )
 def set_aside(
     pipeline: PipelineName,
@@ -61,7 +69,8 @@ def set_aside(
 
 
 @app.command(
-    epilog=f'Example: weir hold retail silver.orders --reason "the shop looks into it"\n\n{EXIT_CODES}'
+    epilog=f'Example: weir hold retail silver.orders --reason "the shop looks into it"\n\n{EXIT_CODES}',
+    rich_help_panel=DECIDE,
 )
 def hold(
     pipeline: PipelineName,
@@ -77,10 +86,18 @@ def hold(
     raise typer.Exit(decide_command(pipeline, table, "hold", reason, seen, by, None, as_json))
 
 
-@app.command(epilog=f"Example: weir take retail orders retail/orders/2024-05-01.json\n\n{EXIT_CODES}")
+@app.command(
+    epilog=f"Example: weir take retail orders retail/orders/2024-05-01.json\n\n{EXIT_CODES}",
+    rich_help_panel=DECIDE,
+)
 def take(
     pipeline: PipelineName,
-    source: Annotated[str, typer.Argument(help="A source of the pipeline.", metavar="SOURCE")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A source of the pipeline.", metavar="SOURCE", autocompletion=sources_of_pipeline
+        ),
+    ],
     path: Annotated[
         str, typer.Argument(help="The file below the landing root, as warnings name it.", metavar="PATH")
     ],
@@ -92,10 +109,13 @@ def take(
     raise typer.Exit(take_command(pipeline, source, path, as_json))
 
 
-@app.command(epilog=f"Example: weir close retail orders\n\n{EXIT_CODES}")
+@app.command(epilog=f"Example: weir close retail orders\n\n{EXIT_CODES}", rich_help_panel=DECIDE)
 def close(
     pipeline: PipelineName,
-    source: Annotated[str | None, typer.Argument(help="Only this source.", metavar="SOURCE")] = None,
+    source: Annotated[
+        str | None,
+        typer.Argument(help="Only this source.", metavar="SOURCE", autocompletion=sources_of_pipeline),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Declare that what has arrived is complete: the next run closes the windows that are still open."""
@@ -104,10 +124,10 @@ def close(
     raise typer.Exit(close_command(pipeline, source, as_json))
 
 
-@app.command(epilog=f"Example: weir propose retail orders --dry-run\n\n{EXIT_CODES}")
+@app.command(epilog=f"Example: weir propose retail orders --dry-run\n\n{EXIT_CODES}", rich_help_panel=BUILD)
 def propose(
     pipeline: PipelineName,
-    source: Annotated[str, typer.Argument(help="The source to look at.")],
+    source: Annotated[str, typer.Argument(help="The source to look at.", autocompletion=sources_of_pipeline)],
     table: Annotated[
         str | None, typer.Option(help="Name of the silver table, instead of the source's.")
     ] = None,

@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from spark_jobs.cli.group import Json, PipelineName, app
+from spark_jobs.cli.completing import tables_of_pipeline
+from spark_jobs.cli.group import BUILD, LOOK, OPERATE, AnyPipelineName, Json, PipelineName, app
 from spark_jobs.cli.profile import ProfileName
 from spark_jobs.sample import MAX_INCREMENT, MAX_ORDERS, MIN_ORDERS
 
@@ -35,12 +36,17 @@ DEFECT = (
     epilog=(
         "Example: weir verify retail --select silver.orders --rows 20\n\n"
         f"The landed files against bronze: weir verify retail --files\n\n{VERIFY_CODES}"
-    )
+    ),
+    rich_help_panel=OPERATE,
 )
 def verify(
     pipeline: PipelineName,
     select: Annotated[
-        list[str] | None, typer.Option(help="Only this table, as in silver.orders; may be given again.")
+        list[str] | None,
+        typer.Option(
+            help="Only this table, as in silver.orders; may be given again.",
+            autocompletion=tables_of_pipeline,
+        ),
     ] = None,
     rows: Annotated[
         int, typer.Option(min=0, max=1_000, help="How many differing rows of a table are shown.")
@@ -61,13 +67,18 @@ def verify(
     raise typer.Exit(verify_command(pipeline, tuple(select or ()), rows, profile, as_json, is_of_files=files))
 
 
-@app.command(epilog=f"Example: weir state clickstream user_sessions --key user_id=7\n\n{STATE_CODES}")
+@app.command(
+    epilog=f"Example: weir state clickstream user_sessions --key user_id=7\n\n{STATE_CODES}",
+    rich_help_panel=LOOK,
+)
 def state(
     pipeline: PipelineName,
     table: Annotated[
         str,
         typer.Argument(
-            help="A native gold table (state, dedup or join), as in gold.user_sessions.", metavar="TABLE"
+            help="A native gold table (state, dedup or join), as in gold.user_sessions.",
+            metavar="TABLE",
+            autocompletion=tables_of_pipeline,
         ),
     ],
     key: Annotated[
@@ -86,12 +97,32 @@ def state(
     raise typer.Exit(state_command(pipeline, table, tuple(key or ()), rows, profile, as_json))
 
 
-@app.command(epilog=f"Example: weir maintain retail --dry-run\n\n{MAINTAIN_CODES}")
+@app.command(
+    epilog=(
+        "Example: weir doctor --fix\n\n"
+        "Exit codes: 0 no problem, warnings aside · 1 something is bad · 2 usage"
+    ),
+    rich_help_panel=OPERATE,
+)
+def doctor(
+    pipeline: AnyPipelineName = None,
+    is_fixing: Annotated[
+        bool, typer.Option("--fix", help="Do what is safe: fetch jars, make folders, upkeep. Changes no row.")
+    ] = False,
+    profile: ProfileName = None,  # noqa: ARG001 - its callback has taken it
+    as_json: Json = False,
+) -> None:
+    """Look for what stands in the way of runs, each with its remedy. Java, jars, packages, storage, clock,
+    lease, checkpoints, logs, files, Airflow; starts no Spark.
+    """
+    from spark_jobs.cli.doctor import doctor_command
+
+    raise typer.Exit(doctor_command(pipeline, is_fixing, as_json))
+
+
+@app.command(epilog=f"Example: weir maintain retail --dry-run\n\n{MAINTAIN_CODES}", rich_help_panel=OPERATE)
 def maintain(
-    pipeline: Annotated[
-        str | None,
-        typer.Argument(help="A pipeline of conf/pipelines; without it all of them.", metavar="PIPELINE"),
-    ] = None,
+    pipeline: AnyPipelineName = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what there is to do, and do nothing.")
     ] = False,
@@ -105,7 +136,7 @@ def maintain(
     raise typer.Exit(maintain_command(pipeline, dry_run, as_json))
 
 
-@app.command(epilog=f"Example: weir sample --orders 100000\n\n{SAMPLE_CODES}")
+@app.command(epilog=f"Example: weir sample --orders 100000\n\n{SAMPLE_CODES}", rich_help_panel=BUILD)
 def sample(
     orders: Annotated[
         int, typer.Option(min=MIN_ORDERS, max=MAX_ORDERS, help="Orders of the first load.")
@@ -127,7 +158,7 @@ def sample(
     raise typer.Exit(sample_command(orders, increment, seed, defect, landing, as_json))
 
 
-@app.command(epilog=f"Example: weir history --port 18080\n\n{HISTORY_CODES}")
+@app.command(epilog=f"Example: weir history --port 18080\n\n{HISTORY_CODES}", rich_help_panel=LOOK)
 def history(
     port: Annotated[int, typer.Option(min=1024, max=65535, help="Where it answers, on loopback.")] = 18080,
 ) -> None:
@@ -139,7 +170,9 @@ def history(
     raise typer.Exit(history_command(port))
 
 
-@app.command(epilog=f"Example: weir setup --with kafka --with postgres\n\n{SETUP_CODES}")
+@app.command(
+    epilog=f"Example: weir setup --with kafka --with postgres\n\n{SETUP_CODES}", rich_help_panel=OPERATE
+)
 def setup(
     components: Annotated[
         list[str], typer.Option("--with", help="Also the jars of kafka, postgres or s3. May be repeated.")
@@ -157,7 +190,10 @@ def setup(
     raise typer.Exit(setup_command(jars_only, components))
 
 
-@app.command(epilog="Example: weir pack\n\nExit codes: 0 made, or there already · 1 the jars are missing")
+@app.command(
+    epilog="Example: weir pack\n\nExit codes: 0 made, or there already · 1 the jars are missing",
+    rich_help_panel=OPERATE,
+)
 def pack(as_json: Json = False) -> None:
     """Put Python packages, Spark and the jars into one archive, for the hosts of a YARN cluster:
     .envs/environment.tar.
@@ -165,3 +201,21 @@ def pack(as_json: Json = False) -> None:
     from spark_jobs.cli.setup import pack_command
 
     raise typer.Exit(pack_command(as_json))
+
+
+@app.command(
+    epilog=(
+        "Example: weir completion bash > ~/.local/share/bash-completion/completions/weir\n\n"
+        "For this shell alone: source <(weir completion bash)\n\nExit codes: 0 printed · 2 no such shell"
+    ),
+    rich_help_panel=OPERATE,
+)
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], typer.Argument(metavar="SHELL")],
+) -> None:
+    """Print the script by which bash, zsh, fish or powershell completes commands, options, pipelines and
+    tables.
+    """
+    from spark_jobs.cli.completion import completion_command
+
+    raise typer.Exit(completion_command(shell))

@@ -3,12 +3,14 @@ as it was typed.
 """
 
 import sys
+from typing import TYPE_CHECKING
 
 from spark_jobs.cli.ending import fail
-from spark_jobs.config import Project
-from spark_jobs.config.lakehouse import Profile
 from spark_jobs.config.text import plain_lines
-from spark_jobs.run import stopping
+
+if TYPE_CHECKING:
+    from spark_jobs.config.lakehouse import Profile
+    from spark_jobs.config.loading import Project
 
 
 class RunsOnCluster(BaseException):
@@ -16,7 +18,7 @@ class RunsOnCluster(BaseException):
     errors is to stop it.
     """
 
-    def __init__(self, project: Project, profile: Profile) -> None:
+    def __init__(self, project: "Project", profile: "Profile") -> None:
         self.project, self.profile = project, profile
 
 
@@ -29,6 +31,7 @@ def submit_command(elsewhere: RunsOnCluster, arguments: list[str]) -> int:
     from spark_jobs.cli.whoami import whoami
     from spark_jobs.failure import first_line
     from spark_jobs.report.write import write_report
+    from spark_jobs.run import stopping
     from spark_jobs.run.submit import DriverLost, submit
     from spark_jobs.session.install import NotInstalled
     from spark_jobs.session.java import JavaMissing

@@ -7,11 +7,13 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spark_jobs.config.errors import Refused
-from spark_jobs.config.loading import NO_PIPELINE, Project
 from spark_jobs.config.text import plain_lines
+
+if TYPE_CHECKING:
+    from spark_jobs.config.loading import Project
 
 USAGE = 2
 
@@ -47,8 +49,10 @@ def refuse(error: Refused, *, as_json: bool, pipeline: str | None = None) -> int
     return fail_with(error.status, error.said, USAGE, as_json=as_json, pipeline=pipeline)
 
 
-def say_if_empty(project: Project) -> None:
+def say_if_empty(project: "Project") -> None:
     """Of a project without a pipeline there is nothing to tell: rather than nothing, that is said."""
+    from spark_jobs.config.loading import NO_PIPELINE  # loads all models: not for `weir --help`
+
     if not project.pipelines:
         print(NO_PIPELINE, file=sys.stderr)
 

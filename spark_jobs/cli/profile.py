@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from spark_jobs.cli.completing import profile_names
+
 VARIABLE = "WEIR_PROFILE"
 
 
@@ -28,5 +30,6 @@ ProfileName = Annotated[
     typer.Option(
         help="A profile of conf/profiles instead of the one in conf/lakehouse.yml; as WEIR_PROFILE.",
         callback=_use,
+        autocompletion=profile_names,
     ),
 ]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from spark_jobs.cli.completing import pipeline_names, tables_of_pipeline
 from spark_jobs.cli.profile import ProfileName
 
 MOST = 10_000
@@ -19,13 +20,25 @@ RUN_CODES = (
 HELP = "Look at the rows and files that were set aside, replay or discard them."
 quarantine = typer.Typer(no_args_is_help=True, help=HELP, epilog="Example: weir quarantine list retail")
 
-PipelineName = Annotated[str, typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE")]
+PipelineName = Annotated[
+    str,
+    typer.Argument(help="A pipeline of conf/pipelines.", metavar="PIPELINE", autocompletion=pipeline_names),
+]
 TableName = Annotated[
-    str, typer.Argument(help="A dimension or silver table, as in silver.orders.", metavar="TABLE")
+    str,
+    typer.Argument(
+        help="A dimension or silver table, as in silver.orders.",
+        metavar="TABLE",
+        autocompletion=tables_of_pipeline,
+    ),
 ]
 AnyTable = Annotated[
     str,
-    typer.Argument(help="A dimension or silver table; or a bronze table, for its files.", metavar="TABLE"),
+    typer.Argument(
+        help="A dimension or silver table; or a bronze table, for its files.",
+        metavar="TABLE",
+        autocompletion=tables_of_pipeline,
+    ),
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show what would become of the rows, and change nothing.")
@@ -56,7 +69,11 @@ def list_(
     pipeline: PipelineName,
     table: Annotated[
         str | None,
-        typer.Argument(help="Its rows one by one; of a bronze table its files.", metavar="TABLE"),
+        typer.Argument(
+            help="Its rows one by one; of a bronze table its files.",
+            metavar="TABLE",
+            autocompletion=tables_of_pipeline,
+        ),
     ] = None,
     rule: Rules = None,
     file: Files = None,

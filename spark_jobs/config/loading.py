@@ -19,11 +19,12 @@ from spark_jobs.config.graph import pipelines_read
 from spark_jobs.config.lakehouse import Lakehouse, Profile
 from spark_jobs.config.names import check_name
 from spark_jobs.config.pipeline import Pipeline
+from spark_jobs.config.root import LAKEHOUSE as LAKEHOUSE
+from spark_jobs.config.root import find_root as find_root
 from spark_jobs.config.rule_files import survey_rules
 from spark_jobs.config.validation import validate
 
 T = TypeVar("T")
-LAKEHOUSE = Path("conf", "lakehouse.yml")
 NO_PIPELINE = "conf/pipelines has no pipeline yet; docs/pipeline-file.md says how to write one"
 
 
@@ -57,20 +58,6 @@ class Project:
 
     def file_of(self, pipeline: str) -> Path:
         return pipeline_file(self.root, pipeline)
-
-
-def find_root(environ: Mapping[str, str] = os.environ, start: Path | None = None) -> Path:
-    """WEIR_HOME, else the nearest folder at or above `start` that has conf/lakehouse.yml, else the folder
-    above the package. One that cannot be read is there as well: another project must not take the place of
-    this one.
-    """
-    if environ.get("WEIR_HOME"):
-        return Path(environ["WEIR_HOME"]).expanduser().resolve()
-    here = (start or Path.cwd()).resolve()
-    return next(
-        (folder for folder in (here, *here.parents) if os.path.lexists(folder / LAKEHOUSE)),
-        Path(__file__).resolve().parents[2],
-    )
 
 
 def load_project(

@@ -77,7 +77,7 @@ def make_archive(installed: Installation, java: Java, say: Callable[[str], None]
     what increments load.
     """
     stamp = installed.archive.with_suffix(".txt")
-    wanted = _fingerprint(java)
+    wanted = fingerprint_of(java)
     if stamp.is_file() and stamp.read_text() == wanted:
         return
     installed.archive.unlink(missing_ok=True)
@@ -149,5 +149,5 @@ class SetupFailed(Exception):
         super().__init__(f"`weir {' '.join(arguments)}` failed while Spark was being prepared:\n{said}")
 
 
-def _fingerprint(java: Java) -> str:
+def fingerprint_of(java: Java) -> str:
     return f"{java.home} {java.major} pyspark {version('pyspark')} delta {version('delta-spark')}\n"

@@ -88,6 +88,7 @@ SECTIONS_OF += [(RULES_PAGE, title, model) for title, model in RULE_SECTIONS.ite
 UNSEEN_ERRORS = {
     "_TooLong",
     "Hinted",
+    "NoSuchVersion",
     "NotInsertable",
     "Refused",
     "Ring",

@@ -8,7 +8,18 @@ import pytest
 pytestmark = pytest.mark.system
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ("spark_jobs", "service", "dags", "plugins", "conf", "tests", "bench", "docs", "requirements")
+SOURCES = (
+    "spark_jobs",
+    "weir",
+    "service",
+    "dags",
+    "plugins",
+    "conf",
+    "tests",
+    "bench",
+    "docs",
+    "requirements",
+)
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git repository")

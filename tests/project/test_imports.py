@@ -130,14 +130,16 @@ STAGES = ("bronze", "config", "failure", "gold", "lake", "landing", "session", "
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "bronze": ("config", "lake", "landing"),
     "cli": (
-        *("config", "failure", "lake", "landing", "operations", "quality"),
+        *("config", "doctor", "failure", "lake", "landing", "look", "operations", "quality"),
         *("report", "run", "sample", "session", "stream", "verify"),
     ),
     "config": (),
+    "doctor": ("config", "failure", "lake", "landing", "operations", "run", "session"),
     "failure": ("config", "session"),
     "gold": ("config", "lake"),
     "lake": ("config",),
     "landing": ("config", "lake"),
+    "look": ("config", "lake", "quality"),
     "operations": ("bronze", "config", "lake", "landing", "quality", "run"),
     "quality": ("config", "lake"),
     "report": ("config", "lake", "landing", "quality"),
