@@ -58,7 +58,7 @@ REFUSED_SETTINGS = {
     "spark.sql.mapkeydeduppolicy": "of a key that is there twice, the last value would win in silence",
     "statefuloperator.checkcorrectness": "rows of a stateful query could be lost in silence",
     "multiplewatermarkpolicy": "Weir sets it, for joins",
-    "partitionoverwritemode": "a table that is written anew could keep old rows",
+    "partitionoverwritemode": "a table that is written again could keep old rows",
     "delta.schema.automerge": "columns would come into tables that no pipeline file declares",
     "delta.properties.defaults": "Weir sets the properties of its tables, so that every reader can read them",
     "delta.vacuum.enforcetimetravel": "a batch that a crash has cut could not be done again",
