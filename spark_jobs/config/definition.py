@@ -38,7 +38,13 @@ HARMLESS = {
     "sink": {"compact_after", "rows", "servers", "options", "connection", "function", "per"},
 }
 """Parts that concern only what comes next."""
-LATER = {"bytes_per_record": BYTES_PER_RECORD}
+LATER = {
+    "bytes_per_record": BYTES_PER_RECORD,
+    "header": True,
+    "skip_lines": 0,
+    "quote": '"',
+    "trailing_delimiter": False,
+}
 """Keys of sources that came later and have a default."""
 
 
@@ -53,7 +59,9 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
     parts: dict[str, Any] = definition.model_dump(mode="json", by_alias=True)
     if layer == "bronze":  # keys that came later leave the definitions of tables without them as they were
         parts = {
-            key: value for key, value in parts.items() if value not in (None, []) and LATER.get(key) != value
+            key: value
+            for key, value in parts.items()
+            if value not in (None, []) and not (key in LATER and LATER[key] == value)
         }
     if layer in ("dimension", "silver"):
         _of_records(parts, pipeline.sources[definition.from_])

@@ -49,7 +49,7 @@ def spell_table(name: str, source: str, columns: Mapping[str, tuple[str, str]], 
     for column, (kind, path) in columns.items():
         spelt = kind if PLAIN_TYPE.fullmatch(kind) else f'"{kind}"'
         lines.append(
-            f"{indent * 3}{column}:"
+            f"{indent * 3}{_quoted(column)}:"
             f" {spelt if path == column else f'{{type: {spelt}, from: {_quoted(path)}}}'}"
         )
     return "\n".join(lines) + "\n"
@@ -101,11 +101,8 @@ def _last_line(node: yaml.Node) -> int:
 
 
 def _quoted(path: str) -> str:
-    return (
-        '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        if NEEDS_QUOTES.search(path) or path != path.strip()
-        else path
-    )
+    is_other = bool(NEEDS_QUOTES.search(path)) or path != path.strip() or yaml.safe_load(path) != path
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"' if is_other else path
 
 
 # Looks at what has landed for a source and proposes the columns of a silver table. Reads files and bronze,

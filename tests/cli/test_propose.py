@@ -161,3 +161,23 @@ def test_the_groups_of_a_log_line_get_the_types_that_their_values_fit(shop: Work
         "host": "string", "at": "timestamp", "status": "bigint", "took": "decimal(7,2)", "size": "string",
     }  # fmt: skip
     assert (answer["records"], answer["unreadable"]) == (2, 1)
+
+
+def test_csv_is_read_as_its_source_says_and_names_that_mean_something_to_yaml_are_quoted(
+    shop: Workshop,
+) -> None:
+    sources = """pipeline: shop
+sources:
+  stock: {format: csv, path: stock, header: false, skip_lines: 1, comment: "#"}
+  tills: {format: csv, path: tills, trailing_delimiter: true}
+"""
+    pipeline_file(shop).write_text(sources, encoding="utf-8")
+    shop.land("stock/a.csv", "Stock\n# all\n1001,shelf\n")
+    shop.land("tills/a.csv", "null,0x10,name,\n1,2026-01-01,Ann,\n")
+
+    assert run("shop", "stock")[0] == run("shop", "tills")[0] == 0
+
+    written = pipeline_file(shop).read_text(encoding="utf-8")
+    assert 'c_1: {type: bigint, from: "1"}\n      c_2: {type: string, from: "2"}\n' in written
+    assert 'c_0x10: {type: date, from: "0x10"}\n      name: string\n' in written
+    assert '      "null": bigint\n' in written

@@ -62,6 +62,57 @@ def test_a_source_is_refused_with_its_line_and_the_way_out(tmp_path: Path, sourc
     assert any(said in problem and problem.startswith("conf/pipelines/p.yml:") for problem in found), found
 
 
+CSV = "format: csv, path: p"
+BY_NUMBER = "silver: {t: {from: s, columns: {a: {type: string, from: 2}, b: string}}}"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("{format: json, path: p, header: false}", "use format: csv"),
+        (
+            "{format: json, path: p, skip_lines: 1}",
+            "'skip_lines' is incompatible with format: json remove it, or use format: csv or text",
+        ),
+        (
+            f"{{{CSV}, comment: rem}}",
+            "sources.s.comment: 'rem' is not one such character write one character",
+        ),
+        (f"{{{CSV}, escape: a}}", "sources.s.escape: 'a' is not one such character"),
+        (f"{{{CSV}, quote: '§'}}", "sources.s.quote: '§' is not one such character"),
+        (f"{{{CSV}, escape: '\"'}}", "remove 'escape': a quote that is written twice is one quote"),
+        (
+            f"{{{CSV}, delimiter: '#', comment: '#'}}",
+            "'#' is the 'comment' of the source and its 'delimiter'",
+        ),
+        (f"{{{CSV}, quote: ','}}", "sources.s.quote: ',' is the 'quote' of the source and its 'delimiter'"),
+        (f"{{{CSV}, header: []}}", "[] is neither true, nor false, nor a list of names"),
+        (f"{{{CSV}, header: [a, a]}}", "the list of names has 'a' twice write the name of each field"),
+        (f"{{{CSV}, header: [b, ' a']}}", "one with spaces around it"),
+        (
+            f"{{{CSV}, header: none}}",
+            "sources.s.header: 'none' is neither true, nor false, nor a list of names",
+        ),
+        (f"{{{CSV}, header: [id, aa]}}", "there is no field of source 's' called 'a' did you mean 'aa'?"),
+        (f"{{{CSV}, skip_rows: 1}}", "did you mean 'skip_lines'?"),
+        (
+            f"{{{CSV}, header: false}}",
+            "the files of source 's' have no header: a field is taken by its number",
+        ),
+    ],
+)
+def test_a_form_of_csv_that_cannot_be_is_refused(tmp_path: Path, source: str, said: str) -> None:
+    found = problems(tmp_path, source)
+
+    assert any(said in problem and problem.startswith("conf/pipelines/p.yml:") for problem in found), found
+
+
+def test_fields_without_names_are_taken_by_number(tmp_path: Path) -> None:
+    found = problems(tmp_path, f"{{{CSV}, header: false}}", BY_NUMBER)
+
+    assert ["silver.t.columns.b" in problem for problem in found] == [True], found
+
+
 KAFKA = 'format: kafka, servers: "localhost:9092", topic: t'
 
 

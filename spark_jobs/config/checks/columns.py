@@ -1,5 +1,6 @@
 """Checks of the columns that a table declares: their names, and where in the record they are."""
 
+import re
 from itertools import combinations
 
 from spark_jobs.config.columns import own_columns
@@ -17,6 +18,7 @@ from spark_jobs.config.validation import Report
 # Checks of the columns of a silver table or dimension: names, paths into the record, types and SQL.
 
 Path = tuple[str | int, ...]
+NUMBERED = re.compile(r"[1-9]\d{0,4}")
 NOT_OF_THE_RECORD = (
     "remove the column: the table has _file, _file_id, _line and _arrived_at of its own; messages alone have"
     " _key and the like"
@@ -151,16 +153,32 @@ def _check_explode(explode: str, paths: dict[str, tuple[str, ...]], path: Path, 
             )
 
 
+def _check_sheet(table: Silver | Dimension, path: Path, source: FileSource, report: Report) -> None:
+    """Fields of CSV are known by the header, which nobody sees here, by the names of the source, or by their
+    numbers.
+    """
+    for name, column in table.columns.items():
+        taken, place = column.from_ or name, (*path, "columns", name)
+        if not column.has_path:
+            continue
+        if taken in BRONZE_FIELDS | MESSAGE_FIELDS:
+            message = f"{column.from_!r} is no column of a csv file: 'from' takes a name of its header"
+            report.add((*place, "from"), column.from_, message, NOT_OF_THE_RECORD)
+        elif isinstance(source.header, list):
+            report.require(place, taken, source.header, f"field of source {table.from_!r} called")
+        elif not source.header and not NUMBERED.fullmatch(taken):
+            message = f"the files of source {table.from_!r} have no header: a field is taken by its number"
+            hint = "write from: 1 for the first field of a row, or the names of all as `header` of the source"
+            report.add(place, taken, message, hint)
+
+
 def _check_flat(table: Silver | Dimension, path: Path, source: FileSource, report: Report) -> None:
     """Records of csv are flat; those of text have the one field `value`, and those that its `fields` name."""
     if isinstance(table, Silver) and table.explode:
         message = f"'explode' is incompatible with format: {source.format}, whose records hold no arrays"
         report.add((*path, "explode"), table.explode, message, "use a json or parquet source")
     if source.format != "text":
-        for name, column in table.columns.items():
-            if column.has_path and (column.from_ or name) in BRONZE_FIELDS | MESSAGE_FIELDS:
-                message = f"{column.from_!r} is no column of a csv file: 'from' takes a name of its header"
-                report.add((*path, "columns", name, "from"), column.from_, message, NOT_OF_THE_RECORD)
+        _check_sheet(table, path, source, report)
         return
     named = group_names(source.fields) if source.fields and judge_line_regex(source.fields) is None else []
     for name, column in table.columns.items():

@@ -1,0 +1,36 @@
+"""docs/sources.md: CSV as it comes."""
+
+from decimal import Decimal
+
+import pytest
+
+from spark_jobs.verify.files import verify_files
+from tests.conftest import Workshop
+from tests.verify.conftest import verified
+
+pytestmark = pytest.mark.spark
+
+
+def test_exports_of_three_tills_are_read_as_their_sources_say(examples: Workshop) -> None:
+    examples.land(
+        "exports/prices/1.csv", 'Prices of "today"\n\n# all\n1001;Ink;3.50;\n1002;Pen;;\n1003;Cap\n'
+    )
+    examples.land("exports/stock/1.csv", '1001\tshelf 5"\t12\n1002\t"bin"\t3\n')
+    examples.land("exports/notes/1.csv", "article,note\n1001,'It\\'s ''fine'', still'\n")
+
+    result = examples.run("exports")
+
+    assert result.exit_code == 0, result.message
+    assert examples.rows("exports.silver.prices", "article", "name", "price") == [
+        (1001, "Ink", Decimal("3.50")),
+        (1002, "Pen", None),
+    ]
+    assert examples.rows("exports.silver.stock", "article", "place", "pieces") == [
+        (1001, 'shelf 5"', 12),
+        (1002, '"bin"', 3),
+    ]
+    assert examples.rows("exports.silver.notes", "note") == [("It's 'fine', still",)]
+    aside = examples.rows("exports.quarantine.silver.prices", "line", "reasons")
+    assert [(line, reasons[0]["value"]) for line, reasons in aside] == [(6, "2 fields, its source names 3")]
+    assert verified(examples, "exports") == []
+    assert verify_files(examples.project, "exports").exit_code == 0
