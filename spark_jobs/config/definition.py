@@ -10,7 +10,7 @@ from typing import Any
 from spark_jobs.config.files import read_file
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sources import BYTES_PER_RECORD, AnySource
+from spark_jobs.config.sources import BYTES_PER_RECORD, AnySource, FileSource
 from spark_jobs.config.table_name import TableName
 
 HARMLESS = {
@@ -46,6 +46,8 @@ LATER = {
     "trailing_delimiter": False,
 }
 """Keys of sources that came later and have a default."""
+PASSED_OVER = ("skip_lines", "comment")
+"""Which lines of a text source are none of the records of its tables."""
 
 
 def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, Any]:
@@ -62,6 +64,7 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
             key: value
             for key, value in parts.items()
             if value not in (None, []) and not (key in LATER and LATER[key] == value)
+            if parts["format"] != "text" or key not in PASSED_OVER  # bronze has these lines
         }
     if layer in ("dimension", "silver"):
         _of_records(parts, pipeline.sources[definition.from_])
@@ -104,6 +107,8 @@ def _of_records(parts: dict[str, Any], source: AnySource) -> None:
         parts["sequence_by"] = parts["sequence_by"][0]
     parts["(format of its source)"] = source.record_format
     parts["(fields of its source)"] = source.fields
+    if isinstance(source, FileSource) and source.format == "text" and (source.skip_lines or source.comment):
+        parts["(lines of its source that are no records)"] = [source.skip_lines, source.comment]
 
 
 def harmful_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:

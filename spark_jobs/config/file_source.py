@@ -101,7 +101,10 @@ class FileSource(Model):
         ),
     )
     skip_lines: int = Field(
-        0, ge=0, le=1_000, description="csv and text: so many lines at the beginning of a file are no records"
+        0,
+        ge=0,
+        le=1_000,
+        description="csv and text: so many lines at the beginning of a file are none of its records",
     )
     comment: Mark | None = Field(
         None, description="csv and text: lines that begin with this character are no records"
@@ -160,6 +163,13 @@ class FileSource(Model):
     def quotes(self) -> str | None:
         """The character around values, where there is one."""
         return None if self.quote == NO_QUOTE else self.quote
+
+    def is_passed_over(self, line: int, record: str | None) -> bool:
+        """Whether a line of text is a record of bronze and none of any table: a header line or a comment. CSV
+        is rid of them before bronze.
+        """
+        is_comment = self.comment is not None and record is not None and record.startswith(self.comment)
+        return self.format == "text" and (line <= self.skip_lines or is_comment)
 
     @property
     def own_fields(self) -> frozenset[str]:

@@ -215,6 +215,7 @@ def _landed(project: Project, source: FileSource) -> Iterator[_Looked]:
             yield from (
                 _Looked(file.path, row["line"], row["record"], row["problem"])
                 for row in islice(rows, RECORDS_PER_FILE)
+                if not source.is_passed_over(row["line"], row["record"])
             )
 
 

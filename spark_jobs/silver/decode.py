@@ -19,7 +19,7 @@ from spark_jobs.config.silver import Columns
 from spark_jobs.config.sql import computing_steps
 from spark_jobs.config.types import is_complex
 from spark_jobs.silver.decoding import PLACE, Decoding
-from spark_jobs.silver.fields import extract_record
+from spark_jobs.silver.extract import extract_record
 from spark_jobs.silver.fitting import fit_text
 from spark_jobs.silver.nested import fit_nested, may_be_taken_whole, take_whole
 from spark_jobs.silver.reasons import DELETE_WHEN, WHERE, all_reasons, broken_reasons, conditions_of, holds

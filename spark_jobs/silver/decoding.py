@@ -1,8 +1,10 @@
 """How the records of a table's source become its columns, from the pipeline file."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from spark_jobs.config.silver import Columns
+from spark_jobs.config.sources import AnySource, FileSource
 
 ORIGIN = ("_file", "_file_id", "_line", "_arrived_at")
 PLACE = (*ORIGIN, "_chunk")
@@ -28,6 +30,9 @@ class Decoding:
     """Of a text source: the expression whose groups are the fields of a line."""
     own_fields: frozenset[str] = frozenset()
     """Fields that a record has from its message, and not from its value."""
+    skip_lines: int = 0
+    comment: str | None = None
+    """Of a text source: which lines are in bronze and in no table."""
 
     def path_of(self, name: str) -> tuple[str, ...]:
         """Fields of a CSV header are taken by their whole name; elsewhere dots lead into objects."""
@@ -47,3 +52,15 @@ class Decoding:
     @property
     def explode_path(self) -> tuple[str, ...] | None:
         return tuple(self.explode.split(".")) if self.explode else None
+
+
+def of_records(source: AnySource) -> dict[str, Any]:
+    """What decoding needs to know of the source, by the names of `Decoding`."""
+    known: dict[str, Any] = {
+        "source_format": source.record_format,
+        "fields": source.fields,
+        "own_fields": source.own_fields,
+    }
+    if isinstance(source, FileSource) and source.format == "text":
+        known |= {"skip_lines": source.skip_lines, "comment": source.comment}
+    return known

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Any, NoReturn
 
 from spark_jobs.config.silver import Column
+from spark_jobs.config.sources import AnySource, FileSource
 from spark_jobs.config.types import decimal_precision
 
 
@@ -65,6 +66,11 @@ class PlainTable:
     record_format: str
     columns: Mapping[str, Column]
     explode: str | None = None
+    source: AnySource | None = None
+
+    def is_passed_over(self, line: int, record: str | None) -> bool:
+        """Whether a line of text is none of its records by declaration."""
+        return isinstance(self.source, FileSource) and self.source.is_passed_over(line, record)
 
     def path_of(self, name: str) -> tuple[str, ...]:
         origin = self.columns[name].from_ or name

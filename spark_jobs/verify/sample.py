@@ -27,7 +27,7 @@ from spark_jobs.verify.plain import (
 )
 from spark_jobs.verify.recompute import Recomputation
 from spark_jobs.verify.result import shown
-from spark_jobs.verify.rows import QUARANTINED
+from spark_jobs.verify.rows import FILTERED, QUARANTINED
 
 RECORDS = 200
 ELEMENTS = 20
@@ -52,7 +52,8 @@ def decode_sample(again: Recomputation, table: str, hidden: Collection[str]) -> 
     )
     explode = definition.explode if isinstance(definition, Silver) else None
     deletes = isinstance(definition, Silver) and definition.delete_when is not None
-    plain = PlainTable(again.pipeline.sources[definition.from_].record_format, definition.columns, explode)
+    source = again.pipeline.sources[definition.from_]
+    plain = PlainTable(source.record_format, definition.columns, explode, source)
     picked = _pick(again.standing.records(definition.from_))
     decoded = _decoded(again.judged(table), picked, plain) if picked else {}
     differences, unsure = list[str](), Counter[tuple[str, str]]()
@@ -110,6 +111,11 @@ def _compare(
     must_be_aside: bool,
 ) -> Iterator[tuple[str, str, str]]:
     """Column, what the engine has and what it should be, for each value that is not the same."""
+    if plain.is_passed_over(record["_line"], record["record"]):
+        yield from (
+            ("the record", row["_class"], FILTERED) for row in rows.values() if row["_class"] != FILTERED
+        )
+        return
     try:
         if record["_problem"] is not None:
             raise BrokenRecordError

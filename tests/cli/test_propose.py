@@ -149,11 +149,13 @@ def test_what_cannot_be_read_beside_good_records_is_counted(shop: Workshop) -> N
 def test_the_groups_of_a_log_line_get_the_types_that_their_values_fit(shop: Workshop) -> None:
     fields = r"(?P<host>\S+) (?P<at>\S+) (?P<status>\d+) (?P<took>[\d.]+) (?P<size>\d+|-)"
     pipeline_file(shop).write_text(
-        f"pipeline: shop\nsources:\n  logs:\n    format: text\n    path: logs\n    fields: '{fields}'\n",
+        "pipeline: shop\nsources:\n  logs:\n    format: text\n    path: logs\n    skip_lines: 1\n"
+        f"    comment: '#'\n    fields: '{fields}'\n",
         encoding="utf-8",
     )
     shop.land(
-        "logs/a.log", "web1 2026-03-01T10:00:00Z 200 0.25 12\nweb2 2026-03-01T10:00:01Z 404 1.50 -\nhello\n"
+        "logs/a.log",
+        "host at status took size\n# rotated\nweb1 2026-03-01T10:00:00Z 200 0.25 12\nweb2 2026-03-01T10:00:01Z 404 1.50 -\nhello\n",
     )
     answer = json.loads(CliRunner().invoke(app, ["propose", "shop", "logs", "--json"]).stdout)
 

@@ -79,3 +79,29 @@ def test_what_a_lookup_takes_is_the_same_part_however_it_is_written(
     )
 
     assert definition_parts(web, "silver.clicks", tmp_path)["lookup"]["people"]["take"] == part
+
+
+@pytest.mark.parametrize(
+    ("file_format", "changed", "bronze", "silver"),
+    [
+        ("csv", {"header": True, "skip_lines": 0, "quote": '"', "trailing_delimiter": False}, [], []),
+        ("csv", {"header": ["at"]}, ["header"], []),
+        ("csv", {"header": False}, ["header"], []),
+        ("csv", {"skip_lines": 1, "comment": "#"}, ["skip_lines", "comment"], []),
+        ("csv", {"quote": "'", "escape": "\\"}, ["quote", "escape"], []),
+        ("text", {"skip_lines": 0}, [], []),
+        ("text", {"skip_lines": 1, "comment": "#"}, [], ["(lines of its source that are no records)"]),
+    ],
+)
+def test_which_lines_are_records_is_a_matter_of_bronze_for_csv_and_of_tables_for_text(
+    file_format: str, changed: dict[str, Any], bronze: list[str], silver: list[str], tmp_path: Path
+) -> None:
+    def parts(table: str, more: dict[str, Any]) -> dict[str, Any]:
+        source = {"format": file_format, "path": "clicks"} | more
+        clicks = {"from": "clicks", "columns": {"at": {"type": "string", "from": "value"}}}
+        web = {"pipeline": "web", "sources": {"clicks": source}, "silver": {"clicks": clicks}}
+        return definition_parts(Pipeline.model_validate(web), table, tmp_path)
+
+    for table, harmful in (("bronze.clicks", bronze), ("silver.clicks", silver)):
+        assert harmful_changes(table, parts(table, {}), parts(table, changed)) == harmful
+    assert "header" not in parts("bronze.clicks", {})

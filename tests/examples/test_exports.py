@@ -18,6 +18,8 @@ def test_exports_of_three_tills_are_read_as_their_sources_say(examples: Workshop
     examples.land("exports/stock/1.csv", '1001\tshelf 5"\t12\n1002\t"bin"\t3\n')
     examples.land("exports/notes/1.csv", "article,note\n1001,'It\\'s ''fine'', still'\n")
 
+    examples.land("exports/tills/7.log", "TILL 7 OF 12\n7 2026-03-01 12.50\n# out of paper\n7 2026-03-02\n")
+
     result = examples.run("exports")
 
     assert result.exit_code == 0, result.message
@@ -32,5 +34,9 @@ def test_exports_of_three_tills_are_read_as_their_sources_say(examples: Workshop
     assert examples.rows("exports.silver.notes", "note") == [("It's 'fine', still",)]
     aside = examples.rows("exports.quarantine.silver.prices", "line", "reasons")
     assert [(line, reasons[0]["value"]) for line, reasons in aside] == [(6, "2 fields, its source names 3")]
+    assert examples.rows("exports.silver.tills", "till", "cash") == [(7, Decimal("12.50"))]
+    assert [line for [line] in examples.rows("exports.quarantine.silver.tills", "line")] == [4]
+    [tills] = [one.counts for one in result.tables if one.table == "silver.tills"]
+    assert (tills.rows_in, tills.inserted, tills.filtered, tills.quarantined) == (4, 1, 2, 1)
     assert verified(examples, "exports") == []
     assert verify_files(examples.project, "exports").exit_code == 0
