@@ -107,6 +107,9 @@ def _of_records(parts: dict[str, Any], source: AnySource) -> None:
         parts["sequence_by"] = parts["sequence_by"][0]
     parts["(format of its source)"] = source.record_format
     parts["(fields of its source)"] = source.fields
+    origins = {name: source.origin_of(column["from"]) for name, column in parts["columns"].items()}
+    if taken := {name: origin for name, origin in origins.items() if origin}:
+        parts["(where its rows came from)"] = taken  # to earlier versions it was a field of the record
     if isinstance(source, FileSource) and source.format == "text" and (source.skip_lines or source.comment):
         parts["(lines of its source that are no records)"] = [source.skip_lines, source.comment]
 

@@ -5,7 +5,15 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from spark_jobs.config.errors import Hinted, did_you_mean
-from spark_jobs.config.names import Delimiter, Duration, Model, RelativePath, as_list, shorten
+from spark_jobs.config.names import (
+    ROW_ORIGINS,
+    Delimiter,
+    Duration,
+    Model,
+    RelativePath,
+    as_list,
+    shorten,
+)
 
 RecordFormat = Literal["json", "csv", "parquet", "text", "avro", "orc", "xml"]
 
@@ -170,6 +178,10 @@ class FileSource(Model):
         """
         is_comment = self.comment is not None and record is not None and record.startswith(self.comment)
         return self.format == "text" and (line <= self.skip_lines or is_comment)
+
+    def origin_of(self, taken: str | None) -> str | None:
+        """What a column takes, by its `from`, of where a record came from: None for a field of the record."""
+        return taken if taken in ROW_ORIGINS else None
 
     @property
     def own_fields(self) -> frozenset[str]:

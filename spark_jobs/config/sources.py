@@ -24,7 +24,7 @@ CHANGE_FIELDS = frozenset(("_change_type", "_commit_version"))
 BRONZE_FIELDS = frozenset(
     ("_file", "_file_id", "_line", "_file_modified_at", "_arrived_at", "_chunk", "_problem")
 )
-"""Columns of bronze beside the record: no field of it, and so nothing that a column can be taken from."""
+"""Columns of bronze beside the record: no field of it. Of files some can be taken: see ROW_ORIGINS."""
 
 
 class StreamSource(Model):
@@ -44,6 +44,9 @@ class StreamSource(Model):
     def own_fields(self) -> frozenset[str]:
         """Fields that a record has from its message or its change, not from its value."""
         return frozenset()
+
+    def origin_of(self, taken: str | None) -> None:
+        """What a column takes of where a record came from, and not of the record: of files alone."""
 
     @property
     def is_live(self) -> bool:

@@ -140,7 +140,8 @@ def _warn_of_own_names(pipeline: Pipeline, report: Report) -> None:
             source = pipeline.sources.get(table.from_)
             if source is None or source.record_format in ("csv", "text"):
                 continue
-            others = (BRONZE_FIELDS | MESSAGE_FIELDS) - source.own_fields
+            known = BRONZE_FIELDS | MESSAGE_FIELDS
+            others = {name for name in known - source.own_fields if not source.origin_of(name)}
             for column, taken in table.columns.items():
                 if taken.has_path and taken.from_ in others:
                     message = (

@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.config.expectations import Rule
+from spark_jobs.config.names import ROW_ORIGINS
 from spark_jobs.config.silver import Columns
 from spark_jobs.config.sql import computing_steps
 from spark_jobs.config.types import is_complex
@@ -84,7 +85,12 @@ def _with_whole(texts: DataFrame, how: Decoding) -> DataFrame:
 
 
 def _typed_columns(how: Decoding) -> list[Column]:
-    return [_fit(name, c.type).alias(name) for name, c in how.columns.items() if not c.sql]
+    origins = {name: origin for name, origin in how.origins.items() if origin in ROW_ORIGINS}
+    return [
+        (F.col(origins[name]) if name in origins else _fit(name, c.type)).alias(name)
+        for name, c in how.columns.items()
+        if not c.sql
+    ]
 
 
 def _with_texts(typed: DataFrame, how: Decoding) -> DataFrame:

@@ -7,7 +7,7 @@ from spark_jobs.config.silver import Columns
 from spark_jobs.config.sources import AnySource, FileSource
 
 ORIGIN = ("_file", "_file_id", "_line", "_arrived_at")
-PLACE = (*ORIGIN, "_chunk")
+PLACE = (*ORIGIN, "_chunk", "_file_modified_at")
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,19 @@ class Decoding:
     comment: str | None = None
     """Of a text source: which lines are in bronze and in no table."""
 
+    source: AnySource | None = None
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """The columns that take where a record came from, with what they take."""
+        taken = {name: self.source and self.source.origin_of(c.from_) for name, c in self.columns.items()}
+        return {name: origin for name, origin in taken.items() if origin}
+
+    @property
+    def in_record(self) -> list[str]:
+        """The columns that are one field of the record."""
+        return [name for name, column in self.columns.items() if column.has_path and name not in self.origins]
+
     def path_of(self, name: str) -> tuple[str, ...]:
         """Fields of a CSV header are taken by their whole name; elsewhere dots lead into objects."""
         origin = self.columns[name].from_ or name
@@ -42,7 +55,7 @@ class Decoding:
     @property
     def taken_paths(self) -> set[tuple[str, ...]]:
         """The fields that columns take, and those that a record has from its message."""
-        taken = {self.path_of(name) for name, column in self.columns.items() if column.has_path}
+        taken = {self.path_of(name) for name in self.in_record}
         return (
             taken
             | {(name,) for name in self.own_fields}
@@ -60,6 +73,7 @@ def of_records(source: AnySource) -> dict[str, Any]:
         "source_format": source.record_format,
         "fields": source.fields,
         "own_fields": source.own_fields,
+        "source": source,
     }
     if isinstance(source, FileSource) and source.format == "text":
         known |= {"skip_lines": source.skip_lines, "comment": source.comment}

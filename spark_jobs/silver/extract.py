@@ -1,6 +1,9 @@
-"""What a table takes of each record, as text: by the format of its source."""
+"""What a table takes of each record, as text, by the format of its source; and of where the record came
+from.
+"""
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from spark_jobs.silver.decoding import Decoding
 from spark_jobs.silver.fields import extract_fields
@@ -12,4 +15,11 @@ def extract_record(records: DataFrame, how: Decoding) -> DataFrame:
     what is to say against the record as a whole; `_lost`, the columns whose number lost digits; and
     `_has_element`. One row per element where the table explodes.
     """
-    return extract_lines(records, how) if how.source_format == "text" else extract_fields(records, how)
+    extract = extract_lines if how.source_format == "text" else extract_fields
+    return _with_origins(extract(records, how), how)
+
+
+def _with_origins(rows: DataFrame, how: Decoding) -> DataFrame:
+    """Text of them only says whether there is a value: they are of their type as they are."""
+    texts = {f"_text_{name}": F.col(origin).cast("string") for name, origin in how.origins.items()}
+    return rows.withColumns(texts) if texts else rows

@@ -148,7 +148,7 @@ SET_ASIDE_DDL = (
     f"record string, reasons array<{REASON}>, file string, file_id string, line bigint, element int,"
     " arrived_at timestamp, chunk bigint, seen_until timestamp, closed_until timestamp, set_aside_at"
     " timestamp, run_id string, batch bigint, rules string, first_seen_at timestamp, attempts int, state"
-    " string"
+    " string, file_modified_at timestamp"
 )
 """Quarantine and parked tables: a row that is set aside can be read again from its record."""
 

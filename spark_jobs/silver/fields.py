@@ -146,7 +146,7 @@ def _objects_inside(how: Decoding, array: Path) -> list[Path]:
 
 
 def _taken(how: Decoding) -> list[Path]:
-    return [how.path_of(name) for name, column in how.columns.items() if column.has_path]
+    return [how.path_of(name) for name in how.in_record]
 
 
 def _open(
@@ -205,7 +205,7 @@ def _explode(rows: DataFrame) -> DataFrame:
 
 def _with_leaves(rows: DataFrame, how: Decoding, opened: Mapping[Path, str]) -> DataFrame:
     record, is_csv = F.col("_record"), how.source_format == "csv"
-    kinds = {name: column.type for name, column in how.columns.items() if column.has_path}
+    kinds = {name: how.columns[name].type for name in how.in_record}
     values = {name: _value_at(how.path_of(name), opened, how.explode_path) for name in kinds}
     texts = {
         name: F.nullif(value.cast("string"), F.lit("")) if is_csv else value.cast("string")

@@ -42,7 +42,7 @@ def extract_lines(records: DataFrame, how: Decoding) -> DataFrame:
     if how.fields:
         is_broken = is_record & F.col("_fields").isNull() & F.col("_problem").isNull()
     wrong = F.when(is_broken, F.lit("the line does not match the fields of its source")).alias("_wrong")
-    leaves = {name: _line_leaf(how, name) for name, c in how.columns.items() if not c.sql}
+    leaves = {name: _line_leaf(how, name) for name in how.in_record}
     nested = [
         nested_in_text(text).alias(f"_value_{name}")
         for name, text in leaves.items()

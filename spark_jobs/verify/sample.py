@@ -72,7 +72,8 @@ def _pick(records: DataFrame) -> list[Row]:
     """By a hash of their places, so that all files have a part in it."""
     short = records.where((F.col("_line") > 0) & (F.length("record") <= LONGEST_RECORD))
     in_order = short.orderBy(F.xxhash64(*PLACE), *PLACE).limit(RECORDS)
-    return in_order.select(*PLACE, "_file", "record", "_problem").collect()
+    times = (F.unix_micros(name).alias(name) for name in ("_arrived_at", "_file_modified_at"))
+    return in_order.select(*PLACE, "_file", "record", "_problem", *times).collect()
 
 
 def _decoded(
@@ -130,9 +131,11 @@ def _compare(
             if row["_class"] != QUARANTINED
         )
         return
-    for number, values in expected.items():
+    origins = {name: record[origin] for name, origin in plain.origins.items()}
+    for number, of_record in expected.items():
         if number > ELEMENTS:
             return
+        values = of_record | origins
         if number not in rows:
             yield "the record", "nothing", "a row"
             continue

@@ -158,3 +158,50 @@ def test_an_expression_that_re2_knows_is_taken(pattern: str) -> None:
 )
 def test_an_expression_that_re2_does_not_know_or_that_names_no_fields_is_refused(pattern: str) -> None:
     assert judge_line_regex(pattern) is not None
+
+
+ORIGINS = (
+    "f: {type: string, from: _file}, i: {type: string, from: _file_id}, n: {type: bigint, from: _line},"
+    " m: {type: timestamp, from: _file_modified_at}, a: {type: timestamp, from: _arrived_at}"
+)
+USES = "key: [f, n], sequence_by: [m, _line], where: _line > 1, delete_when: \"_file LIKE '%gone%'\""
+
+
+@pytest.mark.parametrize("file_format", ["csv", "json", "text", "parquet"])
+def test_columns_and_sql_take_where_a_row_of_a_file_came_from(tmp_path: Path, file_format: str) -> None:
+    silver = (
+        f"silver: {{t: {{from: s, columns: {{{ORIGINS}, d: {{type: date, sql: CAST(a AS DATE)}}}}, {USES}}}}}"
+    )
+
+    assert problems(tmp_path, f"{{format: {file_format}, path: p}}", silver) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (
+            "columns: {n: {type: int, from: _line}}",
+            "_line is a bigint, and the column 'n' is declared as 'int'",
+        ),
+        (
+            "columns: {f: {type: string, from: _file, sensitive: true}}",
+            "'sensitive' is incompatible with from: _file",
+        ),
+        ("columns: {c: {type: string, from: _chunk}}", "a column of files takes _file, _file_id, _line"),
+        ("columns: {a: string}, key: _line", "take it, as in line: {type: bigint, from: _line}"),
+        ("columns: {a: string}, key: a, sequence_by: _file_modified_at", "take it by a column"),
+        ("columns: {a: string}, where: _lines > 1", "there is no column '_lines' here did you mean '_line'"),
+    ],
+)
+def test_what_cannot_be_taken_of_a_file_is_refused(tmp_path: Path, table: str, said: str) -> None:
+    found = problems(tmp_path, "{format: csv, path: p}", f"silver: {{t: {{from: s, {table}}}}}")
+
+    assert any(said in problem for problem in found), found
+
+
+def test_messages_have_no_file(tmp_path: Path) -> None:
+    found = problems(
+        tmp_path, "{format: rate}", "silver: {t: {from: s, columns: {value: bigint}, where: _line > 1}}"
+    )
+
+    assert any("there is no column '_line' here" in problem for problem in found), found

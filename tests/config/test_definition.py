@@ -105,3 +105,16 @@ def test_which_lines_are_records_is_a_matter_of_bronze_for_csv_and_of_tables_for
     for table, harmful in (("bronze.clicks", bronze), ("silver.clicks", silver)):
         assert harmful_changes(table, parts(table, {}), parts(table, changed)) == harmful
     assert "header" not in parts("bronze.clicks", {})
+
+
+def test_a_column_that_was_a_field_of_the_record_to_earlier_versions_changes_the_definition(
+    tmp_path: Path,
+) -> None:
+    def parts(taken: str) -> dict[str, Any]:
+        clicks = {"from": "clicks", "columns": {"at": {"type": "string", "from": taken}}}
+        sources = {"clicks": {"format": "json", "path": "clicks"}}
+        web = {"pipeline": "web", "sources": sources, "silver": {"clicks": clicks}}
+        return definition_parts(Pipeline.model_validate(web), "silver.clicks", tmp_path)
+
+    assert parts("_file")["(where its rows came from)"] == {"at": "_file"}
+    assert "(where its rows came from)" not in parts("at")

@@ -3,14 +3,14 @@
 import re
 from itertools import combinations
 
-from spark_jobs.config.columns import own_columns
+from spark_jobs.config.columns import row_columns
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import judge_column, judge_row_expression
-from spark_jobs.config.names import shorten
+from spark_jobs.config.names import ROW_ORIGINS, shorten
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.regexes import group_names, judge_line_regex
 from spark_jobs.config.silver import Dimension, Silver
-from spark_jobs.config.sources import BRONZE_FIELDS, MESSAGE_FIELDS, FileSource
+from spark_jobs.config.sources import BRONZE_FIELDS, MESSAGE_FIELDS, AnySource, FileSource
 from spark_jobs.config.sql import Ring, SqlError, computing_steps
 from spark_jobs.config.types import is_complex
 from spark_jobs.config.validation import Report
@@ -20,8 +20,9 @@ from spark_jobs.config.validation import Report
 Path = tuple[str | int, ...]
 NUMBERED = re.compile(r"[1-9]\d{0,4}")
 NOT_OF_THE_RECORD = (
-    "remove the column: the table has _file, _file_id, _line and _arrived_at of its own; messages alone have"
-    " _key and the like"
+    "remove the column: a column of files takes {}; messages alone have _key and the like".format(
+        ", ".join(ROW_ORIGINS)
+    )
 )
 
 
@@ -33,12 +34,15 @@ def check_columns(pipeline: Pipeline, table: Silver | Dimension, path: Path, rep
     if isinstance(source, FileSource) and source.format in ("csv", "text"):
         _check_flat(table, path, source, report)
     else:
-        _check_paths(table, path, report)
+        _check_paths(table, source, path, report)
+    if isinstance(source, FileSource):
+        _check_origins(table, source, path, report)
+    known = row_columns(pipeline, table)
     for name, column in table.columns.items():
-        for message, hint in judge_column(column.sql, column.type, own_columns(table)) if column.sql else ():
+        for message, hint in judge_column(column.sql, column.type, known) if column.sql else ():
             report.add((*path, "columns", name, "sql"), column.sql, message, hint)
     _check_order(table, path, report)
-    for message, hint in judge_row_expression(table.where, own_columns(table)) if table.where else ():
+    for message, hint in judge_row_expression(table.where, known) if table.where else ():
         report.add((*path, "where"), table.where, message, hint)
 
 
@@ -96,14 +100,31 @@ def _check_names(table: Silver | Dimension, path: Path, report: Report) -> None:
             report.add((*path, "columns", name), name, message, "Spark takes them for one; rename one")
 
 
-def _check_paths(table: Silver | Dimension, path: Path, report: Report) -> None:
+def _check_origins(table: Silver | Dimension, source: FileSource, path: Path, report: Report) -> None:
+    """What columns take of where their rows came from has one type, and is no secret: it is shown wherever a
+    row is named.
+    """
+    for name, column in table.columns.items():
+        origin, place = source.origin_of(column.from_), (*path, "columns", name)
+        if origin is None:
+            continue
+        if column.sensitive:
+            message = f"'sensitive' is incompatible with from: {origin}, by which reports and logs name rows"
+            report.add((*place, "sensitive"), True, message, "remove it")
+        if (kind := ROW_ORIGINS.get(origin)) not in (None, column.type):
+            message = f"{origin} is a {kind}, and the column {name!r} is declared as {shorten(column.type)}"
+            hint = f"write type: {kind}, and compute another column from it by sql"
+            report.add((*place, "type"), column.type, message, hint)
+
+
+def _check_paths(table: Silver | Dimension, source: AnySource | None, path: Path, report: Report) -> None:
     """A field of the record is either a value or an object: payment and payment.amount
     cannot both be taken.
     """
     paths = {
         name: tuple((column.from_ or name).split("."))
         for name, column in table.columns.items()
-        if column.has_path
+        if column.has_path and not (source and source.origin_of(column.from_))
     }
     for name, parts in paths.items():
         _check_path(parts, (*path, "columns", name, "from"), report)
@@ -159,7 +180,7 @@ def _check_sheet(table: Silver | Dimension, path: Path, source: FileSource, repo
     """
     for name, column in table.columns.items():
         taken, place = column.from_ or name, (*path, "columns", name)
-        if not column.has_path:
+        if not column.has_path or source.origin_of(column.from_):
             continue
         if taken in BRONZE_FIELDS | MESSAGE_FIELDS:
             message = f"{column.from_!r} is no column of a csv file: 'from' takes a name of its header"
@@ -191,7 +212,7 @@ def _check_flat(table: Silver | Dimension, path: Path, source: FileSource, repor
                 "remove it",
             )
             continue
-        if column.sql is None and taken not in ("value", *named):
+        if column.sql is None and taken not in ("value", *named) and not source.origin_of(column.from_):
             place = (*path, "columns", name)
             if source.fields:
                 hint = did_you_mean(taken, ["value", *named])
