@@ -185,13 +185,12 @@ def _each_line(blocks: Iterable[bytes | LongLine], end: bytes) -> Iterator[bytes
 
 def _csv_rows(lines: _Lines, source: FileSource) -> Iterator[tuple[int, list[str] | None]]:
     """Each row with the number of its last line; None for one that is too long."""
-    quoting = csv.QUOTE_MINIMAL if source.quotes else csv.QUOTE_NONE
     rows = csv.reader(
         lines,
         delimiter=source.delimiter,
         quotechar=source.quotes,
         escapechar=source.escape,
-        quoting=quoting,
+        quoting=csv.QUOTE_MINIMAL if source.quotes else csv.QUOTE_NONE,
         strict=True,
     )
     while True:

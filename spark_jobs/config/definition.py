@@ -9,6 +9,7 @@ from typing import Any
 
 from spark_jobs.config.files import read_file
 from spark_jobs.config.names import other_pipeline
+from spark_jobs.config.path_template import is_part
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import BYTES_PER_RECORD, AnySource, FileSource
 from spark_jobs.config.table_name import TableName
@@ -16,6 +17,7 @@ from spark_jobs.config.table_name import TableName
 HARMLESS = {
     "bronze": {
         "path",
+        "path_fields",
         "pattern",
         "files_per_batch",
         "bytes_per_batch",
@@ -110,6 +112,8 @@ def _of_records(parts: dict[str, Any], source: AnySource) -> None:
     origins = {name: source.origin_of(column["from"]) for name, column in parts["columns"].items()}
     if taken := {name: origin for name, origin in origins.items() if origin}:
         parts["(where its rows came from)"] = taken  # to earlier versions it was a field of the record
+    if isinstance(source, FileSource) and any(map(is_part, taken.values())):
+        parts["(parts of the paths of its source)"] = source.path_fields
     if isinstance(source, FileSource) and source.format == "text" and (source.skip_lines or source.comment):
         parts["(lines of its source that are no records)"] = [source.skip_lines, source.comment]
 
@@ -121,7 +125,8 @@ def harmful_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> lis
     layer = TableName(table).layer
     if layer == "gold" and not any(parts.get(key) for parts in (old, new) for key in ("from", "join")):
         return []
-    harmless = HARMLESS[layer] - ({"path"} if new.get("format") == "delta" else set())
+    has_place = new.get("format") == "delta" or (new.get("path_fields") and old.get("path_fields"))
+    harmless = HARMLESS[layer] - ({"path"} if has_place else set())
     changed = [part for part in {**old, **new} if old.get(part) != new.get(part) and part not in harmless]
     if layer == "bronze" and _are_of_one_cluster(old, new):
         changed = [part for part in changed if part != "servers"]

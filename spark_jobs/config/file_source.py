@@ -1,8 +1,8 @@
 """A landing folder of files: the keys of `sources.<name>` whose format is one of files."""
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from spark_jobs.config.errors import Hinted, did_you_mean
 from spark_jobs.config.names import (
@@ -14,6 +14,7 @@ from spark_jobs.config.names import (
     as_list,
     shorten,
 )
+from spark_jobs.config.path_template import is_part, is_template, split_template
 
 RecordFormat = Literal["json", "csv", "parquet", "text", "avro", "orc", "xml"]
 
@@ -81,7 +82,21 @@ class FileSource(Model):
             " one record a row; xml: one record per element row_tag"
         )
     )
-    path: RelativePath = Field(description="folder below the landing root; its sub-folders belong to it")
+    path: RelativePath = Field(
+        description=(
+            "folder below the landing root; its sub-folders belong to it. orders/dt={day} is short for the"
+            " folder orders and path_fields"
+        )
+    )
+    path_fields: str | None = Field(
+        None,
+        min_length=1,
+        max_length=5000,
+        description=(
+            "a regular expression for the whole path below the folder; columns take its named groups, as in"
+            " from: _path.day"
+        ),
+    )
     pattern: str = Field(
         "*", description="only files whose name matches this glob", min_length=1, max_length=200
     )
@@ -153,6 +168,17 @@ class FileSource(Model):
     )
     idle_after: Duration | None = Field(None, description=IDLE_AFTER)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _split_path(cls, keys: Any) -> Any:
+        if not isinstance(keys, dict) or not is_template(keys.get("path")):
+            return keys
+        if keys.get("path_fields") is not None:
+            message = "'path_fields' is incompatible with a path that has names in braces"
+            raise Hinted(message, "say the parts of the path in one of the two")
+        folder, expression = split_template(keys["path"])
+        return {**keys, "path": folder, "path_fields": expression}
+
     @property
     def batch_limits(self) -> tuple[int, int | None]:
         """The files and bytes at which a chunk of arrivals is cut. Small files are cheap together and dear
@@ -172,6 +198,19 @@ class FileSource(Model):
         """The character around values, where there is one."""
         return None if self.quote == NO_QUOTE else self.quote
 
+    def parts_of_path(self, file: str) -> dict[str, str | None] | None:
+        """By their names what `path_fields` finds in the path of a file; None where it does not match. RE2
+        reads the expression, wherever it is read.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc  # only where a source has parts of paths
+
+        below = file.removeprefix(f"{self.path}/")
+        if below == file:
+            return None
+        found = pc.extract_regex(pa.scalar(below), f"^(?:{self.path_fields})$").as_py()
+        return None if found is None else {name: text or None for name, text in found.items()}
+
     def is_passed_over(self, line: int, record: str | None) -> bool:
         """Whether a line of text is a record of bronze and none of any table: a header line or a comment. CSV
         is rid of them before bronze.
@@ -181,7 +220,8 @@ class FileSource(Model):
 
     def origin_of(self, taken: str | None) -> str | None:
         """What a column takes, by its `from`, of where a record came from: None for a field of the record."""
-        return taken if taken in ROW_ORIGINS else None
+        is_named = self.path_fields is not None and taken is not None and is_part(taken)
+        return taken if taken in ROW_ORIGINS or is_named else None
 
     @property
     def own_fields(self) -> frozenset[str]:

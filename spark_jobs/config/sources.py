@@ -45,8 +45,9 @@ class StreamSource(Model):
         """Fields that a record has from its message or its change, not from its value."""
         return frozenset()
 
-    def origin_of(self, taken: str | None) -> None:
+    def origin_of(self, _: str | None) -> str | None:
         """What a column takes of where a record came from, and not of the record: of files alone."""
+        return None
 
     @property
     def is_live(self) -> bool:

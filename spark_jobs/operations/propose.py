@@ -27,7 +27,7 @@ from spark_jobs.landing.arrivals import TAKEN, read_arrivals
 from spark_jobs.landing.content import Content, read_content
 from spark_jobs.landing.folder import list_folder
 from spark_jobs.landing.look import is_hidden
-from spark_jobs.operations.guessing import guess_columns
+from spark_jobs.operations.guessing import guess_columns, guess_parts
 from spark_jobs.quality.masking import mask_problem
 
 # Writes a new silver table into the text of a pipeline file. Every other character of it stays as it is,
@@ -162,6 +162,9 @@ def propose_columns(project: Project, pipeline: str, source: str) -> Proposal:
         if is_line and good
         else guess_columns(values, is_flat=known.record_format in ("csv", "text"))
     )
+    if isinstance(known, FileSource) and known.path_fields:
+        paths = [known.parts_of_path(file) or {} for file in sorted({file for file, _ in good})]
+        columns = guess_parts(paths, columns) if columns else columns
     hidden = {()} if sensitive_paths(project.pipelines[pipeline], source) else ()
     first = min(wrong, key=lambda one: (one.file, one.line), default=None)
     problem = f"{first.place}: {mask_problem(first.problem, hidden)}" if first else None

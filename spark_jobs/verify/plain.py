@@ -74,6 +74,14 @@ class PlainTable:
         taken = {name: self.source and self.source.origin_of(c.from_) for name, c in self.columns.items()}
         return {name: origin for name, origin in taken.items() if origin}
 
+    def parts_of_path(self, file: str) -> Mapping[str, str | None]:
+        """BrokenRecordError where the path is none that the source says."""
+        assert isinstance(self.source, FileSource)
+        found = self.source.parts_of_path(file)
+        if found is None:
+            raise BrokenRecordError
+        return found
+
     def is_passed_over(self, line: int, record: str | None) -> bool:
         """Whether a line of text is none of its records by declaration."""
         return isinstance(self.source, FileSource) and self.source.is_passed_over(line, record)
@@ -183,6 +191,15 @@ def _value(record: Object, path: tuple[str, ...], table: PlainTable, name: str) 
         leaf = "true" if leaf else "false"
     if len(leaf) > LONGEST_NUMBER and kind != "string":
         return UNSURE
+    return _of_type(leaf, kind)
+
+
+def plain_part(text: str | None, kind: str) -> Any:
+    """A part of a path as a column of this type."""
+    return _of_type(text, kind) if text else None
+
+
+def _of_type(leaf: str, kind: str) -> Any:
     if kind == "string":
         return _string(leaf)
     if kind in BITS:

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
+from spark_jobs.config.path_template import PATH_PART, is_part
 from spark_jobs.config.sensitive import MASK
 from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
@@ -24,6 +25,7 @@ from spark_jobs.verify.plain import (
     PlainTable,
     UnsureRecordError,
     decode_plain,
+    plain_part,
 )
 from spark_jobs.verify.recompute import Recomputation
 from spark_jobs.verify.result import shown
@@ -121,6 +123,7 @@ def _compare(
         if record["_problem"] is not None:
             raise BrokenRecordError
         expected = decode_plain(record["record"], plain)
+        origins = _origins_of(record, plain) if expected else {}
     except UnsureRecordError:
         unsure["record", ""] += 1
         return
@@ -131,7 +134,6 @@ def _compare(
             if row["_class"] != QUARANTINED
         )
         return
-    origins = {name: record[origin] for name, origin in plain.origins.items()}
     for number, of_record in expected.items():
         if number > ELEMENTS:
             return
@@ -143,6 +145,18 @@ def _compare(
         is_misfit = any(value is MISFIT for value in values.values())
         if is_misfit and must_be_aside and rows[number]["_class"] != QUARANTINED:
             yield "the record", rows[number]["_class"], QUARANTINED
+
+
+def _origins_of(record: Row, plain: PlainTable) -> dict[str, Any]:
+    """What columns take of where the record came from."""
+    origins, values = plain.origins, dict[str, Any]()
+    parts = plain.parts_of_path(record["_file"]) if any(map(is_part, origins.values())) else {}
+    for name, origin in origins.items():
+        if not is_part(origin):
+            values[name] = record[origin]
+        elif plain.why_not(name) is None:
+            values[name] = plain_part(parts.get(origin.removeprefix(PATH_PART)), plain.columns[name].type)
+    return values
 
 
 def _compare_values(

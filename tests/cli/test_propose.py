@@ -183,3 +183,20 @@ sources:
     assert 'c_1: {type: bigint, from: "1"}\n      c_2: {type: string, from: "2"}\n' in written
     assert 'c_0x10: {type: date, from: "0x10"}\n      name: string\n' in written
     assert '      "null": bigint\n' in written
+
+
+def test_named_parts_of_the_path_are_columns_beside_the_fields(shop: Workshop) -> None:
+    source = 'pipeline: shop\nsources:\n  bills: {format: json, path: "bills/dt={day}/{id}_{note}.json"}\n'
+    pipeline_file(shop).write_text(source, encoding="utf-8")
+    shop.land("bills/dt=2026-03-01/7_a.json", '{"id": 1}\n')
+    shop.land("bills/dt=2026-03-02/8_b.json", '{"id": 2}\n')
+    shop.land("bills/other.json", '{"id": 3}\n')
+
+    assert run("shop", "bills")[0] == 0
+
+    columns = """      id: bigint
+      day: {type: date, from: _path.day}
+      path_id: {type: bigint, from: _path.id}
+      note: {type: string, from: _path.note}
+"""
+    assert columns in pipeline_file(shop).read_text(encoding="utf-8")

@@ -2,12 +2,14 @@
 refused.
 """
 
+import re
 from pathlib import Path
 
 import pytest
 
 from spark_jobs.config.checks.project import check_folder
 from spark_jobs.config.regexes import judge_line_regex
+from spark_jobs.config.sources import FileSource
 from tests.conftest import ROOT
 
 SILVER = "silver: {t: {from: s, columns: {a: string}}}"
@@ -205,3 +207,86 @@ def test_messages_have_no_file(tmp_path: Path) -> None:
     )
 
     assert any("there is no column '_line' here" in problem for problem in found), found
+
+
+PARTS = "silver: {t: {from: s, columns: {d: {type: date, from: _path.day}, o: string}, key: d, sequence_by: _line}}"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{format: json, path: 'orders/dt={day}/shop={shop}'}",
+        "{format: csv, path: 'orders/{shop}_{day}.csv'}",
+        "{format: csv, path: orders, path_fields: '(?P<day>[^/]+)/.*'}",
+    ],
+)
+def test_columns_take_named_parts_of_the_path(tmp_path: Path, source: str) -> None:
+    assert problems(tmp_path, source, PARTS) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("path: 'o/{shop}{day}'", "says where one part ends and the next begins put something between"),
+        ("path: '{day}/x'", "names no folder begin with the folder"),
+        ("path: 'o/{day'", "has a brace without its other half"),
+        ("path: 'o/{}'", "is not a legal column name"),
+        ("path: 'o/{day}/{day}'", "the part 'day' is there twice"),
+        ("path: 'o/{day}/*.csv'", "* is no part of a name in 'o/{day}/*.csv'"),
+        ("path: 'o/{days}'", "no part of the path called '_path.day' did you mean '_path.days'?"),
+        ("path: '../o/{day}'", "'../o' is not a path below the root"),
+        ("path: 'o/{day}', path_fields: '(?P<day>.*)'", "incompatible with a path that has names in braces"),
+        ("path: o, path_fields: '(.*)'", "sources.s.path_fields: every group must be a field with a name"),
+        ("path: o, path_fields: '(?P<day>x)(?=y)'", "'(?=' cannot be used here"),
+        ("path: ., path_fields: '(?P<day>.*)'", "the source has none of its own"),
+        ("path: o", "the source 's' says no parts of its path"),
+    ],
+)
+def test_parts_of_a_path_that_cannot_be_told_are_refused(tmp_path: Path, source: str, said: str) -> None:
+    found = problems(tmp_path, f"{{format: csv, {source}}}", PARTS)
+
+    assert any(said in problem and problem.startswith("conf/pipelines/p.yml:") for problem in found), found
+
+
+def test_a_part_of_a_path_is_no_array(tmp_path: Path) -> None:
+    found = problems(tmp_path, "{format: json, path: 'o/{day}'}", PARTS.replace("date", '"array<date>"'))
+
+    assert any("is one part of a path, which is no 'array<date>'" in problem for problem in found), found
+
+
+@pytest.mark.parametrize(
+    ("source", "file", "parts"),
+    [
+        (
+            {"path": "o/dt={day}/shop={shop}"},
+            "o/dt=2026-03-01/shop=a b/1.json",
+            {"day": "2026-03-01", "shop": "a b"},
+        ),
+        ({"path": "o/dt={day}"}, "o/dt=x/y/z/\n1.json", {"day": "x"}),
+        ({"path": "o/{shop}_{day}.csv"}, "o/north_1_2.csv", {"shop": "north_1", "day": "2"}),
+        ({"path": "o/dt={day}"}, "o/day=x/1.json", None),
+        ({"path": "o/dt={day}"}, "p/dt=x/1.json", None),
+        ({"path": "o/v1.{day}"}, "o/v11x/1.json", None),
+        (
+            {"path": "o", "path_fields": "(?:(?P<shop>[a-z]+)/)?(?P<day>\\d+)"},
+            "o/1",
+            {"shop": None, "day": "1"},
+        ),
+    ],
+)
+def test_the_parts_of_a_path_are_found(
+    source: dict[str, str], file: str, parts: dict[str, str | None] | None
+) -> None:
+    assert FileSource.model_validate({"format": "json", **source}).parts_of_path(file) == parts
+
+
+def test_the_page_shows_the_parts_that_are_found() -> None:
+    page = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
+    section = page.partition("\n#### Parts of a path\n")[2].partition("\n### ")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+
+    assert len(rows) > 3
+    for path, file, said in rows:
+        source = FileSource.model_validate({"format": "json", "path": path.strip("`")})
+        parts = dict(re.findall(r"(\w+) `([^`]+)`", said)) or None
+        assert source.parts_of_path(file.strip("`")) == parts

@@ -118,3 +118,26 @@ def test_a_column_that_was_a_field_of_the_record_to_earlier_versions_changes_the
 
     assert parts("_file")["(where its rows came from)"] == {"at": "_file"}
     assert "(where its rows came from)" not in parts("at")
+
+
+def test_parts_of_a_path_belong_to_the_tables_that_take_them_and_fix_its_folder(tmp_path: Path) -> None:
+    def parts(table: str, **source: str) -> dict[str, Any]:
+        day = {"type": "date", "from": "_path.day"}
+        web: dict[str, Any] = {
+            "pipeline": "web",
+            "sources": {"clicks": {"format": "json", **source}},
+            "silver": {
+                "days": {"from": "clicks", "columns": {"day": day}},
+                "clicks": {"from": "clicks", "columns": {"at": "string"}},
+            },
+        }
+        return definition_parts(Pipeline.model_validate(web), table, tmp_path)
+
+    def changes(table: str, old: dict[str, str], new: dict[str, str]) -> list[str]:
+        return harmful_changes(table, parts(table, **old), parts(table, **new))
+
+    short, long = {"path": "in/{day}"}, {"path": "in", "path_fields": "(?P<day>[0-9-]+)/.*"}
+    assert changes("bronze.clicks", short, long) == changes("silver.clicks", short, long) == []
+    assert changes("silver.days", short, long) == ["(parts of the paths of its source)"]
+    assert changes("bronze.clicks", short, {"path": "other/{day}"}) == ["path"]
+    assert changes("bronze.clicks", {"path": "in"}, {"path": "other"}) == []

@@ -12,6 +12,7 @@ KEYS = {
     "FileSource": {
         "format",
         "path",
+        "path_fields",
         "pattern",
         "files_per_batch",
         "bytes_per_batch",

@@ -1,5 +1,7 @@
 """docs/sources.md: CSV as it comes."""
 
+import os
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -20,6 +22,13 @@ def test_exports_of_three_tills_are_read_as_their_sources_say(examples: Workshop
 
     examples.land("exports/tills/7.log", "TILL 7 OF 12\n7 2026-03-01 12.50\n# out of paper\n7 2026-03-02\n")
 
+    for shop, at in ((7, 2_000_000_000), (8, 1_000_000_000)):
+        for name, cents in (("a", 100), ("b", 200)):
+            file = f"exports/sales/dt=2026-03-01/shop={shop}/{name}.json"
+            at += 1
+            os.utime(examples.land(file, f'{{"bill":1,"cents":{cents}}}\n'), (at, at))
+    examples.land("exports/sales/dt=soon/shop=7/a.json", '{"bill":2,"cents":1}\n')
+
     result = examples.run("exports")
 
     assert result.exit_code == 0, result.message
@@ -38,5 +47,9 @@ def test_exports_of_three_tills_are_read_as_their_sources_say(examples: Workshop
     assert [line for [line] in examples.rows("exports.quarantine.silver.tills", "line")] == [4]
     [tills] = [one.counts for one in result.tables if one.table == "silver.tills"]
     assert (tills.rows_in, tills.inserted, tills.filtered, tills.quarantined) == (4, 1, 2, 1)
+    day = date(2026, 3, 1)
+    assert examples.rows("exports.silver.sales", "day", "shop", "cents") == [(day, 7, 200), (day, 8, 200)]
+    [(reasons,)] = examples.rows("exports.quarantine.silver.sales", "reasons")
+    assert [(one["rule"], one["column"], one["value"]) for one in reasons] == [("type date", "day", "soon")]
     assert verified(examples, "exports") == []
     assert verify_files(examples.project, "exports").exit_code == 0

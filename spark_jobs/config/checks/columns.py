@@ -7,9 +7,10 @@ from spark_jobs.config.columns import row_columns
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import judge_column, judge_row_expression
 from spark_jobs.config.names import ROW_ORIGINS, shorten
+from spark_jobs.config.path_template import PATH_PART, is_part
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.regexes import group_names, judge_line_regex
-from spark_jobs.config.silver import Dimension, Silver
+from spark_jobs.config.silver import Column, Dimension, Silver
 from spark_jobs.config.sources import BRONZE_FIELDS, MESSAGE_FIELDS, AnySource, FileSource
 from spark_jobs.config.sql import Ring, SqlError, computing_steps
 from spark_jobs.config.types import is_complex
@@ -111,10 +112,23 @@ def _check_origins(table: Silver | Dimension, source: FileSource, path: Path, re
         if column.sensitive:
             message = f"'sensitive' is incompatible with from: {origin}, by which reports and logs name rows"
             report.add((*place, "sensitive"), True, message, "remove it")
-        if (kind := ROW_ORIGINS.get(origin)) not in (None, column.type):
+        if is_part(origin):
+            _check_part(origin, column, source, place, report)
+        elif (kind := ROW_ORIGINS.get(origin)) not in (None, column.type):
             message = f"{origin} is a {kind}, and the column {name!r} is declared as {shorten(column.type)}"
             hint = f"write type: {kind}, and compute another column from it by sql"
             report.add((*place, "type"), column.type, message, hint)
+
+
+def _check_part(origin: str, column: Column, source: FileSource, place: Path, report: Report) -> None:
+    """A named part of a path is text that may fit any simple type."""
+    expression = str(source.path_fields)
+    if judge_line_regex(expression) is not None:
+        return  # said of the source
+    parts = [f"{PATH_PART}{name}" for name in group_names(expression)]
+    if report.require((*place, "from"), origin, parts, "part of the path called") and is_complex(column.type):
+        message = f"{origin} is one part of a path, which is no {shorten(column.type)}"
+        report.add((*place, "type"), column.type, message, "declare a simple type")
 
 
 def _check_paths(table: Silver | Dimension, source: AnySource | None, path: Path, report: Report) -> None:
@@ -182,7 +196,11 @@ def _check_sheet(table: Silver | Dimension, path: Path, source: FileSource, repo
         taken, place = column.from_ or name, (*path, "columns", name)
         if not column.has_path or source.origin_of(column.from_):
             continue
-        if taken in BRONZE_FIELDS | MESSAGE_FIELDS:
+        if is_part(taken):
+            message = f"the source {table.from_!r} says no parts of its path, of which {taken!r} would be one"
+            hint = "name them in its path, as in path: orders/dt={day}, or by path_fields"
+            report.add((*place, "from"), taken, message, hint)
+        elif taken in BRONZE_FIELDS | MESSAGE_FIELDS:
             message = f"{column.from_!r} is no column of a csv file: 'from' takes a name of its header"
             report.add((*place, "from"), column.from_, message, NOT_OF_THE_RECORD)
         elif isinstance(source.header, list):

@@ -83,6 +83,11 @@ def _check_file_keys(name: str, source: FileSource, report: Report) -> None:
     if source.format == "xml" and source.row_tag is None:
         hint = "add the name of the element that is one record, as in row_tag: order"
         report.add(("sources", name), None, "the key 'row_tag' is missing", hint)
+    if source.path_fields and source.path == ".":
+        message = "'path_fields' says what is below a folder, and the source has none of its own"
+        report.add(("sources", name, "path_fields"), source.path_fields, message, "name a folder as its path")
+    if problem := judge_line_regex(source.path_fields) if source.path_fields else None:
+        report.add(("sources", name, "path_fields"), source.path_fields, *problem)
     if problem := judge_line_regex(source.fields) if source.fields and source.format == "text" else None:
         report.add(("sources", name, "fields"), source.fields, *problem)
 
