@@ -73,6 +73,7 @@ the same problem.
 NOT_UTF8 = "are not UTF-8 text"
 NO_OBJECTS = "are no JSON objects"
 OTHER_WIDTH = "have another number of fields than the header"
+OTHER_NUMBER = "have another number of fields than `header` of the source names, or than the first row has"
 TOO_LONG = "are longer than bytes_per_record"
 KEYS_TWICE = "have a map with a key twice"
 NO_TIMES = "have a time beyond the years 1 to 9999"
@@ -81,6 +82,7 @@ HINTS = {
     NOT_UTF8: "it seems to be text in another encoding, such as Latin-1 or Windows-1252: land it as UTF-8",
     NO_OBJECTS: "a file of this format has one JSON object a line",
     OTHER_WIDTH: "look at its header and at the delimiter of its source",
+    OTHER_NUMBER: "look at the header and the delimiter of its source",
     KEYS_TWICE: "look at what wrote it",
     NO_TIMES: "look at the unit of its times, and at what wrote it",
     TOO_LONG: "look at its line ends, or let the source take longer records",

@@ -13,6 +13,7 @@ from io import SEEK_CUR, BufferedReader
 from typing import BinaryIO
 
 from spark_jobs.bronze.arrived import ArrivedFile, UnreadableFile, unpack
+from spark_jobs.bronze.lines import line_end, read_start
 from spark_jobs.config.sources import FileSource
 from spark_jobs.config.text import count
 from spark_jobs.landing.content import BOM
@@ -63,7 +64,7 @@ def count_records(opened: BufferedReader, file: ArrivedFile, source: FileSource)
             opened.seek(0)
             return _exactly(sum(_avro_counts(opened)), "the sum of its blocks")
         case "csv":
-            return _count_sheet(_blocks(opened, file), source.bytes_per_record)
+            return _count_sheet(opened, file, source)
         case "json" | "text":
             certain, doubtful = count_lines(_blocks(opened, file), _judge_line, source.bytes_per_record)
             return Count(certain, certain + doubtful, "its lines")
@@ -94,24 +95,66 @@ def count_lines(blocks: Iterable[bytes], judge: Callable[[bytes], int], longest:
     return found[RECORD], found[DOUBTFUL]
 
 
-def _count_sheet(blocks: Iterator[bytes], longest: int) -> Count | None:
-    """The lines without the header. A row ends with a line feed, a carriage return or both; one that is too
-    long leaves no count.
+def _count_sheet(opened: BufferedReader, file: ArrivedFile, source: FileSource) -> Count | None:
+    """The lines without the header, those that are skipped and comments. A row ends with a line feed, a
+    carriage return or both; one that is too long leaves no count.
     """
-    is_plain, size = True, 0
+    is_plain, size, quote = True, 0, (source.quotes or "").encode()
+    end = line_end(read_start(opened, file))
 
     def unquoted() -> Iterator[bytes]:
         nonlocal is_plain, size
-        for block in blocks:
+        for block in _rows_of(_blocks(opened, file), source, end):
             lengths = [len(line) for line in block.split(b"\n")]
             lengths[0] += size
-            size, is_plain = lengths[-1], b'"' not in block and max(lengths) <= longest
+            size = lengths[-1]
+            is_plain = not (quote and quote in block) and max(lengths) <= source.bytes_per_record
             if not is_plain:
                 return
             yield block.replace(b"\r", b"\n")
 
-    certain, doubtful = count_lines(unquoted(), _judge_row, longest)
-    return None if not is_plain else Count(max(0, certain - 1), max(0, certain + doubtful - 1), "its lines")
+    certain, doubtful = count_lines(unquoted(), _judge_row, source.bytes_per_record)
+    headers = int(source.header is True)
+    return (
+        None
+        if not is_plain
+        else Count(max(0, certain - headers), max(0, certain + doubtful - headers), "its lines")
+    )
+
+
+def _rows_of(blocks: Iterator[bytes], source: FileSource, end: bytes) -> Iterator[bytes]:
+    """The content behind the lines that are skipped; of a comment only its end is left."""
+    to_skip, is_comment, begins = source.skip_lines, False, True
+    for block in blocks:
+        at = 0
+        while to_skip and (found := block.find(end, at) + 1):
+            at, to_skip = found, to_skip - 1
+        if to_skip:
+            continue
+        rest = block[at:]
+        if source.comment and rest:
+            rest, is_comment, begins = _without_comments(
+                rest, source.comment.encode(), end, is_comment, begins
+            )
+        yield rest
+
+
+def _without_comments(
+    block: bytes, mark: bytes, end: bytes, is_comment: bool, begins: bool
+) -> tuple[bytes, bool, bool]:
+    """The block; whether it ends within a comment, and whether it ends with a line. It begins as the one
+    before it has ended.
+    """
+    if is_comment:
+        found = block.find(end)
+        if found < 0:
+            return b"", True, False
+        block = block[found:]
+    lines = block.split(end)
+    kept = [
+        b"" if line.startswith(mark) and (number or begins) else line for number, line in enumerate(lines)
+    ]
+    return end.join(kept), lines[-1].startswith(mark) and (len(lines) > 1 or begins), not lines[-1]
 
 
 def _avro_counts(opened: BufferedReader) -> Iterator[int]:

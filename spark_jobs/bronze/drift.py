@@ -185,7 +185,10 @@ def declared_fields(pipeline: Pipeline, source: str) -> Declared:
         *silver,
     ]
     origins = [
-        column.from_ or name for table in tables for name, column in table.columns.items() if column.has_path
+        column.from_ or name
+        for table in tables
+        for name, column in table.columns.items()
+        if column.has_path and not pipeline.sources[source].origin_of(column.from_)
     ]
     fields = frozenset((origin,) if is_csv else tuple(origin.split(".")) for origin in origins)
     arrays = [tuple(table.explode.split(".")) for table in silver if table.explode]

@@ -27,6 +27,7 @@ from spark_jobs.bronze.recognise import START_BYTES
 from spark_jobs.landing.content import BOM
 
 BLOCK_BYTES = 8 * 1024 * 1024
+LINE_START = 4
 
 PassOver = Callable[[bytes], None]
 """Hears the content of a line that is not kept, piece by piece."""
@@ -34,20 +35,22 @@ PassOver = Callable[[bytes], None]
 
 @dataclass(frozen=True)
 class LongLine:
-    """A line that is longer than a record may be: it is not kept."""
+    """A line that is longer than a record may be: it is not kept, but for its first bytes."""
 
     size: int
+    start: bytes = b""
 
 
 class _Begun:
     """The beginning of a line whose end was not read yet; of one that is too long only the size."""
 
     def __init__(self, longest: int, pass_over: PassOver) -> None:
-        self.longest, self.pass_over, self.size = longest, pass_over, 0
+        self.longest, self.pass_over, self.size, self.start = longest, pass_over, 0, b""
         self.pieces: list[bytes] = []
 
     def add(self, piece: bytes) -> None:
         self.size += len(piece)
+        self.start = self.start or piece[:LINE_START]
         self.pieces.append(piece)
         if self.size > self.longest:
             self.pass_over(b"".join(self.pieces))
@@ -60,6 +63,13 @@ class _Begun:
 def read_start(opened: BufferedReader, file: ArrivedFile) -> bytes:
     """The beginning of what is new in the file, without a mark of UTF-8."""
     return next(_read_blocks(opened, file, START_BYTES), b"")
+
+
+def line_end(start: bytes) -> bytes:
+    """Lines of CSV end as the first ones do: with a carriage return alone only where the file begins without
+    any line feed; what stands behind the last byte of its beginning is not known.
+    """
+    return b"\r" if b"\r" in start[:-1] and b"\n" not in start else b"\n"
 
 
 def check_line_ends(start: bytes) -> None:
@@ -93,7 +103,7 @@ def line_blocks(
         rest = block
         if begun.is_too_long(more=first - 1):
             begun.add(block[: first - 1])
-            yield LongLine(begun.size)
+            yield LongLine(begun.size, begun.start)
             begun, rest = _Begun(longest, pass_over), block[first:]
         last = rest.rfind(end) + 1
         if whole := b"".join((*begun.pieces, rest[:last])):
@@ -101,7 +111,7 @@ def line_blocks(
         begun = _Begun(longest, pass_over)
         begun.add(rest[last:])
     if begun.is_too_long():
-        yield LongLine(begun.size)
+        yield LongLine(begun.size, begun.start)
     elif begun.size:
         yield b"".join(begun.pieces)
 

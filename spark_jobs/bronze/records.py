@@ -78,7 +78,7 @@ def _read_through(opened: BufferedReader, file: ArrivedFile, source: FileSource)
             if (counted := count_records(opened, file, source)) is not None:
                 counted.check(rows)
         case "csv":
-            check_sheet(opened, file, source.delimiter, longest)
+            check_sheet(opened, file, source)
         case "json" | "text":
             check_lines(opened, file, longest, are_objects=source.format == "json")
         case _:
@@ -132,7 +132,7 @@ def _read_batches(opened: BufferedReader, file: ArrivedFile, source: FileSource)
             lists = frozenset(tuple(path.split(".")) for path in source.lists)
             return make_batches(read_xml(opened, file, str(source.row_tag), lists, longest), longest)
         case "csv":
-            return make_batches(read_sheet(opened, file, source.delimiter, longest), longest)
+            return make_batches(read_sheet(opened, file, source), longest)
     return read_lines(opened, file, longest)
 
 

@@ -3,7 +3,7 @@ name.
 """
 
 from spark_jobs.config.gold import Gold
-from spark_jobs.config.names import name_at_home
+from spark_jobs.config.names import ROW_ORIGINS, name_at_home
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
@@ -32,6 +32,13 @@ ANY = "unknown"
 def own_columns(table: Silver | Dimension) -> dict[str, str]:
     """The columns that a silver table or dimension takes from its records."""
     return {name: column.type for name, column in table.columns.items()}
+
+
+def row_columns(pipeline: Pipeline, table: Silver | Dimension) -> dict[str, str]:
+    """What SQL over one row may name: the table's own columns and, of files, where the row came from."""
+    source = pipeline.sources.get(table.from_)
+    origins = {name: kind for name, kind in ROW_ORIGINS.items() if source and source.origin_of(name)}
+    return own_columns(table) | origins
 
 
 def dimension_columns(dimension: Dimension) -> dict[str, str]:

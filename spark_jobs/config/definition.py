@@ -9,13 +9,15 @@ from typing import Any
 
 from spark_jobs.config.files import read_file
 from spark_jobs.config.names import other_pipeline
+from spark_jobs.config.path_template import is_part
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sources import BYTES_PER_RECORD, AnySource
+from spark_jobs.config.sources import BYTES_PER_RECORD, AnySource, FileSource
 from spark_jobs.config.table_name import TableName
 
 HARMLESS = {
     "bronze": {
         "path",
+        "path_fields",
         "pattern",
         "files_per_batch",
         "bytes_per_batch",
@@ -38,8 +40,16 @@ HARMLESS = {
     "sink": {"compact_after", "rows", "servers", "options", "connection", "function", "per"},
 }
 """Parts that concern only what comes next."""
-LATER = {"bytes_per_record": BYTES_PER_RECORD}
+LATER = {
+    "bytes_per_record": BYTES_PER_RECORD,
+    "header": True,
+    "skip_lines": 0,
+    "quote": '"',
+    "trailing_delimiter": False,
+}
 """Keys of sources that came later and have a default."""
+PASSED_OVER = ("skip_lines", "comment")
+"""Which lines of a text source are none of the records of its tables."""
 
 
 def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, Any]:
@@ -53,7 +63,10 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
     parts: dict[str, Any] = definition.model_dump(mode="json", by_alias=True)
     if layer == "bronze":  # keys that came later leave the definitions of tables without them as they were
         parts = {
-            key: value for key, value in parts.items() if value not in (None, []) and LATER.get(key) != value
+            key: value
+            for key, value in parts.items()
+            if value not in (None, []) and not (key in LATER and LATER[key] == value)
+            if parts["format"] != "text" or key not in PASSED_OVER  # bronze has these lines
         }
     if layer in ("dimension", "silver"):
         _of_records(parts, pipeline.sources[definition.from_])
@@ -96,6 +109,13 @@ def _of_records(parts: dict[str, Any], source: AnySource) -> None:
         parts["sequence_by"] = parts["sequence_by"][0]
     parts["(format of its source)"] = source.record_format
     parts["(fields of its source)"] = source.fields
+    origins = {name: source.origin_of(column["from"]) for name, column in parts["columns"].items()}
+    if taken := {name: origin for name, origin in origins.items() if origin}:
+        parts["(where its rows came from)"] = taken  # to earlier versions it was a field of the record
+    if isinstance(source, FileSource) and any(map(is_part, taken.values())):
+        parts["(parts of the paths of its source)"] = source.path_fields
+    if isinstance(source, FileSource) and source.format == "text" and (source.skip_lines or source.comment):
+        parts["(lines of its source that are no records)"] = [source.skip_lines, source.comment]
 
 
 def harmful_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> list[str]:
@@ -105,7 +125,8 @@ def harmful_changes(table: str, old: dict[str, Any], new: dict[str, Any]) -> lis
     layer = TableName(table).layer
     if layer == "gold" and not any(parts.get(key) for parts in (old, new) for key in ("from", "join")):
         return []
-    harmless = HARMLESS[layer] - ({"path"} if new.get("format") == "delta" else set())
+    has_place = new.get("format") == "delta" or (new.get("path_fields") and old.get("path_fields"))
+    harmless = HARMLESS[layer] - ({"path"} if has_place else set())
     changed = [part for part in {**old, **new} if old.get(part) != new.get(part) and part not in harmless]
     if layer == "bronze" and _are_of_one_cluster(old, new):
         changed = [part for part in changed if part != "servers"]

@@ -50,7 +50,22 @@ def check_pipeline_name(value: str) -> str:
     return check_name(value)
 
 
+ROW_ORIGINS = {
+    "_file": "string",
+    "_file_id": "string",
+    "_line": "bigint",
+    "_file_modified_at": "timestamp",
+    "_arrived_at": "timestamp",
+}
+"""Where a row of a landed file came from, with the types: columns take it by `from`, and SQL over one row may
+name it.
+"""
+
+
 def check_column(value: str) -> str:
+    if value in ROW_ORIGINS:
+        way = f"take it, as in {value.strip('_')}: {{type: {ROW_ORIGINS[value]}, from: {value}}}"
+        raise Hinted(f"{value} is no column of the table's own", f"{way}, and name that column")
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,62}", value):
         raise Hinted(f"{shorten(value)} is not a legal column name", f"allowed are {COLUMN_RULE}")
     return value
@@ -67,6 +82,9 @@ def check_sequence(value: str) -> str:
     if not value.startswith("_") or value in ROW_PLACES:
         return value if value in ROW_PLACES else check_column(value)
     allowed = f"allowed are columns of the table, {', '.join(ROW_PLACES)}, or {NEWEST_ARRIVAL} alone"
+    if value == "_file_modified_at":
+        message = f"{value} is no column that the table has"
+        raise Hinted(message, f"take it by a column, from: {value}, and name that; {allowed}")
     if value in ("_arrived_at", "_chunk"):
         message = f"{value} orders no versions: files that were noticed together have the same"
         raise Hinted(message, f"write sequence_by: {NEWEST_ARRIVAL}, and the last load wins; {allowed}")

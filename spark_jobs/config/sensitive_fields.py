@@ -49,8 +49,13 @@ def field_paths(pipeline: Pipeline, table: RecordTable) -> dict[str, FieldPath]:
     by their whole name, elsewhere dots lead into objects, and a text record is one field, of which those that
     its source names are parts.
     """
-    kind = pipeline.sources[table.from_].record_format if table.from_ in pipeline.sources else "json"
-    origins = {name: column.from_ or name for name, column in table.columns.items() if column.has_path}
+    source = pipeline.sources.get(table.from_)
+    kind = source.record_format if source else "json"
+    origins = {
+        name: column.from_ or name
+        for name, column in table.columns.items()
+        if column.has_path and not (source and source.origin_of(column.from_))
+    }
     rest: dict[str, FieldPath] = {name: () for name, column in table.columns.items() if column.rest}
     if kind == "text":
         return {name: () if origin == "value" else (origin,) for name, origin in origins.items()}

@@ -27,13 +27,18 @@ def _as_event_time(value: object) -> object:
     return {"column": value} if isinstance(value, str) else value
 
 
+def _as_field(value: object) -> object:
+    """`from: 2` is short for `from: "2"`: rows of CSV without names have their fields by number."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 class Column(Model):
     """A typed column, taken from the field of its own name, from a path in the record, or from a SQL
     expression.
     """
 
     type: SparkType = Field(description="a Spark SQL type, as in bigint or decimal(12,2)")
-    from_: str | None = Field(
+    from_: Annotated[str | None, BeforeValidator(_as_field, json_schema_input_type=str | int | None)] = Field(
         None, alias="from", min_length=1, description="path in the record, as in payment.amount"
     )
     sql: str | None = Field(None, min_length=1, description="expression over other columns of the table")

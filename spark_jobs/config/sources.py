@@ -4,127 +4,15 @@ Files are registered as arrivals before Spark starts. The other kinds are stream
 what is new, and each of its batches is registered when it begins. All end in the same bronze rows.
 """
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag
 
-from spark_jobs.config.errors import Hinted, did_you_mean
-from spark_jobs.config.names import Delimiter, Duration, Model, Name, RelativePath, as_list, shorten
+from spark_jobs.config.file_source import BYTES_PER_RECORD, IDLE_AFTER, FileSource, RecordBytes, RecordFormat
+from spark_jobs.config.names import Duration, Model, Name, RelativePath
 from spark_jobs.config.sinks import Servers, Topic
 
-RecordFormat = Literal["json", "csv", "parquet", "text", "avro", "orc", "xml"]
-
-
-FORMATS = (*get_args(RecordFormat), "kafka", "delta", "rate", "socket")
-MOST_FILES, MOST_BYTES = 20_000, 1024**3
-"""Of a batch of files whose source does not say: see `batch_limits`."""
-IDLE_AFTER = "nothing arrived for so long: the windows that are still open are closed"
-
-
-def _known_format(value: object) -> object:
-    if isinstance(value, str) and value not in FORMATS:
-        raise Hinted(f"{shorten(value)} is not allowed here", did_you_mean(value, FORMATS))
-    return value
-
-
-Paths = Annotated[list[str], BeforeValidator(as_list, json_schema_input_type=str | list[str])]
-BYTES_PER_RECORD = 16_000_000
-RecordBytes = Annotated[
-    int,
-    Field(
-        ge=1_000,
-        le=500_000_000,
-        description="bytes that a record may have; a longer one is set aside with its place and size",
-    ),
-]
-
-
-class FileSource(Model):
-    """A landing folder of files of one format."""
-
-    format: Annotated[RecordFormat, BeforeValidator(_known_format)] = Field(
-        description=(
-            "json: one object a line; csv: with a header line; text: one record a line; parquet, avro, orc:"
-            " one record a row; xml: one record per element row_tag"
-        )
-    )
-    path: RelativePath = Field(description="folder below the landing root; its sub-folders belong to it")
-    pattern: str = Field(
-        "*", description="only files whose name matches this glob", min_length=1, max_length=200
-    )
-    files_per_batch: int | None = Field(
-        None,
-        ge=1,
-        le=100_000,
-        description=f"files that one micro-batch takes at most; if not given, {MOST_FILES:,}",
-    )
-    bytes_per_batch: int | None = Field(
-        None,
-        ge=1,
-        description=(
-            "bytes that one micro-batch takes; a larger file is a batch of its own; if neither is given,"
-            " 1 GiB"
-        ),
-    )
-    bytes_per_record: RecordBytes = BYTES_PER_RECORD
-    delimiter: Delimiter = ","
-    fields: str | None = Field(
-        None,
-        min_length=1,
-        max_length=5000,
-        description="text only: a regular expression for the whole line; its named groups are fields",
-    )
-    row_tag: str | None = Field(
-        None, min_length=1, max_length=200, description="xml only: the element that is one record"
-    )
-    lists: Paths = Field(
-        default_factory=list, description="xml only: paths of elements that may occur several times"
-    )
-    settle: Duration | None = Field(
-        None, description="files modified more recently than this wait for a later run"
-    )
-    same_content: Literal["take", "skip"] = Field(
-        "take",
-        description=(
-            "a file that says exactly what another one said: take it, or skip it and name it in the arrivals"
-        ),
-    )
-    changed: Literal["refuse", "take"] = Field(
-        "refuse",
-        description="a path that was taken before and has other content now: refuse it, or take what is new",
-    )
-    idle_after: Duration | None = Field(None, description=IDLE_AFTER)
-
-    @property
-    def batch_limits(self) -> tuple[int, int | None]:
-        """The files and bytes at which a chunk of arrivals is cut. Small files are cheap together and dear
-        apart, large ones the other way round: so without a word from the pipeline file both count.
-        """
-        if self.files_per_batch is not None:
-            return self.files_per_batch, self.bytes_per_batch
-        return MOST_FILES, self.bytes_per_batch or MOST_BYTES
-
-    @property
-    def record_format(self) -> RecordFormat:
-        """What the text of a bronze record is."""
-        return self.format
-
-    @property
-    def own_fields(self) -> frozenset[str]:
-        return frozenset()
-
-    @property
-    def is_stream(self) -> bool:
-        return False
-
-    @property
-    def is_change_feed(self) -> bool:
-        return False
-
-    def place(self, landing: str) -> str:
-        """Where it comes from, in words for a person."""
-        return f"{landing}/{self.path}"
-
+__all__ = ["BYTES_PER_RECORD", "FileSource"]  # what is imported and belongs to them all the same
 
 MESSAGE_FIELDS = frozenset(("_key", "_headers", "_timestamp", "_partition", "_offset", "_tombstone"))
 """What a record has from its message: a value that has a field of such a name is quarantined."""
@@ -136,7 +24,7 @@ CHANGE_FIELDS = frozenset(("_change_type", "_commit_version"))
 BRONZE_FIELDS = frozenset(
     ("_file", "_file_id", "_line", "_file_modified_at", "_arrived_at", "_chunk", "_problem")
 )
-"""Columns of bronze beside the record: no field of it, and so nothing that a column can be taken from."""
+"""Columns of bronze beside the record: no field of it. Of files some can be taken: see ROW_ORIGINS."""
 
 
 class StreamSource(Model):
@@ -156,6 +44,10 @@ class StreamSource(Model):
     def own_fields(self) -> frozenset[str]:
         """Fields that a record has from its message or its change, not from its value."""
         return frozenset()
+
+    def origin_of(self, _: str | None) -> str | None:
+        """What a column takes of where a record came from, and not of the record: of files alone."""
+        return None
 
     @property
     def is_live(self) -> bool:

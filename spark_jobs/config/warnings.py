@@ -8,6 +8,7 @@ from spark_jobs.config.checks.columns import NOT_OF_THE_RECORD
 from spark_jobs.config.document import name_in_project
 from spark_jobs.config.errors import Problem
 from spark_jobs.config.loading import Project, pipeline_file
+from spark_jobs.config.path_template import is_part
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.rule_files import FOLDER
 from spark_jobs.config.sources import BRONZE_FIELDS, MESSAGE_FIELDS, FileSource
@@ -140,9 +141,11 @@ def _warn_of_own_names(pipeline: Pipeline, report: Report) -> None:
             source = pipeline.sources.get(table.from_)
             if source is None or source.record_format in ("csv", "text"):
                 continue
-            others = (BRONZE_FIELDS | MESSAGE_FIELDS) - source.own_fields
+            known = BRONZE_FIELDS | MESSAGE_FIELDS
+            others = {name for name in known - source.own_fields if not source.origin_of(name)}
             for column, taken in table.columns.items():
-                if taken.has_path and taken.from_ in others:
+                is_own = taken.from_ in others or is_part(taken.from_ or "")
+                if taken.has_path and is_own and not source.origin_of(taken.from_):
                     message = (
                         f"'from: {taken.from_}' takes a field of the record of that name, not what Weir knows"
                         " of the record"

@@ -11,6 +11,7 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
+from spark_jobs.config.path_template import PATH_PART
 from spark_jobs.config.types import decimal_precision
 
 INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})")
@@ -39,6 +40,16 @@ def guess_columns(
     for path, kind in _leaves(root if isinstance(root, dict) else {}, is_flat):
         columns[_free_name(path, columns)] = (_spell(kind), ".".join(path))
     return columns
+
+
+def guess_parts(
+    paths: Iterable[Mapping[str, str | None]], columns: Mapping[str, tuple[str, str]]
+) -> dict[str, tuple[str, str]]:
+    """The same of the named parts of paths, under names that none of these columns has."""
+    found = dict(columns)
+    for kind, part in guess_columns(paths, is_flat=True).values():
+        found[_free_name(("path", part), found)] = (kind, f"{PATH_PART}{part}")
+    return found
 
 
 def _kind(value: Any, depth: int = 0) -> Kind:

@@ -27,7 +27,7 @@ from spark_jobs.landing.arrivals import TAKEN, read_arrivals
 from spark_jobs.landing.content import Content, read_content
 from spark_jobs.landing.folder import list_folder
 from spark_jobs.landing.look import is_hidden
-from spark_jobs.operations.guessing import guess_columns
+from spark_jobs.operations.guessing import guess_columns, guess_parts
 from spark_jobs.quality.masking import mask_problem
 
 # Writes a new silver table into the text of a pipeline file. Every other character of it stays as it is,
@@ -49,7 +49,7 @@ def spell_table(name: str, source: str, columns: Mapping[str, tuple[str, str]], 
     for column, (kind, path) in columns.items():
         spelt = kind if PLAIN_TYPE.fullmatch(kind) else f'"{kind}"'
         lines.append(
-            f"{indent * 3}{column}:"
+            f"{indent * 3}{_quoted(column)}:"
             f" {spelt if path == column else f'{{type: {spelt}, from: {_quoted(path)}}}'}"
         )
     return "\n".join(lines) + "\n"
@@ -101,11 +101,8 @@ def _last_line(node: yaml.Node) -> int:
 
 
 def _quoted(path: str) -> str:
-    return (
-        '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        if NEEDS_QUOTES.search(path) or path != path.strip()
-        else path
-    )
+    is_other = bool(NEEDS_QUOTES.search(path)) or path != path.strip() or yaml.safe_load(path) != path
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"') + '"' if is_other else path
 
 
 # Looks at what has landed for a source and proposes the columns of a silver table. Reads files and bronze,
@@ -165,6 +162,9 @@ def propose_columns(project: Project, pipeline: str, source: str) -> Proposal:
         if is_line and good
         else guess_columns(values, is_flat=known.record_format in ("csv", "text"))
     )
+    if isinstance(known, FileSource) and known.path_fields:
+        paths = [known.parts_of_path(file) or {} for file in sorted({file for file, _ in good})]
+        columns = guess_parts(paths, columns) if columns else columns
     hidden = {()} if sensitive_paths(project.pipelines[pipeline], source) else ()
     first = min(wrong, key=lambda one: (one.file, one.line), default=None)
     problem = f"{first.place}: {mask_problem(first.problem, hidden)}" if first else None
@@ -218,6 +218,7 @@ def _landed(project: Project, source: FileSource) -> Iterator[_Looked]:
             yield from (
                 _Looked(file.path, row["line"], row["record"], row["problem"])
                 for row in islice(rows, RECORDS_PER_FILE)
+                if not source.is_passed_over(row["line"], row["record"])
             )
 
 

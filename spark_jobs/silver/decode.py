@@ -16,11 +16,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from spark_jobs.config.expectations import Rule
+from spark_jobs.config.names import ROW_ORIGINS
 from spark_jobs.config.silver import Columns
 from spark_jobs.config.sql import computing_steps
 from spark_jobs.config.types import is_complex
 from spark_jobs.silver.decoding import PLACE, Decoding
-from spark_jobs.silver.fields import extract_record
+from spark_jobs.silver.extract import extract_record
 from spark_jobs.silver.fitting import FLOATING, fit_text
 from spark_jobs.silver.nested import fit_nested, may_be_taken_whole, take_whole
 from spark_jobs.silver.reasons import DELETE_WHEN, WHERE, all_reasons, broken_reasons, conditions_of, holds
@@ -86,7 +87,12 @@ def _with_whole(texts: DataFrame, how: Decoding) -> DataFrame:
 
 
 def _typed_columns(how: Decoding) -> list[Column]:
-    return [_fit(name, c.type).alias(name) for name, c in how.columns.items() if not c.sql]
+    origins = {name: origin for name, origin in how.origins.items() if origin in ROW_ORIGINS}
+    return [
+        (F.col(origins[name]) if name in origins else _fit(name, c.type)).alias(name)
+        for name, c in how.columns.items()
+        if not c.sql
+    ]
 
 
 def _with_texts(typed: DataFrame, how: Decoding) -> DataFrame:

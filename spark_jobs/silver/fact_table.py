@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.config.silver import Column, Dimension, Lookup, Silver
-from spark_jobs.silver.decoding import Decoding
+from spark_jobs.silver.decoding import Decoding, of_records
 from spark_jobs.silver.reasons import REASON
 from spark_jobs.silver.versions import ARRIVAL, CHANGE
 
@@ -86,9 +86,7 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
     key, event = tuple(table.key or ()), table.event_time
     ordered = table.sequence if key else []
     decoding = Decoding(
-        source_format=pipeline.sources[table.from_].record_format,
-        fields=pipeline.sources[table.from_].fields,
-        own_fields=pipeline.sources[table.from_].own_fields,
+        **of_records(pipeline.sources[table.from_]),
         columns=table.columns,
         explode=table.explode,
         where=table.where,
@@ -119,9 +117,7 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
 def dimension_table(pipeline: Pipeline, name: str) -> FactTable:
     dimension = pipeline.dimensions[name]
     decoding = Decoding(
-        source_format=pipeline.sources[dimension.from_].record_format,
-        fields=pipeline.sources[dimension.from_].fields,
-        own_fields=pipeline.sources[dimension.from_].own_fields,
+        **of_records(pipeline.sources[dimension.from_]),
         columns=dimension.columns,
         where=dimension.where,
         required=(*dimension.key, *dimension.sequence),
@@ -152,7 +148,7 @@ SET_ASIDE_DDL = (
     f"record string, reasons array<{REASON}>, file string, file_id string, line bigint, element int,"
     " arrived_at timestamp, chunk bigint, seen_until timestamp, closed_until timestamp, set_aside_at"
     " timestamp, run_id string, batch bigint, rules string, first_seen_at timestamp, attempts int, state"
-    " string"
+    " string, file_modified_at timestamp"
 )
 """Quarantine and parked tables: a row that is set aside can be read again from its record."""
 

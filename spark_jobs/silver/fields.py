@@ -9,11 +9,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.config.regexes import group_names
 from spark_jobs.config.types import is_complex
 from spark_jobs.silver.decoding import PLACE, Decoding
 from spark_jobs.silver.fitting import FLOATING
@@ -37,25 +35,7 @@ from spark_jobs.silver.json_record import (
 )
 from spark_jobs.silver.nested import nested_in_text
 
-# The fields of a text line, by the named groups of a regular expression that the whole line must match. The
-# expression is RE2's, in Arrow: whatever it says, and whatever the line, it takes time in proportion to the
-# line. Java's, which Spark speaks, may take for ever on a line that somebody sends on purpose; this is why
-# these lines pass through Python.
-
 Path = tuple[str, ...]
-
-
-def line_fields(line: Column, pattern: str) -> Column:
-    """A struct with the text of each group; NULL for a line that does not match."""
-    names = group_names(pattern)
-    whole = f"^(?:{pattern})$"
-
-    def extract(lines: pa.Array) -> pa.Array:
-        return pc.extract_regex(lines, whole)
-
-    fields: Column = F.arrow_udf(extract, f"struct<{','.join(f'`{name}`:string' for name in names)}>")(line)  # type: ignore[attr-defined]
-    return fields
-
 
 # The fields of a record that no column takes, as the text of a JSON object: what a feed began to send is
 # there before it is declared. In Python, because Spark has no function that takes fields out of an object at
@@ -166,7 +146,7 @@ def _objects_inside(how: Decoding, array: Path) -> list[Path]:
 
 
 def _taken(how: Decoding) -> list[Path]:
-    return [how.path_of(name) for name, column in how.columns.items() if column.has_path]
+    return [how.path_of(name) for name in how.in_record]
 
 
 def _open(
@@ -225,7 +205,7 @@ def _explode(rows: DataFrame) -> DataFrame:
 
 def _with_leaves(rows: DataFrame, how: Decoding, opened: Mapping[Path, str]) -> DataFrame:
     record, is_csv = F.col("_record"), how.source_format == "csv"
-    kinds = {name: column.type for name, column in how.columns.items() if column.has_path}
+    kinds = {name: how.columns[name].type for name in how.in_record}
     values = {name: _value_at(how.path_of(name), opened, how.explode_path) for name in kinds}
     texts = {
         name: F.nullif(value.cast("string"), F.lit("")) if is_csv else value.cast("string")
@@ -262,35 +242,3 @@ def _lost(values: Mapping[str, Column], kinds: Mapping[str, str]) -> Column:
     # The whole record is searched and types are asked for only where a text looks like it, and once for all
     # columns.
     return F.when(any_of(may_be.values()) & F.col("_record").rlike(LONG_NUMBER), named).alias("_lost")
-
-
-def extract_record(records: DataFrame, how: Decoding) -> DataFrame:
-    """Adds for each column with a path `_text_<column>`, or `_value_<column>` where it is nested; `_wrong`,
-    what is to say against the record as a whole; `_lost`, the columns whose number lost digits; and
-    `_has_element`. One row per element where the table explodes.
-    """
-    return _extract_lines(records, how) if how.source_format == "text" else extract_fields(records, how)
-
-
-def _extract_lines(records: DataFrame, how: Decoding) -> DataFrame:
-    lines = (
-        records.withColumn("_fields", line_fields(F.col("_record"), how.fields)) if how.fields else records
-    )
-    is_broken = F.col("_fields").isNull() & F.col("_problem").isNull() if how.fields else F.lit(False)
-    wrong = F.when(is_broken, F.lit("the line does not match the fields of its source")).alias("_wrong")
-    leaves = {name: _line_leaf(how, name) for name, c in how.columns.items() if not c.sql}
-    nested = [
-        nested_in_text(text).alias(f"_value_{name}")
-        for name, text in leaves.items()
-        if is_complex(how.columns[name].type)
-    ]
-    texts = [text.alias(f"_text_{name}") for name, text in leaves.items()]
-    return lines.select(
-        "*", wrong, nothing_lost(), F.lit(True).alias("_has_element"), *alone(), *texts, *nested
-    )
-
-
-def _line_leaf(how: Decoding, name: str) -> Column:
-    """The whole line, or one of its fields; a field that is empty is NULL."""
-    origin = how.columns[name].from_ or name
-    return F.col("_record") if origin == "value" else F.nullif(F.col("_fields").getField(origin), F.lit(""))

@@ -30,7 +30,12 @@ from spark_jobs.silver.upsert import classify, judge, rank
 # class `_was` that they are in now. What leaves: those that are good compete for the table like any row that
 # comes; the others stay, with their reasons of now.
 
-LATER_COLUMNS = {"first_seen_at": "timestamp", "attempts": "int", "state": "string"}
+LATER_COLUMNS = {
+    "first_seen_at": "timestamp",
+    "attempts": "int",
+    "state": "string",
+    "file_modified_at": "timestamp",
+}
 """Columns that tables of an earlier version may lack."""
 
 

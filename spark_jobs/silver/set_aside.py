@@ -88,6 +88,7 @@ def as_records(set_aside: DataFrame) -> DataFrame:
         "line": "_line",
         "arrived_at": "_arrived_at",
         "chunk": "_chunk",
+        "file_modified_at": "_file_modified_at",
     }
     columns = [F.col(name).alias(alias) for name, alias in names.items()]
     unread = F.get(F.filter("reasons", lambda reason: reason["rule"] == READABLE), F.lit(0))
@@ -117,6 +118,7 @@ def _columns(rows: DataFrame, batch: Batch) -> list[Column]:
         ),
         F.coalesce(_known(rows, "_attempts", "int"), F.lit(0)).alias("attempts"),
         F.coalesce(_known(rows, "_state", "string"), F.lit(OPEN)).alias("state"),
+        F.col("_file_modified_at").alias("file_modified_at"),
     ]
 
 

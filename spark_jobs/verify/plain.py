@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Any, NoReturn
 
 from spark_jobs.config.silver import Column
+from spark_jobs.config.sources import AnySource, FileSource
 from spark_jobs.config.types import decimal_precision
 
 
@@ -65,6 +66,25 @@ class PlainTable:
     record_format: str
     columns: Mapping[str, Column]
     explode: str | None = None
+    source: AnySource | None = None
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """The columns that take where a record came from, with what they take."""
+        taken = {name: self.source and self.source.origin_of(c.from_) for name, c in self.columns.items()}
+        return {name: origin for name, origin in taken.items() if origin}
+
+    def parts_of_path(self, file: str) -> Mapping[str, str | None]:
+        """BrokenRecordError where the path is none that the source says."""
+        assert isinstance(self.source, FileSource)
+        found = self.source.parts_of_path(file)
+        if found is None:
+            raise BrokenRecordError
+        return found
+
+    def is_passed_over(self, line: int, record: str | None) -> bool:
+        """Whether a line of text is none of its records by declaration."""
+        return isinstance(self.source, FileSource) and self.source.is_passed_over(line, record)
 
     def path_of(self, name: str) -> tuple[str, ...]:
         origin = self.columns[name].from_ or name
@@ -77,11 +97,17 @@ class PlainTable:
             return "sql" if column.sql else "rest"
         if column.type not in JUDGED and decimal_precision(column.type) is None:
             return column.type
-        return "fields" if self.record_format == "text" and self.path_of(name) != ("value",) else None
+        is_group = self.record_format == "text" and self.path_of(name) != ("value",)
+        return "fields" if is_group and name not in self.origins else None
 
     @property
     def judged(self) -> list[str]:
         return [name for name in self.columns if self.why_not(name) is None]
+
+    @property
+    def in_record(self) -> list[str]:
+        """Those of them that the record says."""
+        return [name for name in self.judged if name not in self.origins]
 
 
 def decode_plain(record: str, table: PlainTable) -> dict[int, dict[str, Any]]:
@@ -89,10 +115,10 @@ def decode_plain(record: str, table: PlainTable) -> dict[int, dict[str, Any]]:
     MISFIT or UNSURE.
     """
     if table.record_format == "text":
-        return {0: {name: record for name in table.judged if table.columns[name].type == "string"}}
+        return {0: {name: record for name in table.in_record if table.columns[name].type == "string"}}
     whole = _parse(record)
     if table.explode is None:
-        return {0: {name: _value(whole, table.path_of(name), table, name) for name in table.judged}}
+        return {0: {name: _value(whole, table.path_of(name), table, name) for name in table.in_record}}
     array = tuple(table.explode.split("."))
     elements = _find(whole, array)
     if elements is None:
@@ -108,7 +134,7 @@ def _row_of_element(
     whole: Object, element: Object, array: tuple[str, ...], table: PlainTable
 ) -> dict[str, Any]:
     row = {}
-    for name in table.judged:
+    for name in table.in_record:
         path = table.path_of(name)
         is_inside = path[: len(array)] == array
         row[name] = _value(
@@ -165,6 +191,15 @@ def _value(record: Object, path: tuple[str, ...], table: PlainTable, name: str) 
         leaf = "true" if leaf else "false"
     if len(leaf) > LONGEST_NUMBER and kind != "string":
         return UNSURE
+    return _of_type(leaf, kind)
+
+
+def plain_part(text: str | None, kind: str) -> Any:
+    """A part of a path as a column of this type."""
+    return _of_type(text, kind) if text else None
+
+
+def _of_type(leaf: str, kind: str) -> Any:
     if kind == "string":
         return _string(leaf)
     if kind in BITS:

@@ -18,7 +18,7 @@ from spark_jobs.verify.rows import QUARANTINED
 
 RECORDS_DDL = (
     "record string, _file string, _file_id string, _line bigint, _arrived_at timestamp, _chunk bigint,"
-    " _problem string"
+    " _problem string, _file_modified_at timestamp"
 )
 ARRIVALS_DDL = "chunk bigint, arrived_at timestamp, verdict string"
 TAKEN, CLOSED = "taken", "closed"

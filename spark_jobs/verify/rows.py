@@ -12,7 +12,7 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.silver import Dimension, Lookup, Silver
 from spark_jobs.config.sources import AnySource
 from spark_jobs.silver.decode import decode
-from spark_jobs.silver.decoding import Decoding
+from spark_jobs.silver.decoding import Decoding, of_records
 
 # What each record of bronze says by itself. What enters: bronze rows. What leaves: typed rows with `_class`
 # (candidate, delete, quarantined, filtered), `_is_accepted`, the `_rules` against them, and `_content`.
@@ -32,9 +32,7 @@ def dimension_rows(
     records: DataFrame, pipeline: Pipeline, dimension: Dimension, rules: Sequence[Rule] = ()
 ) -> DataFrame:
     how = Decoding(
-        source_format=pipeline.sources[dimension.from_].record_format,
-        fields=pipeline.sources[dimension.from_].fields,
-        own_fields=pipeline.sources[dimension.from_].own_fields,
+        **of_records(pipeline.sources[dimension.from_]),
         columns=dimension.columns,
         where=dimension.where,
         required=(*dimension.key, *dimension.sequence),
@@ -48,9 +46,7 @@ def silver_rows(
     event = silver.event_time
     version = version_columns(silver)
     how = Decoding(
-        source_format=pipeline.sources[silver.from_].record_format,
-        fields=pipeline.sources[silver.from_].fields,
-        own_fields=pipeline.sources[silver.from_].own_fields,
+        **of_records(pipeline.sources[silver.from_]),
         columns=silver.columns,
         explode=silver.explode,
         where=silver.where,

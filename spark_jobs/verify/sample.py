@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
+from spark_jobs.config.path_template import PATH_PART, is_part
 from spark_jobs.config.sensitive import MASK
 from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
@@ -24,10 +25,11 @@ from spark_jobs.verify.plain import (
     PlainTable,
     UnsureRecordError,
     decode_plain,
+    plain_part,
 )
 from spark_jobs.verify.recompute import Recomputation
 from spark_jobs.verify.result import shown
-from spark_jobs.verify.rows import QUARANTINED
+from spark_jobs.verify.rows import FILTERED, QUARANTINED
 
 RECORDS = 200
 ELEMENTS = 20
@@ -52,7 +54,8 @@ def decode_sample(again: Recomputation, table: str, hidden: Collection[str]) -> 
     )
     explode = definition.explode if isinstance(definition, Silver) else None
     deletes = isinstance(definition, Silver) and definition.delete_when is not None
-    plain = PlainTable(again.pipeline.sources[definition.from_].record_format, definition.columns, explode)
+    source = again.pipeline.sources[definition.from_]
+    plain = PlainTable(source.record_format, definition.columns, explode, source)
     picked = _pick(again.standing.records(definition.from_))
     decoded = _decoded(again.judged(table), picked, plain) if picked else {}
     differences, unsure = list[str](), Counter[tuple[str, str]]()
@@ -71,7 +74,8 @@ def _pick(records: DataFrame) -> list[Row]:
     """By a hash of their places, so that all files have a part in it."""
     short = records.where((F.col("_line") > 0) & (F.length("record") <= LONGEST_RECORD))
     in_order = short.orderBy(F.xxhash64(*PLACE), *PLACE).limit(RECORDS)
-    return in_order.select(*PLACE, "_file", "record", "_problem").collect()
+    times = (F.unix_micros(name).alias(name) for name in ("_arrived_at", "_file_modified_at"))
+    return in_order.select(*PLACE, "_file", "record", "_problem", *times).collect()
 
 
 def _decoded(
@@ -110,10 +114,16 @@ def _compare(
     must_be_aside: bool,
 ) -> Iterator[tuple[str, str, str]]:
     """Column, what the engine has and what it should be, for each value that is not the same."""
+    if plain.is_passed_over(record["_line"], record["record"]):
+        yield from (
+            ("the record", row["_class"], FILTERED) for row in rows.values() if row["_class"] != FILTERED
+        )
+        return
     try:
         if record["_problem"] is not None:
             raise BrokenRecordError
         expected = decode_plain(record["record"], plain)
+        origins = _origins_of(record, plain) if expected else {}
     except UnsureRecordError:
         unsure["record", ""] += 1
         return
@@ -124,9 +134,10 @@ def _compare(
             if row["_class"] != QUARANTINED
         )
         return
-    for number, values in expected.items():
+    for number, of_record in expected.items():
         if number > ELEMENTS:
             return
+        values = of_record | origins
         if number not in rows:
             yield "the record", "nothing", "a row"
             continue
@@ -134,6 +145,18 @@ def _compare(
         is_misfit = any(value is MISFIT for value in values.values())
         if is_misfit and must_be_aside and rows[number]["_class"] != QUARANTINED:
             yield "the record", rows[number]["_class"], QUARANTINED
+
+
+def _origins_of(record: Row, plain: PlainTable) -> dict[str, Any]:
+    """What columns take of where the record came from."""
+    origins, values = plain.origins, dict[str, Any]()
+    parts = plain.parts_of_path(record["_file"]) if any(map(is_part, origins.values())) else {}
+    for name, origin in origins.items():
+        if not is_part(origin):
+            values[name] = record[origin]
+        elif plain.why_not(name) is None:
+            values[name] = plain_part(parts.get(origin.removeprefix(PATH_PART)), plain.columns[name].type)
+    return values
 
 
 def _compare_values(

@@ -149,11 +149,13 @@ def test_what_cannot_be_read_beside_good_records_is_counted(shop: Workshop) -> N
 def test_the_groups_of_a_log_line_get_the_types_that_their_values_fit(shop: Workshop) -> None:
     fields = r"(?P<host>\S+) (?P<at>\S+) (?P<status>\d+) (?P<took>[\d.]+) (?P<size>\d+|-)"
     pipeline_file(shop).write_text(
-        f"pipeline: shop\nsources:\n  logs:\n    format: text\n    path: logs\n    fields: '{fields}'\n",
+        "pipeline: shop\nsources:\n  logs:\n    format: text\n    path: logs\n    skip_lines: 1\n"
+        f"    comment: '#'\n    fields: '{fields}'\n",
         encoding="utf-8",
     )
     shop.land(
-        "logs/a.log", "web1 2026-03-01T10:00:00Z 200 0.25 12\nweb2 2026-03-01T10:00:01Z 404 1.50 -\nhello\n"
+        "logs/a.log",
+        "host at status took size\n# rotated\nweb1 2026-03-01T10:00:00Z 200 0.25 12\nweb2 2026-03-01T10:00:01Z 404 1.50 -\nhello\n",
     )
     answer = json.loads(CliRunner().invoke(app, ["propose", "shop", "logs", "--json"]).stdout)
 
@@ -161,3 +163,40 @@ def test_the_groups_of_a_log_line_get_the_types_that_their_values_fit(shop: Work
         "host": "string", "at": "timestamp", "status": "bigint", "took": "decimal(7,2)", "size": "string",
     }  # fmt: skip
     assert (answer["records"], answer["unreadable"]) == (2, 1)
+
+
+def test_csv_is_read_as_its_source_says_and_names_that_mean_something_to_yaml_are_quoted(
+    shop: Workshop,
+) -> None:
+    sources = """pipeline: shop
+sources:
+  stock: {format: csv, path: stock, header: false, skip_lines: 1, comment: "#"}
+  tills: {format: csv, path: tills, trailing_delimiter: true}
+"""
+    pipeline_file(shop).write_text(sources, encoding="utf-8")
+    shop.land("stock/a.csv", "Stock\n# all\n1001,shelf\n")
+    shop.land("tills/a.csv", "null,0x10,name,\n1,2026-01-01,Ann,\n")
+
+    assert run("shop", "stock")[0] == run("shop", "tills")[0] == 0
+
+    written = pipeline_file(shop).read_text(encoding="utf-8")
+    assert 'c_1: {type: bigint, from: "1"}\n      c_2: {type: string, from: "2"}\n' in written
+    assert 'c_0x10: {type: date, from: "0x10"}\n      name: string\n' in written
+    assert '      "null": bigint\n' in written
+
+
+def test_named_parts_of_the_path_are_columns_beside_the_fields(shop: Workshop) -> None:
+    source = 'pipeline: shop\nsources:\n  bills: {format: json, path: "bills/dt={day}/{id}_{note}.json"}\n'
+    pipeline_file(shop).write_text(source, encoding="utf-8")
+    shop.land("bills/dt=2026-03-01/7_a.json", '{"id": 1}\n')
+    shop.land("bills/dt=2026-03-02/8_b.json", '{"id": 2}\n')
+    shop.land("bills/other.json", '{"id": 3}\n')
+
+    assert run("shop", "bills")[0] == 0
+
+    columns = """      id: bigint
+      day: {type: date, from: _path.day}
+      path_id: {type: bigint, from: _path.id}
+      note: {type: string, from: _path.note}
+"""
+    assert columns in pipeline_file(shop).read_text(encoding="utf-8")

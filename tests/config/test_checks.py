@@ -49,11 +49,11 @@ STRUCTURE: dict[str, Case] = {
     ),
     "a column of bronze from a header": (
         "      city: string\n      changed_at",
-        "      city: {type: string, from: _file}\n      changed_at",
-        "from: _file",
-        "_file",
-        "'_file' is no column of a csv file",
-        "the table has _file",
+        "      city: {type: string, from: _chunk}\n      changed_at",
+        "from: _chunk",
+        "_chunk",
+        "'_chunk' is no column of a csv file",
+        "a column of files takes _file",
     ),
     "a place of a message from a header": (
         "      city: string\n      changed_at",
@@ -254,10 +254,10 @@ DELETES: dict[str, Case] = {
     ),
     "a system column": (
         "    where: amount >= 0",
-        "    delete_when: _arrived_at > ordered_at",
+        "    delete_when: _processed_at > ordered_at",
         "delete_when",
-        "_arrived_at > ordered_at",
-        "no column '_arrived_at'",
+        "_processed_at > ordered_at",
+        "no column '_processed_at'",
         "allowed: order_id",
     ),
     "the clock": (

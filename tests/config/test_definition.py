@@ -79,3 +79,65 @@ def test_what_a_lookup_takes_is_the_same_part_however_it_is_written(
     )
 
     assert definition_parts(web, "silver.clicks", tmp_path)["lookup"]["people"]["take"] == part
+
+
+@pytest.mark.parametrize(
+    ("file_format", "changed", "bronze", "silver"),
+    [
+        ("csv", {"header": True, "skip_lines": 0, "quote": '"', "trailing_delimiter": False}, [], []),
+        ("csv", {"header": ["at"]}, ["header"], []),
+        ("csv", {"header": False}, ["header"], []),
+        ("csv", {"skip_lines": 1, "comment": "#"}, ["skip_lines", "comment"], []),
+        ("csv", {"quote": "'", "escape": "\\"}, ["quote", "escape"], []),
+        ("text", {"skip_lines": 0}, [], []),
+        ("text", {"skip_lines": 1, "comment": "#"}, [], ["(lines of its source that are no records)"]),
+    ],
+)
+def test_which_lines_are_records_is_a_matter_of_bronze_for_csv_and_of_tables_for_text(
+    file_format: str, changed: dict[str, Any], bronze: list[str], silver: list[str], tmp_path: Path
+) -> None:
+    def parts(table: str, more: dict[str, Any]) -> dict[str, Any]:
+        source = {"format": file_format, "path": "clicks"} | more
+        clicks = {"from": "clicks", "columns": {"at": {"type": "string", "from": "value"}}}
+        web = {"pipeline": "web", "sources": {"clicks": source}, "silver": {"clicks": clicks}}
+        return definition_parts(Pipeline.model_validate(web), table, tmp_path)
+
+    for table, harmful in (("bronze.clicks", bronze), ("silver.clicks", silver)):
+        assert harmful_changes(table, parts(table, {}), parts(table, changed)) == harmful
+    assert "header" not in parts("bronze.clicks", {})
+
+
+def test_a_column_that_was_a_field_of_the_record_to_earlier_versions_changes_the_definition(
+    tmp_path: Path,
+) -> None:
+    def parts(taken: str) -> dict[str, Any]:
+        clicks = {"from": "clicks", "columns": {"at": {"type": "string", "from": taken}}}
+        sources = {"clicks": {"format": "json", "path": "clicks"}}
+        web = {"pipeline": "web", "sources": sources, "silver": {"clicks": clicks}}
+        return definition_parts(Pipeline.model_validate(web), "silver.clicks", tmp_path)
+
+    assert parts("_file")["(where its rows came from)"] == {"at": "_file"}
+    assert "(where its rows came from)" not in parts("at")
+
+
+def test_parts_of_a_path_belong_to_the_tables_that_take_them_and_fix_its_folder(tmp_path: Path) -> None:
+    def parts(table: str, **source: str) -> dict[str, Any]:
+        day = {"type": "date", "from": "_path.day"}
+        web: dict[str, Any] = {
+            "pipeline": "web",
+            "sources": {"clicks": {"format": "json", **source}},
+            "silver": {
+                "days": {"from": "clicks", "columns": {"day": day}},
+                "clicks": {"from": "clicks", "columns": {"at": "string"}},
+            },
+        }
+        return definition_parts(Pipeline.model_validate(web), table, tmp_path)
+
+    def changes(table: str, old: dict[str, str], new: dict[str, str]) -> list[str]:
+        return harmful_changes(table, parts(table, **old), parts(table, **new))
+
+    short, long = {"path": "in/{day}"}, {"path": "in", "path_fields": "(?P<day>[0-9-]+)/.*"}
+    assert changes("bronze.clicks", short, long) == changes("silver.clicks", short, long) == []
+    assert changes("silver.days", short, long) == ["(parts of the paths of its source)"]
+    assert changes("bronze.clicks", short, {"path": "other/{day}"}) == ["path"]
+    assert changes("bronze.clicks", {"path": "in"}, {"path": "other"}) == []

@@ -129,11 +129,13 @@ def test_a_file_that_nobody_reads_is_warned_of(workspace: Workspace) -> None:
 
 def test_a_column_from_a_name_of_bronze_is_warned_of(workspace: Workspace) -> None:
     """A record may have such a field: one that was exported from a table has."""
-    workspace.replace("      version: int\n", "      version: int\n      file: {type: string, from: _file}\n")
+    workspace.replace(
+        "      version: int\n", "      version: int\n      chunk: {type: string, from: _chunk}\n"
+    )
 
     [warning] = warnings_of(workspace.root)
 
     assert (
-        "silver.orders.columns.file.from: 'from: _file' takes a field of the record of that name" in warning
+        "silver.orders.columns.chunk.from: 'from: _chunk' takes a field of the record of that name" in warning
     )
     assert check_folder(workspace.root, {}) == []

@@ -23,6 +23,7 @@ than 4 MB by itself, so that Python on the executors reads this one.
 """
 CLOCKS_AND_RUNS = {
     "_file_modified_at",
+    "file_modified_at",
     "_arrived_at",
     "_processed_at",
     "arrived_at",

@@ -149,6 +149,7 @@ BOARD_KINDS = {
 }
 OF_PROCESSING = {
     "_file_modified_at",
+    "file_modified_at",
     "_processed_at",
     "_revision",
     "_arrived_at",

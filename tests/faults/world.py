@@ -115,6 +115,7 @@ NOT_COMPARED = {
 }
 NOT_COMPARED |= {
     "first_seen_at",
+    "file_modified_at",
     "run_id",
     "batch",
     "arrived_at",

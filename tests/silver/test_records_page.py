@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import yaml
 
 from spark_jobs.silver.json_record import FAULTS, LONGEST_TEXT
 from tests.bronze.arrive import read, written
@@ -26,11 +27,11 @@ PACKED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 }
 
 
-def rows(title: str) -> Iterator[list[str]]:
+def rows(title: str, least: int = 20) -> Iterator[list[str]]:
     """The cells of the table of a section."""
     section = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
-    assert len(lines) > 20, f"the section {title!r} has no table"
+    assert len(lines) > least, f"the section {title!r} has no table"
     yield from (line.strip("|").split(" | ") for line in lines[1:])
 
 
@@ -53,6 +54,20 @@ def test_a_file_is_read_as_the_page_says(tmp_path: Path, kind: str, file: str, s
 
     told, _, record = said.strip().partition(": `")
     assert summary(found).startswith(told) if told.startswith("refused:") else summary(found) == told
+    if record:
+        assert found[0][1] == spelled_out(f"`{record}")
+
+
+@pytest.mark.parametrize(
+    ("keys", "file", "said"),
+    [pytest.param(*cells, id=f"{cells[0]} {cells[1]}"[:60]) for cells in rows("CSV as its source says", 15)],
+)
+def test_a_csv_file_is_read_as_its_source_says(tmp_path: Path, keys: str, file: str, said: str) -> None:
+    source = yaml.safe_load(keys.strip().strip("`"))
+    found = read(written(tmp_path, "a.csv", spelled_out(file).encode()), "csv", **source)
+
+    told, _, record = said.strip().partition(": `")
+    assert summary(found) == told
     if record:
         assert found[0][1] == spelled_out(f"`{record}")
 

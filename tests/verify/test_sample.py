@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from pyspark.sql import Column
+from pyspark.sql import functions as F
 
-from spark_jobs.silver import decode, fitting
+from spark_jobs.silver import decode, extract, fitting, text_lines
 from spark_jobs.verify.result import Outcome
 from tests.conftest import Workshop
 from tests.verify.conftest import Verify, checks
@@ -134,4 +135,36 @@ def test_a_value_that_decoding_bends_is_found_although_engine_and_recomputation_
     assert sorted(check.problems[1:]) == [
         "'a/1.json' line 1: id: decoded 234, in plain Python 1234",
         "'a/1.json' line 1: pin: decoded •••, in plain Python •••",
+    ]
+
+
+PARTS = """
+pipeline: shop
+sources:
+  a: {format: json, path: "a/{day}", files_per_batch: 1}
+  b: {format: text, path: b, skip_lines: 1, comment: "#"}
+silver:
+  a: {from: a, columns: {day: {type: date, from: _path.day}, line: {type: bigint, from: _line}}}
+  b: {from: b, columns: {value: string, file: {type: string, from: _file}}}
+"""
+
+
+def test_a_wrong_part_of_a_path_and_a_header_line_that_is_published_are_found(
+    workshop: Workshop, verify: Verify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workshop.write("conf/pipelines/shop.yml", PARTS)
+    workshop.land("a/2026-03-01/1.json", "{}\n")
+    workshop.land("b/1.txt", "said\none\n#two\n")
+    monkeypatch.setattr(extract, "_text_of", lambda origin: F.lit("2026-03-02"))
+    monkeypatch.setattr(text_lines, "_is_passed_over", lambda how: F.lit(False))
+    assert workshop.run("shop").exit_code == 0
+
+    found = checks(verify(workshop, "shop"))
+
+    assert found["silver.a"].problems[1:] == (
+        "'a/2026-03-01/1.json' line 1: day: decoded '2026-03-02', in plain Python '2026-03-01'",
+    )
+    assert sorted(found["silver.b"].problems[1:]) == [
+        "'b/1.txt' line 1: the record: decoded candidate, in plain Python filtered",
+        "'b/1.txt' line 3: the record: decoded candidate, in plain Python filtered",
     ]

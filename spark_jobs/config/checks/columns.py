@@ -1,15 +1,17 @@
 """Checks of the columns that a table declares: their names, and where in the record they are."""
 
+import re
 from itertools import combinations
 
-from spark_jobs.config.columns import own_columns
+from spark_jobs.config.columns import row_columns
 from spark_jobs.config.errors import did_you_mean
 from spark_jobs.config.expressions import judge_column, judge_row_expression
-from spark_jobs.config.names import shorten
+from spark_jobs.config.names import ROW_ORIGINS, shorten
+from spark_jobs.config.path_template import PATH_PART, is_part
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.regexes import group_names, judge_line_regex
-from spark_jobs.config.silver import Dimension, Silver
-from spark_jobs.config.sources import BRONZE_FIELDS, MESSAGE_FIELDS, FileSource
+from spark_jobs.config.silver import Column, Dimension, Silver
+from spark_jobs.config.sources import BRONZE_FIELDS, MESSAGE_FIELDS, AnySource, FileSource
 from spark_jobs.config.sql import Ring, SqlError, computing_steps
 from spark_jobs.config.types import is_complex
 from spark_jobs.config.validation import Report
@@ -17,9 +19,11 @@ from spark_jobs.config.validation import Report
 # Checks of the columns of a silver table or dimension: names, paths into the record, types and SQL.
 
 Path = tuple[str | int, ...]
+NUMBERED = re.compile(r"[1-9]\d{0,4}")
 NOT_OF_THE_RECORD = (
-    "remove the column: the table has _file, _file_id, _line and _arrived_at of its own; messages alone have"
-    " _key and the like"
+    "remove the column: a column of files takes {}; messages alone have _key and the like".format(
+        ", ".join(ROW_ORIGINS)
+    )
 )
 
 
@@ -31,12 +35,15 @@ def check_columns(pipeline: Pipeline, table: Silver | Dimension, path: Path, rep
     if isinstance(source, FileSource) and source.format in ("csv", "text"):
         _check_flat(table, path, source, report)
     else:
-        _check_paths(table, path, report)
+        _check_paths(table, source, path, report)
+    if isinstance(source, FileSource):
+        _check_origins(table, source, path, report)
+    known = row_columns(pipeline, table)
     for name, column in table.columns.items():
-        for message, hint in judge_column(column.sql, column.type, own_columns(table)) if column.sql else ():
+        for message, hint in judge_column(column.sql, column.type, known) if column.sql else ():
             report.add((*path, "columns", name, "sql"), column.sql, message, hint)
     _check_order(table, path, report)
-    for message, hint in judge_row_expression(table.where, own_columns(table)) if table.where else ():
+    for message, hint in judge_row_expression(table.where, known) if table.where else ():
         report.add((*path, "where"), table.where, message, hint)
 
 
@@ -94,14 +101,44 @@ def _check_names(table: Silver | Dimension, path: Path, report: Report) -> None:
             report.add((*path, "columns", name), name, message, "Spark takes them for one; rename one")
 
 
-def _check_paths(table: Silver | Dimension, path: Path, report: Report) -> None:
+def _check_origins(table: Silver | Dimension, source: FileSource, path: Path, report: Report) -> None:
+    """What columns take of where their rows came from has one type, and is no secret: it is shown wherever a
+    row is named.
+    """
+    for name, column in table.columns.items():
+        origin, place = source.origin_of(column.from_), (*path, "columns", name)
+        if origin is None:
+            continue
+        if column.sensitive:
+            message = f"'sensitive' is incompatible with from: {origin}, by which reports and logs name rows"
+            report.add((*place, "sensitive"), True, message, "remove it")
+        if is_part(origin):
+            _check_part(origin, column, source, place, report)
+        elif (kind := ROW_ORIGINS.get(origin)) not in (None, column.type):
+            message = f"{origin} is a {kind}, and the column {name!r} is declared as {shorten(column.type)}"
+            hint = f"write type: {kind}, and compute another column from it by sql"
+            report.add((*place, "type"), column.type, message, hint)
+
+
+def _check_part(origin: str, column: Column, source: FileSource, place: Path, report: Report) -> None:
+    """A named part of a path is text that may fit any simple type."""
+    expression = str(source.path_fields)
+    if judge_line_regex(expression) is not None:
+        return  # said of the source
+    parts = [f"{PATH_PART}{name}" for name in group_names(expression)]
+    if report.require((*place, "from"), origin, parts, "part of the path called") and is_complex(column.type):
+        message = f"{origin} is one part of a path, which is no {shorten(column.type)}"
+        report.add((*place, "type"), column.type, message, "declare a simple type")
+
+
+def _check_paths(table: Silver | Dimension, source: AnySource | None, path: Path, report: Report) -> None:
     """A field of the record is either a value or an object: payment and payment.amount
     cannot both be taken.
     """
     paths = {
         name: tuple((column.from_ or name).split("."))
         for name, column in table.columns.items()
-        if column.has_path
+        if column.has_path and not (source and source.origin_of(column.from_))
     }
     for name, parts in paths.items():
         _check_path(parts, (*path, "columns", name, "from"), report)
@@ -151,16 +188,36 @@ def _check_explode(explode: str, paths: dict[str, tuple[str, ...]], path: Path, 
             )
 
 
+def _check_sheet(table: Silver | Dimension, path: Path, source: FileSource, report: Report) -> None:
+    """Fields of CSV are known by the header, which nobody sees here, by the names of the source, or by their
+    numbers.
+    """
+    for name, column in table.columns.items():
+        taken, place = column.from_ or name, (*path, "columns", name)
+        if not column.has_path or source.origin_of(column.from_):
+            continue
+        if is_part(taken):
+            message = f"the source {table.from_!r} says no parts of its path, of which {taken!r} would be one"
+            hint = "name them in its path, as in path: orders/dt={day}, or by path_fields"
+            report.add((*place, "from"), taken, message, hint)
+        elif taken in BRONZE_FIELDS | MESSAGE_FIELDS:
+            message = f"{column.from_!r} is no column of a csv file: 'from' takes a name of its header"
+            report.add((*place, "from"), column.from_, message, NOT_OF_THE_RECORD)
+        elif isinstance(source.header, list):
+            report.require(place, taken, source.header, f"field of source {table.from_!r} called")
+        elif not source.header and not NUMBERED.fullmatch(taken):
+            message = f"the files of source {table.from_!r} have no header: a field is taken by its number"
+            hint = "write from: 1 for the first field of a row, or the names of all as `header` of the source"
+            report.add(place, taken, message, hint)
+
+
 def _check_flat(table: Silver | Dimension, path: Path, source: FileSource, report: Report) -> None:
     """Records of csv are flat; those of text have the one field `value`, and those that its `fields` name."""
     if isinstance(table, Silver) and table.explode:
         message = f"'explode' is incompatible with format: {source.format}, whose records hold no arrays"
         report.add((*path, "explode"), table.explode, message, "use a json or parquet source")
     if source.format != "text":
-        for name, column in table.columns.items():
-            if column.has_path and (column.from_ or name) in BRONZE_FIELDS | MESSAGE_FIELDS:
-                message = f"{column.from_!r} is no column of a csv file: 'from' takes a name of its header"
-                report.add((*path, "columns", name, "from"), column.from_, message, NOT_OF_THE_RECORD)
+        _check_sheet(table, path, source, report)
         return
     named = group_names(source.fields) if source.fields and judge_line_regex(source.fields) is None else []
     for name, column in table.columns.items():
@@ -173,7 +230,7 @@ def _check_flat(table: Silver | Dimension, path: Path, source: FileSource, repor
                 "remove it",
             )
             continue
-        if column.sql is None and taken not in ("value", *named):
+        if column.sql is None and taken not in ("value", *named) and not source.origin_of(column.from_):
             place = (*path, "columns", name)
             if source.fields:
                 hint = did_you_mean(taken, ["value", *named])

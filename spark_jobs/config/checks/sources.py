@@ -14,7 +14,14 @@ from spark_jobs.config.validation import Report
 
 # Checks of the landing folders of a pipeline.
 
-KEYS_OF_FORMATS = {"delimiter": "csv", "fields": "text", "row_tag": "xml", "lists": "xml"}
+KEYS_OF_FORMATS = {
+    **dict.fromkeys(("delimiter", "header", "quote", "escape", "trailing_delimiter"), ("csv",)),
+    **dict.fromkeys(("skip_lines", "comment"), ("csv", "text")),
+    "fields": ("text",),
+    "row_tag": ("xml",),
+    "lists": ("xml",),
+}
+MARKS = ("delimiter", "quote", "escape", "comment")
 
 
 def check_sources(pipeline: Pipeline, report: Report) -> None:
@@ -63,19 +70,41 @@ def _check_file_keys(name: str, source: FileSource, report: Report) -> None:
             hint,
         )
     for key, belongs_to in KEYS_OF_FORMATS.items():
-        if source.format != belongs_to and key in source.model_fields_set:
+        if source.format not in belongs_to and key in source.model_fields_set:
             message = f"'{key}' is incompatible with format: {source.format}"
             report.add(
                 ("sources", name, key),
                 getattr(source, key),
                 message,
-                f"remove it, or use format: {belongs_to}",
+                f"remove it, or use format: {' or '.join(belongs_to)}",
             )
+    if source.format == "csv":
+        _check_marks(name, source, report)
     if source.format == "xml" and source.row_tag is None:
         hint = "add the name of the element that is one record, as in row_tag: order"
         report.add(("sources", name), None, "the key 'row_tag' is missing", hint)
+    if source.path_fields and source.path == ".":
+        message = "'path_fields' says what is below a folder, and the source has none of its own"
+        report.add(("sources", name, "path_fields"), source.path_fields, message, "name a folder as its path")
+    if problem := judge_line_regex(source.path_fields) if source.path_fields else None:
+        report.add(("sources", name, "path_fields"), source.path_fields, *problem)
     if problem := judge_line_regex(source.fields) if source.fields and source.format == "text" else None:
         report.add(("sources", name, "fields"), source.fields, *problem)
+
+
+def _check_marks(name: str, source: FileSource, report: Report) -> None:
+    """Each character of a CSV file has one meaning."""
+    for first, second in combinations(MARKS, 2):
+        mark = getattr(source, second)
+        if mark is None or getattr(source, first) != mark:
+            continue
+        if (first, second) == ("quote", "escape"):
+            hint = "remove 'escape': a quote that is written twice is one quote in any case"
+        else:
+            hint = f"name another character as {second!r}, or remove it"
+        key = second if second in source.model_fields_set else first
+        message = f"{mark!r} is the {second!r} of the source and its {first!r} as well"
+        report.add(("sources", name, key), mark, message, hint)
 
 
 def _check_kafka_keys(name: str, source: KafkaSource, report: Report) -> None:

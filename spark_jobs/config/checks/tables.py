@@ -1,7 +1,7 @@
 """Checks of dimensions and silver tables: keys, versions, deletes, event time and lookups."""
 
 from spark_jobs.config.checks.columns import Path, check_columns, check_key, check_named
-from spark_jobs.config.columns import own_columns
+from spark_jobs.config.columns import own_columns, row_columns
 from spark_jobs.config.expressions import judge_row_expression
 from spark_jobs.config.names import NEWEST_ARRIVAL, ROW_PLACES
 from spark_jobs.config.pipeline import Pipeline
@@ -42,7 +42,7 @@ def check_silver(pipeline: Pipeline, name: str, silver: Silver, report: Report) 
     check_key(silver, silver.key or [], path, report)
     _check_versions(pipeline, silver, path, report)
     if silver.delete_when is not None:
-        _check_delete(silver, silver.delete_when, path, report)
+        _check_delete(pipeline, silver, silver.delete_when, path, report)
     if silver.event_time is not None:
         place = (*path, "event_time", "column")
         event_type = check_named(silver, silver.event_time.column, place, report)
@@ -122,7 +122,7 @@ def _check_versions(pipeline: Pipeline, silver: Silver, path: Path, report: Repo
         )
 
 
-def _check_delete(silver: Silver, delete_when: str, path: Path, report: Report) -> None:
+def _check_delete(pipeline: Pipeline, silver: Silver, delete_when: str, path: Path, report: Report) -> None:
     """A key without an order of versions is a problem of the key; here it needs no second one."""
     place = (*path, "delete_when")
     if silver.key is None:
@@ -130,7 +130,7 @@ def _check_delete(silver: Silver, delete_when: str, path: Path, report: Report) 
             "'delete_when' is incompatible with a table without key: nothing says which row is to be deleted"
         )
         report.add(place, delete_when, message, "add the key, or leave such rows out with where")
-    for message, hint in judge_row_expression(delete_when, own_columns(silver)):
+    for message, hint in judge_row_expression(delete_when, row_columns(pipeline, silver)):
         report.add(place, delete_when, message, hint)
 
 
