@@ -59,6 +59,21 @@ def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
     return []
 
 
+def ended_members(dimension: str) -> str:
+    """The table that remembers which members of a dimension have ended."""
+    return f"deleted.dimension.{dimension}"
+
+
+def ended_tables(pipeline: Pipeline, silver: str) -> list[str]:
+    """Those of the dimensions for whose members a row of this silver table may wait: of one that has ended
+    there is nothing to wait for.
+    """
+    waits = [
+        name for name, lookup in pipeline.silver[silver].lookup.items() if lookup.if_missing != "unknown"
+    ]
+    return [ended_members(name) for name in waits if pipeline.dimensions[name].has_ends]
+
+
 def order_tables(pipeline: Pipeline, conf: Path) -> dict[str, tuple[str, ...]]:
     """Every table and sink with its direct inputs, each after these. ConfigError where a table is not there
     or the tables form a ring.

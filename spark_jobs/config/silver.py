@@ -92,6 +92,16 @@ class Dimension(Model):
     where: str | None = Field(
         None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered"
     )
+    delete_when: str | None = Field(
+        None,
+        min_length=1,
+        description="SQL condition: such a version ends its member; it needs only the key and sequence_by",
+    )
+
+    @property
+    def has_ends(self) -> bool:
+        """Whether a member may end."""
+        return self.delete_when is not None
 
     @property
     def sequence(self) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from spark_jobs.config.graph import ended_members
 from spark_jobs.config.table_name import TableName
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.blocked import DISCARD
@@ -110,7 +111,7 @@ EMPTIED = "emptied"
 
 def run_dimension(run: RunContext, name: str) -> None:
     dimension, table = run.pipeline.dimensions[name], f"dimension.{name}"
-    run.create(table, dimension_ddl(dimension), tables.CHANGE_FEED)
+    _create_dimension(run, name)
     target = dimension_table(run.pipeline, name)
     apply_requests(run, target, LENIENT)
 
@@ -150,7 +151,7 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
     run.create(table, silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
     target = silver_table(run.pipeline, name)
     if silver.delete_when:
-        run.create(target.deleted, deleted_ddl(run.pipeline, name), tables.CHANGEABLE)
+        run.create(target.deleted, deleted_ddl(silver), tables.CHANGEABLE)
     generation, ledger = run.plan.generation(table), run.order.ledger
     apply_requests(run, target, LENIENT)
     for step in (OLDER_UNPARK, UNPARK):
@@ -167,7 +168,8 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
     moved = _moved_dimensions(run, target, inputs, consumed)
     for dimension, after in moved.items():
         _reenrich(run, target, dimension, after, inputs[f"dimension.{dimension}"])
-    if target.may_wait and (moved or run.plan.has_waited_enough(table)) and _waits(run, target):
+    has_news = moved or any(inputs.get(name) != consumed.get(name) for name in target.ended)
+    if target.may_wait and (has_news or run.plan.has_waited_enough(table)) and _waits(run, target):
         _unpark(run, target, UNPARK)
 
 
@@ -246,4 +248,11 @@ def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
         run.pipeline.silver[TableName(table).name] for table in planned if TableName(table).is_in("silver")
     ]
     for name in dict.fromkeys(dimension for table in silver for dimension in table.lookup):
-        run.create(f"dimension.{name}", dimension_ddl(run.pipeline.dimensions[name]), tables.CHANGE_FEED)
+        _create_dimension(run, name)
+
+
+def _create_dimension(run: RunContext, name: str) -> None:
+    dimension = run.pipeline.dimensions[name]
+    run.create(f"dimension.{name}", dimension_ddl(dimension), tables.CHANGE_FEED)
+    if dimension.has_ends:
+        run.create(ended_members(name), deleted_ddl(dimension), tables.CHANGEABLE)

@@ -61,12 +61,14 @@ def settle_history(moved: DataFrame, batch: Batch, table: FactTable) -> Counts:
 
 @dataclass(frozen=True)
 class _Rebuilt:
-    """What must be done to the intervals of a dimension, by action, and what became of the versions that
-    came.
+    """What must be done to the intervals of a dimension, by action, and to the versions that end a member;
+    and what became of the versions that came.
     """
 
     changes: DataFrame
     actions: dict[str, int]
+    ends: DataFrame | None
+    end_count: int
     by_class: dict[str, int]
 
     @property
@@ -82,22 +84,42 @@ def _rebuilt(decoded: DataFrame, tally: Tally, batch: Batch, table: FactTable) -
     old = batch.read(decoded.sparkSession, table.name).join(
         candidates.select(*key).distinct(), on=list(key), how="left_semi"
     )
-    columns = [*declared, *origin, "_content", "_is_known"]
+    columns = [*declared, *origin, "_content", "_is_known", "_is_delete"]
     incoming = candidates.withColumn("_is_known", F.lit(False)).select(*columns)
     known = scd2.expand_intervals(old, sequence, declared, origin).select(*columns)
-    versions = known.unionByName(incoming).withColumn("_is_delete", F.lit(False))
+    ended = _known_ends(candidates, batch, table)
+    versions = known.unionByName(incoming)
+    if ended is not None:
+        versions = versions.unionByName(ended, allowMissingColumns=True)
     if table.is_change_feed:
         versions = versions.withColumn(CHANGE, F.expr(change_order()))
     ranked = scd2.rank_versions_at(versions, key, table.sequences, table.ties)
     with kept(ranked) as ranked:
-        marked = scd2.mark_changes(ranked.where(F.col("_class") == "winner"), key, sequence, declared)
+        winners = ranked.where(F.col("_class") == "winner")
+        marked = scd2.mark_changes(winners, key, sequence, declared)
         by_class = _add_up(
             {name: count for name, count in tally.by_class.items() if name}, _classes(ranked, marked)
         )
         changes = scd2.differences(old, scd2.build_intervals(marked, key, sequence, declared, origin), key)
         with kept(changes.withColumn("_processed_at", F.lit(batch.processed_at))) as changes:
             actions = {row["_action"]: row["count"] for row in changes.groupBy("_action").count().collect()}
-            yield _Rebuilt(changes, actions, by_class)
+            if ended is None:
+                yield _Rebuilt(changes, actions, None, 0, by_class)
+                return
+            place = list(dict.fromkeys([*(name for name in sequence if name in declared), *origin]))
+            ends = scd2.differing_ends(ended, winners, key, sequence, [*place, "_content"])
+            with kept(ends.withColumn("_processed_at", F.lit(batch.processed_at))) as ends:
+                yield _Rebuilt(changes, actions, ends, ends.count(), by_class)
+
+
+def _known_ends(candidates: DataFrame, batch: Batch, table: FactTable) -> DataFrame | None:
+    """The versions that are known to end one of these members; None where none can."""
+    if not table.decoding.delete_when:
+        return None
+    known = batch.read(candidates.sparkSession, table.deleted).join(
+        candidates.select(*table.key).distinct(), on=list(table.key), how="left_semi"
+    )
+    return known.drop("_processed_at").withColumns({"_is_known": F.lit(True), "_is_delete": F.lit(True)})
 
 
 def _candidate(rebuilt: _Rebuilt, tally: Tally, batch: Batch, table: FactTable) -> Candidate:
@@ -148,8 +170,15 @@ def _add_up(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
 
 
 def _publish(rebuilt: _Rebuilt, batch: Batch, table: FactTable, counts: Counts) -> None:
-    """New intervals alone are appended; a MERGE would read the table for nothing."""
+    """What ends a member is remembered first. New intervals alone are appended; a MERGE would read the table
+    for nothing.
+    """
     changes, actions = rebuilt.changes, rebuilt.actions
+    if rebuilt.ends is not None and rebuilt.end_count:
+        place = (*table.key, table.sequence[0])
+        kept_columns = tuple(name for name in rebuilt.ends.columns if name != "_action")
+        gone = Upsert(place, kept_columns, delete_when="new._action = 'delete'")
+        upsert(rebuilt.ends, rebuilt.end_count, table.deleted, gone, batch, counts)
     if actions.keys() <= {"insert"}:
         if actions:
             append(changes.drop("_action"), sum(actions.values()), table.name, batch, counts)

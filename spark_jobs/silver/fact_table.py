@@ -5,6 +5,7 @@ side tables as Spark DDL.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from spark_jobs.config.graph import ended_tables
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.config.silver import Column, Dimension, Lookup, Silver
@@ -27,6 +28,8 @@ class FactTable:
     is_history: bool = False
     is_change_feed: bool = False
     is_stream: bool = False
+    ended: tuple[str, ...] = ()
+    """The tables that know the ended members of dimensions for whose members a row may wait."""
     ties: tuple[str, ...] = ()
     """The columns that decide between versions of one sequence, or of all where there is none; without them
     the content does.
@@ -77,6 +80,7 @@ class FactTable:
         sides = [
             *([self.quarantine, self.parked] if self.may_wait else []),
             *([self.deleted] if self.decoding.delete_when else []),
+            *self.ended,
         ]
         return [self.name, *(f"dimension.{name}" for name, _, _ in self.lookups), *sides]
 
@@ -111,6 +115,7 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
         is_watermarked=pipeline.is_watermarked(name),
         is_change_feed=source.is_change_feed,
         is_stream=source.is_stream,
+        ended=tuple(ended_tables(pipeline, name)),
         ties=ARRIVAL if key and table.keeps_arrival else (),
         hidden=sensitive_columns(pipeline, f"silver.{name}"),
     )
@@ -125,6 +130,8 @@ def dimension_table(pipeline: Pipeline, name: str) -> FactTable:
         columns=dimension.columns,
         where=dimension.where,
         required=(*dimension.key, *dimension.sequence),
+        delete_when=dimension.delete_when,
+        identity=(*dimension.key, *dimension.sequence),
     )
     return FactTable(
         f"dimension.{name}",
@@ -181,9 +188,8 @@ def silver_ddl(pipeline: Pipeline, name: str) -> str:
     return f"{_declared(columns)}, {event}{_origin(table)}{seen}"
 
 
-def deleted_ddl(pipeline: Pipeline, name: str) -> str:
+def deleted_ddl(table: Silver | Dimension) -> str:
     """Versions that deleted their key: the key, the sequence, and where they came from."""
-    table = pipeline.silver[name]
     identity = dict.fromkeys([*(table.key or ()), *table.sequence])
     declared = ((name, table.columns[name]) for name in identity if name in table.columns)
     return f"{_declared(declared)}, {_origin(table)}"

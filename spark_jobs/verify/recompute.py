@@ -20,7 +20,7 @@ from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.silver import Silver
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.verify import gold_rows, rows
@@ -79,10 +79,11 @@ class Recomputation:
         return _places(self.judged(name).where(F.col("_class") == rows.PARKED)).drop("_rules")
 
     def deleted(self, name: str) -> DataFrame:
-        """The keys whose newest version is a delete, and its sequence."""
-        silver = self.pipeline.silver[TableName(name).name]
-        gone = self._versions(name, silver).where(F.col("_class") == rows.DELETE)
-        return gone.select(*dict.fromkeys(rows.version_columns(silver)))
+        """The keys whose newest version is a delete, and its sequence; of a history all that end a member."""
+        layer, short = TableName(name).parts
+        table = self.pipeline.dimensions[short] if layer == "dimension" else self.pipeline.silver[short]
+        gone = self._versions(name, table).where(F.col("_class") == rows.DELETE)
+        return gone.select(*dict.fromkeys(rows.version_columns(table)))
 
     def late(self, name: str) -> DataFrame:
         gold = self.pipeline.gold[TableName(name).name]
@@ -119,11 +120,13 @@ class Recomputation:
 
     def _dimension(self, name: str) -> DataFrame:
         dimension = self.pipeline.dimensions[name]
-        versions = self.judged(f"dimension.{name}").where(F.col("_class") == rows.CANDIDATE)
-        ties = rows.ties_of(dimension, self.pipeline.sources[dimension.from_])
         if dimension.history == "scd1":
-            found, history = rows.newest_versions(versions, dimension.key, dimension.sequence, ties), []
+            newest = self._versions(f"dimension.{name}", dimension)
+            found, history = newest.where(F.col("_class") == rows.CANDIDATE), []
         else:
+            is_version = F.col("_class").isin(rows.CANDIDATE, rows.DELETE)
+            versions = self.judged(f"dimension.{name}").where(is_version)
+            ties = rows.ties_of(dimension, self.pipeline.sources[dimension.from_])
             found = rows.intervals(versions, dimension.key, dimension.sequence, list(dimension.columns), ties)
             history = ["_valid_from", "_valid_to"]
         return _unprocessed(found).select(*dimension.columns, *history, *ORIGIN)
@@ -135,7 +138,13 @@ class Recomputation:
         )
         memberships = [
             Membership(
-                dimension, lookup, self.pipeline.dimensions[dimension], self.table(f"dimension.{dimension}")
+                dimension,
+                lookup,
+                self.pipeline.dimensions[dimension],
+                self.table(f"dimension.{dimension}"),
+                self.deleted(f"dimension.{dimension}")
+                if self.pipeline.dimensions[dimension].has_ends
+                else None,
             )
             for dimension, lookup in silver.lookup.items()
         ]
@@ -158,15 +167,19 @@ class Recomputation:
         seen_until = ["_seen_until", "_closed_until"] if self.pipeline.is_watermarked(name) else []
         return _unprocessed(published).select(*silver.columns, *taken, *event, *ORIGIN, *seen_until)
 
-    def _versions(self, name: str, silver: Silver) -> DataFrame:
-        """The newest version of every key, deletes included; without a key every row."""
+    def _versions(self, name: str, table: Silver | Dimension) -> DataFrame:
+        """The newest version of every key, deletes included; of a history that of every time; without a key
+        every row.
+        """
         versions = self.judged(name).where(F.col("_class").isin(rows.CANDIDATE, rows.DELETE))
-        if self.pipeline.is_watermarked(TableName(name).name):
-            versions = gold_rows.with_seen(versions, self._seen_by_file(name, silver))
-        if not silver.key:
+        if isinstance(table, Silver) and self.pipeline.is_watermarked(TableName(name).name):
+            versions = gold_rows.with_seen(versions, self._seen_by_file(name, table))
+        if not table.key:
             return versions
-        ties = rows.ties_of(silver, self.pipeline.sources[silver.from_])
-        return rows.newest_versions(versions, silver.key, silver.sequence, ties)
+        ties = rows.ties_of(table, self.pipeline.sources[table.from_])
+        if isinstance(table, Dimension) and table.history == "scd2":
+            return rows.winners_by_time(versions, table.key, table.sequence, ties)
+        return rows.newest_versions(versions, table.key, table.sequence, ties)
 
     def _seen_by_file(self, name: str, silver: Silver) -> DataFrame:
         """Every row that fits its columns has been seen, whatever became of it by rules, decisions, versions

@@ -38,6 +38,8 @@ def dimension_rows(
         columns=dimension.columns,
         where=dimension.where,
         required=(*dimension.key, *dimension.sequence),
+        delete_when=dimension.delete_when,
+        identity=(*dimension.key, *dimension.sequence),
     )
     return _classified(decode(records, how, rules), how)
 
@@ -64,9 +66,9 @@ def silver_rows(
     return _classified(decode(records, how, rules), how)
 
 
-def version_columns(silver: Silver) -> list[str]:
+def version_columns(table: Silver | Dimension) -> list[str]:
     """What a version is known by: the key, and what orders the versions of one key."""
-    return [*silver.key, *silver.sequence] if silver.key else []
+    return [*table.key, *table.sequence] if table.key else []
 
 
 def content(rows: DataFrame, columns: Sequence[str]) -> Column:
@@ -113,6 +115,8 @@ class Membership:
     lookup: Lookup
     dimension: Dimension
     members: DataFrame
+    ended: DataFrame | None = None
+    """The versions that have ended members."""
 
     @property
     def rule(self) -> str:
@@ -176,9 +180,32 @@ def _joined(rows: DataFrame, membership: Membership, event_time: str | None) -> 
         asks = asks & rows[column].isNotNull()
     is_missing = (found["_is_found"].isNull() & asks).alias(f"_is_missing_{membership.name}")
     taken = [found[f"_taken_{name}"].alias(name) for name, _ in lookup.pairs]
-    return rows.join(found, on=is_member, how="left").select(
+    joined = rows.join(found, on=is_member, how="left").select(
         *(rows[name] for name in rows.columns), *taken, is_missing
     )
+    return joined if membership.ended is None else _without_ended(joined, membership, at)
+
+
+def _without_ended(rows: DataFrame, membership: Membership, at: str | None) -> DataFrame:
+    """A member that has ended is not missing: of a history (`at`) one that was known by then."""
+    lookup, key, missing = membership.lookup, membership.dimension.key, f"_is_missing_{membership.name}"
+    assert membership.ended is not None
+    names = [F.col(name).alias(f"_gone_{name}") for name in key]
+    if at:
+        first = membership.ended.select(*names, F.col(membership.dimension.sequence[0]).alias("_from"))
+        versions = first.union(membership.members.select(*names, "_valid_from"))
+    else:
+        versions = membership.ended.select(*names, F.lit(None).alias("_from"))
+    known = versions.groupBy(*(f"_gone_{name}" for name in key)).agg(F.min("_from").alias("_from"))
+    gone = known.withColumn("_is_gone", F.lit(True))
+    is_gone = F.lit(True)
+    for column, name in zip(lookup.on, key, strict=True):
+        is_gone = is_gone & (rows[column] == gone[f"_gone_{name}"])
+    if at:
+        is_gone = is_gone & (rows[at] >= gone["_from"])
+    waits = (F.col(missing) & F.col("_is_gone").isNull()).alias(missing)
+    kept = [waits if name == missing else rows[name] for name in rows.columns]
+    return rows.join(gone, on=is_gone, how="left").select(*kept)
 
 
 def _is_given_up(lookup: Lookup, newest_arrival: str | None) -> Column:
@@ -240,21 +267,29 @@ def intervals(
     ties: Sequence[Column] = (),
 ) -> DataFrame:
     """One row per interval of a key, `_valid_from` on and until before `_valid_to`: versions in a row that
-    say the same are one.
+    say the same are one, and one that deletes ends the interval before it.
     """
-    at, *more = sequence
-    row = F.struct(*(name for name in versions.columns if name not in (*key, at)))
-    order = [*map(F.col, more), *ties, F.col("_content")]
-    by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate(order)))
-    winners = versions.groupBy(*key, at).agg(F.max_by(row, by).alias("_row")).select(*key, at, "_row.*")
+    winners, at = winners_by_time(versions, key, sequence, ties), sequence[0]
     in_order = Window.partitionBy(*key).orderBy(at)
     said = F.struct(
         *(_comparable(winners, name) for name in declared if name not in (*key, *sequence)),
-        F.lit(1).alias("_"),
+        "_class",
     )
     opening = winners.withColumn("_said", said).withColumn("_said_before", F.lag("_said").over(in_order))
     opened = opening.where(~F.col("_said").eqNullSafe(F.col("_said_before"))).drop("_said", "_said_before")
-    return opened.withColumns({"_valid_from": F.col(at), "_valid_to": F.lead(at).over(in_order)})
+    until = opened.withColumns({"_valid_from": F.col(at), "_valid_to": F.lead(at).over(in_order)})
+    return until.where(F.col("_class") == CANDIDATE)
+
+
+def winners_by_time(
+    versions: DataFrame, key: Sequence[str], sequence: Sequence[str], ties: Sequence[Column] = ()
+) -> DataFrame:
+    """Of the versions of a key and time the one that counts."""
+    at, *more = sequence
+    row = F.struct(*(name for name in versions.columns if name not in (*key, at)))
+    order = [*map(F.col, more), *ties, F.col("_class") == DELETE, F.col("_content")]
+    by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate(order)))
+    return versions.groupBy(*key, at).agg(F.max_by(row, by).alias("_row")).select(*key, at, "_row.*")
 
 
 def _comparable(rows: DataFrame, name: str) -> Column:

@@ -54,6 +54,8 @@ def targets_of(again: Recomputation, table: str) -> Iterator[tuple[str, Callable
         dimension = again.pipeline.dimensions[name]
         yield table, lambda: _dimension(again, table, dimension)
         yield f"quarantine.{table}", lambda: _quarantine(again, table)
+        if dimension.has_ends:
+            yield f"deleted.{table}", lambda: _deleted(again, table, dimension)
     elif layer == "silver":
         yield from _targets_of_silver(again, table, again.pipeline.silver[name])
     else:
@@ -129,9 +131,11 @@ def _parked(again: Recomputation, table: str) -> Target:
     return Target(name, again.standing.table(name), again.parked(table), None, PLACE)
 
 
-def _deleted(again: Recomputation, table: str, silver: Silver) -> Target:
-    name, key = f"deleted.{table}", tuple(silver.key or ())
-    sequence = tuple(column for column in silver.sequence if column not in key)
+def _deleted(again: Recomputation, table: str, definition: Silver | Dimension) -> Target:
+    name, key = f"deleted.{table}", tuple(definition.key or ())
+    if isinstance(definition, Dimension) and definition.history == "scd2":
+        key = (*key, definition.sequence[0])
+    sequence = tuple(column for column in definition.sequence if column not in key)
     return Target(name, again.standing.table(name), again.deleted(table), key, sequence)
 
 

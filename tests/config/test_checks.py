@@ -244,6 +244,14 @@ DELETES: dict[str, Case] = {
         "no column 'op'",
         "allowed: order_id",
     ),
+    "a missing column of a dimension": (
+        "    sequence_by: changed_at",
+        "    sequence_by: changed_at\n    delete_when: op = 'D'",
+        "delete_when",
+        "op = 'D'",
+        "no column 'op'",
+        "allowed: customer_id",
+    ),
     "a column that a lookup takes": (
         "    where: amount >= 0",
         "    delete_when: city IS NULL",

@@ -22,6 +22,8 @@ def check_dimension(pipeline: Pipeline, name: str, dimension: Dimension, report:
     check_columns(pipeline, dimension, path, report)
     check_key(dimension, dimension.key, path, report)
     _check_sequence(pipeline, dimension, dimension.sequence_by, path, report)
+    if dimension.delete_when is not None:
+        _check_delete(dimension, dimension.delete_when, path, report)
     first = dimension.sequence_by[0]
     kind = dimension.columns[first].type if first in dimension.columns else None
     if dimension.history == "scd2" and kind not in ("timestamp", "date"):
@@ -122,15 +124,15 @@ def _check_versions(pipeline: Pipeline, silver: Silver, path: Path, report: Repo
         )
 
 
-def _check_delete(silver: Silver, delete_when: str, path: Path, report: Report) -> None:
+def _check_delete(table: Silver | Dimension, delete_when: str, path: Path, report: Report) -> None:
     """A key without an order of versions is a problem of the key; here it needs no second one."""
     place = (*path, "delete_when")
-    if silver.key is None:
+    if table.key is None:
         message = (
             "'delete_when' is incompatible with a table without key: nothing says which row is to be deleted"
         )
         report.add(place, delete_when, message, "add the key, or leave such rows out with where")
-    for message, hint in judge_row_expression(delete_when, own_columns(silver)):
+    for message, hint in judge_row_expression(delete_when, own_columns(table)):
         report.add(place, delete_when, message, hint)
 
 
