@@ -36,7 +36,7 @@ def own_columns(table: Silver | Dimension) -> dict[str, str]:
 
 def dimension_columns(dimension: Dimension) -> dict[str, str]:
     own = own_columns(dimension)
-    kind = own.get(dimension.sequence_by[0], ANY)
+    kind = (own | ROW_ORIGIN).get(next(iter(dimension.sequence), ""), ANY)
     history = (
         {"_valid_from": kind, "_valid_to": kind, "_confirmed_by": ANY} if dimension.history == "scd2" else {}
     )

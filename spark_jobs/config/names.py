@@ -58,6 +58,8 @@ def check_column(value: str) -> str:
 
 NEWEST_ARRIVAL = "newest_arrival"
 """In the place of columns that order versions: the one that arrived last is the newest."""
+ARRIVED_AT = "_arrived_at"
+"""From when a version is valid in a history that goes by arrival."""
 ROW_PLACES = {"_file": "string", "_line": "bigint"}
 """What orders versions beside columns of the table: where in a landed file a row stands."""
 

@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from spark_jobs.config.errors import Hinted
 from spark_jobs.config.names import (
+    ARRIVED_AT,
     NEWEST_ARRIVAL,
     ColumnName,
     Duration,
@@ -105,8 +106,12 @@ class Dimension(Model):
 
     @property
     def sequence(self) -> list[str]:
-        """The columns that order versions, the first before the second; none where their arrival does."""
-        return [] if self.sequence_by == [NEWEST_ARRIVAL] else self.sequence_by
+        """The columns that order versions, the first before the second; none where their arrival does. In a
+        history a version is then valid from when it arrived.
+        """
+        if self.sequence_by != [NEWEST_ARRIVAL]:
+            return self.sequence_by
+        return [ARRIVED_AT] if self.history == "scd2" else []
 
     @property
     def keeps_arrival(self) -> bool:

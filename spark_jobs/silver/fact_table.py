@@ -170,11 +170,11 @@ def dimension_ddl(dimension: Dimension) -> str:
     if dimension.history == "scd1":
         return f"{columns}, {origin}"
     declared = [name for name in dimension.sequence if name in dimension.columns]
-    kind = dimension.columns[declared[0]].type
+    kind = dimension.columns[declared[0]].type if declared else "timestamp"
     place = "_arrived_at:timestamp,_file:string,_file_id:string,_line:bigint"
     place += ",_chunk:bigint,_element:int" if dimension.keeps_arrival else ""
-    order = ",".join(f"`{name}`:{dimension.columns[name].type}" for name in declared)
-    confirmation = f"struct<{order},{place}>"
+    order = "".join(f"`{name}`:{dimension.columns[name].type}," for name in declared)
+    confirmation = f"struct<{order}{place}>"
     return f"{columns}, _valid_from {kind}, _valid_to {kind}, _confirmed_by array<{confirmation}>, {origin}"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.config.names import ARRIVED_AT
 from spark_jobs.silver.versions import comparable, content_hash, has_rivals
 
 ORIGIN = ("_arrived_at", "_file", "_file_id", "_line")
@@ -45,8 +46,8 @@ def rank_versions_at(
     """Adds `_class` among the versions of one key and time, the first of `sequence`: one `winner`, the others
     `duplicate` or `superseded`.
 
-    Also `_is_tied`: the winner had a rival of the same sequence that said something else; and `_was`: whether
-    the version known so far ended the member, and its content.
+    Also `_is_tied`: the winner had a rival of the same sequence that said something else, which nothing has
+    that arrives; and `_was`: whether the version known so far ended the member, and its content.
     """
     decides = (*sequence[1:], *ties, "_is_delete", "_content", "_is_known")
     order = [F.col(name).desc() for name in decides]
@@ -58,9 +59,8 @@ def rank_versions_at(
     is_winner, is_repeat = F.row_number().over(rivals) == 1, said == F.lag(said).over(rivals)
     rank = F.when(is_winner, "winner").when(is_repeat, "duplicate").otherwise("superseded")
     known = F.max(F.when(F.col("_is_known"), said)).over(whole)
-    return versions.withColumns(
-        {"_class": rank, "_is_tied": is_winner & has_rivals(rivals, sequence, ties), "_was": known}
-    )
+    is_tied = F.lit(False) if sequence[0] == ARRIVED_AT else is_winner & has_rivals(rivals, sequence, ties)
+    return versions.withColumns({"_class": rank, "_is_tied": is_tied, "_was": known})
 
 
 def mark_changes(

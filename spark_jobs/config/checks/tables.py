@@ -27,14 +27,15 @@ def check_dimension(pipeline: Pipeline, name: str, dimension: Dimension, report:
     first = dimension.sequence_by[0]
     kind = dimension.columns[first].type if first in dimension.columns else None
     if dimension.history == "scd2" and kind not in ("timestamp", "date"):
-        if kind is None and first not in (NEWEST_ARRIVAL, *ROW_PLACES):
-            return  # there is no such column
+        if kind is None and first not in ROW_PLACES:
+            return  # there is no such column, or versions are valid from when they arrive
         what = f"the column {first!r} is {kind}" if kind else f"{first!r} is no time"
         report.add(
             (*path, "sequence_by"),
             first,
             f"{what}, but the versions of scd2 are valid from a time",
-            "name a timestamp or date column first, or write history: scd1",
+            f"name a timestamp or date column first; or write sequence_by: {NEWEST_ARRIVAL}, and a version is"
+            " valid from when it arrives; or history: scd1",
         )
 
 
