@@ -92,8 +92,12 @@ def _of_records(parts: dict[str, Any], source: AnySource) -> None:
             del column["rest"]
     if parts["ties"] == "hash":
         del parts["ties"]
-    if "lookup" not in parts and parts["delete_when"] is None:  # of dimensions it came later
-        del parts["delete_when"]
+    if "lookup" not in parts:  # what dimensions have got later
+        if parts["delete_when"] is None:
+            del parts["delete_when"]
+        snapshot = parts.pop("snapshot")
+        if snapshot is not None:  # how much one may end concerns only what comes next
+            parts["snapshot"] = True
     if len(parts["sequence_by"] or ()) == 1:
         parts["sequence_by"] = parts["sequence_by"][0]
     parts["(format of its source)"] = source.record_format

@@ -14,6 +14,7 @@ from spark_jobs.config.names import (
     Name,
     Names,
     Sequence,
+    Share,
 )
 from spark_jobs.config.types import SparkType
 
@@ -76,6 +77,19 @@ SEQUENCE = (
 )
 
 
+def _as_snapshot(value: object) -> object:
+    """`snapshot: true` is short for one with the usual bound."""
+    return {} if value is True else None if value is False else value
+
+
+class Snapshot(Model):
+    """Each snapshot of the feed has all members."""
+
+    may_end: Share = Field(
+        "20%", description="the share of the members that one snapshot may end; a greater one is blocked"
+    )
+
+
 class Dimension(Model):
     """A table that facts are joined with: its current rows (scd1), or every version with
     its interval (scd2).
@@ -99,10 +113,14 @@ class Dimension(Model):
         description="SQL condition: such a version ends its member; it needs only the key and sequence_by",
     )
 
+    snapshot: Annotated[
+        Snapshot | None, BeforeValidator(_as_snapshot, json_schema_input_type=bool | Snapshot)
+    ] = Field(None, description="the feed sends all members each time: one that the newest lacks has ended")
+
     @property
     def has_ends(self) -> bool:
         """Whether a member may end."""
-        return self.delete_when is not None
+        return self.delete_when is not None or self.snapshot is not None
 
     @property
     def sequence(self) -> list[str]:
@@ -111,7 +129,7 @@ class Dimension(Model):
         """
         if self.sequence_by != [NEWEST_ARRIVAL]:
             return self.sequence_by
-        return [ARRIVED_AT] if self.history == "scd2" else []
+        return [ARRIVED_AT] if self.history == "scd2" or self.snapshot else []
 
     @property
     def keeps_arrival(self) -> bool:

@@ -116,7 +116,7 @@ def run_dimension(run: RunContext, name: str) -> None:
     apply_requests(run, target, LENIENT)
 
     def work(records: DataFrame, batch: Batch) -> Done:
-        if dimension.history == "scd2":
+        if target.is_rebuilt:
             counts, seen = process_history(records, batch, target)
         else:
             counts, seen = process_facts(records, batch, target)
@@ -126,17 +126,17 @@ def run_dimension(run: RunContext, name: str) -> None:
 
 
 def _read_bronze(run: RunContext, table: FactTable, source: str) -> DataFrame:
-    """The stream of records. What is there already is one batch in two cases.
+    """The stream of records. What is there already is one batch in three cases.
 
     What a row's table had seen when its file came is known only if chunks come in their order. Delta gives
     the first snapshot of a table, which a new or rebuilt table reads, by the times of its data files: cut
     into several batches it would be out of order.
 
     A rule about the whole table would block a rebuild whose first batch is a part of it, and readers see none
-    of these.
+    of these. A part of a snapshot would look like a cut one.
     """
     is_of_table = any(rule.scope == "table" and rule.on_fail == "block" for rule in run.rules(table.name))
-    is_whole = table.is_watermarked or (bool(run.lake.staged) and is_of_table)
+    is_whole = table.is_watermarked or bool(table.snapshot) or (bool(run.lake.staged) and is_of_table)
     read = streams.read_all_rows if is_whole else streams.read_rows
     path = run.lake.table(f"bronze.{source}")
     return read(run.new_session(**LENIENT), path, checkpoint=run.checkpoint(table.name))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_jobs.config.graph import ended_tables
+from spark_jobs.config.names import NEWEST_ARRIVAL
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.config.silver import Column, Dimension, Lookup, Silver
@@ -26,6 +27,8 @@ class FactTable:
     lookups: tuple[tuple[str, Lookup, Dimension], ...] = ()
     is_watermarked: bool = False
     is_history: bool = False
+    snapshot: tuple[str, ...] = ()
+    """Of a dimension that is fed by snapshots: the columns that tell them apart, in their order."""
     is_change_feed: bool = False
     is_stream: bool = False
     ended: tuple[str, ...] = ()
@@ -48,6 +51,21 @@ class FactTable:
     def has_versions(self) -> bool:
         """Whether the rows of a key are versions of one, of which the newest counts."""
         return bool(self.key) and bool(self.sequence or self.ties)
+
+    @property
+    def is_rebuilt(self) -> bool:
+        """Whether its rows are made from all versions of a key, and not from the newest alone."""
+        return self.is_history or bool(self.snapshot)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it has the members of the newest snapshot, and those alone."""
+        return bool(self.snapshot) and not self.is_history
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """What tells its rows apart."""
+        return (*self.key, "_valid_from") if self.is_history else self.key
 
     @property
     def declared(self) -> list[str]:
@@ -79,7 +97,7 @@ class FactTable:
         """The tables whose versions a batch of this table depends on, beside the records that come."""
         sides = [
             *([self.quarantine, self.parked] if self.may_wait else []),
-            *([self.deleted] if self.decoding.delete_when else []),
+            *([self.deleted] if self.decoding.delete_when or self.snapshot else []),
             *self.ended,
         ]
         return [self.name, *(f"dimension.{name}" for name, _, _ in self.lookups), *sides]
@@ -139,10 +157,18 @@ def dimension_table(pipeline: Pipeline, name: str) -> FactTable:
         tuple(dimension.key),
         tuple(dimension.sequence),
         is_history=dimension.history == "scd2",
+        snapshot=_snapshot_columns(dimension),
         is_change_feed=pipeline.sources[dimension.from_].is_change_feed,
         ties=ARRIVAL if dimension.keeps_arrival else (),
         hidden=sensitive_columns(pipeline, f"dimension.{name}"),
     )
+
+
+def _snapshot_columns(dimension: Dimension) -> tuple[str, ...]:
+    """A snapshot has a time, or is a file that arrived."""
+    if not dimension.snapshot:
+        return ()
+    return tuple(dimension.sequence) + (ARRIVAL[:2] if dimension.sequence_by == [NEWEST_ARRIVAL] else ())
 
 
 # The columns of silver, dimension and side tables, as Spark DDL, from their definitions.

@@ -15,6 +15,8 @@ from spark_jobs.config.names import ARRIVED_AT
 from spark_jobs.silver.versions import comparable, content_hash, has_rivals
 
 ORIGIN = ("_arrived_at", "_file", "_file_id", "_line")
+INTERVAL = ("_content", "_valid_to", "_confirmed_by")
+"""What an interval is, beside its place."""
 
 
 def origin(ties: Sequence[str]) -> list[str]:
@@ -41,21 +43,19 @@ def expand_intervals(
 
 
 def rank_versions_at(
-    versions: DataFrame, key: Sequence[str], sequence: Sequence[str], ties: Sequence[str] = ()
+    versions: DataFrame, place: Sequence[str], sequence: Sequence[str], ties: Sequence[str] = ()
 ) -> DataFrame:
-    """Adds `_class` among the versions of one key and time, the first of `sequence`: one `winner`, the others
-    `duplicate` or `superseded`.
+    """Adds `_class` among the versions of one place, a key and time: one `winner`, the others `duplicate` or
+    `superseded`.
 
     Also `_is_tied`: the winner had a rival of the same sequence that said something else, which nothing has
     that arrives; and `_was`: whether the version known so far ended the member, and its content.
     """
-    decides = (*sequence[1:], *ties, "_is_delete", "_content", "_is_known")
+    decides = (*sequence, *ties, "_is_delete", "_content", "_is_known")
     order = [F.col(name).desc() for name in decides]
-    rivals = Window.partitionBy(*key, sequence[0]).orderBy(
-        *order, *map(F.col, ("_arrived_at", "_file_id", "_line"))
-    )
+    rivals = Window.partitionBy(*place).orderBy(*order, *map(F.col, ("_arrived_at", "_file_id", "_line")))
     whole = rivals.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    said = F.struct("_is_delete", "_content")
+    said = F.struct("_is_delete", "_content")  # of what a snapshot says the time is a part
     is_winner, is_repeat = F.row_number().over(rivals) == 1, said == F.lag(said).over(rivals)
     rank = F.when(is_winner, "winner").when(is_repeat, "duplicate").otherwise("superseded")
     known = F.max(F.when(F.col("_is_known"), said)).over(whole)
@@ -107,14 +107,15 @@ def build_intervals(
     return opened.withColumn("_valid_to", until).where(~F.col("_is_delete")).drop("_is_delete")
 
 
-def differences(old: DataFrame, new: DataFrame, key: Sequence[str]) -> DataFrame:
-    """What must be done to the table's intervals: the new rows with `_action` insert or update, and the keys
-    of those to delete.
+def differences(
+    old: DataFrame, new: DataFrame, place: Sequence[str], state_of: Sequence[str] = INTERVAL
+) -> DataFrame:
+    """What must be done to the table's rows: the new ones with `_action` insert or update, and the places of
+    those to delete.
     """
-    place = [*key, "_valid_from"]
-    was = old.select(*place, F.struct("_content", "_valid_to", "_confirmed_by").alias("_was"))
-    state = F.struct("_content", "_valid_to", "_confirmed_by")
-    both = new.withColumn("_is", state).join(was, on=place, how="full")
+    state = F.struct(*state_of)
+    was = old.select(*place, state.alias("_was"))
+    both = new.withColumn("_is", state).join(was, on=list(place), how="full")
     is_other = ~F.col("_is").eqNullSafe(F.col("_was"))
     action = (
         F.when(F.col("_is").isNull(), "delete")
@@ -125,21 +126,14 @@ def differences(old: DataFrame, new: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def differing_ends(
-    known: DataFrame, winners: DataFrame, key: Sequence[str], sequence: Sequence[str], columns: Sequence[str]
+    known: DataFrame, winners: DataFrame, key: Sequence[str], sequence: Sequence[str]
 ) -> DataFrame:
     """What must be done to the versions that end a member, of which `known` are kept: those of `winners` with
     `_action` insert or update, and those to delete, because another version of their time has won.
     """
-    place, said = [*key, sequence[0]], F.struct(*columns)
-    was = known.select(*place, said.alias("_was"))
-    ends = winners.where(F.col("_is_delete")).select(*dict.fromkeys([*place, *columns]))
-    both = ends.withColumn("_is", said).join(was, on=place, how="full")
-    action = (
-        F.when(F.col("_is").isNull(), "delete")
-        .when(F.col("_was").isNull(), "insert")
-        .when(~F.col("_is").eqNullSafe(F.col("_was")), "update")
-    )
-    return both.withColumn("_action", action).where(F.col("_action").isNotNull()).drop("_is", "_was")
+    place = [*key, sequence[0]]
+    ends = winners.where(F.col("_is_delete")).select(*known.columns)
+    return differences(known, ends, place, [name for name in known.columns if name not in place])
 
 
 def class_of_winner() -> Column:

@@ -23,7 +23,7 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.gold.functions import compute_python, compute_sql
-from spark_jobs.verify import gold_rows, rows
+from spark_jobs.verify import gold_rows, rows, snapshots
 from spark_jobs.verify.published import Standing, judged_rows
 from spark_jobs.verify.rows import Membership, with_members
 
@@ -83,6 +83,9 @@ class Recomputation:
         layer, short = TableName(name).parts
         table = self.pipeline.dimensions[short] if layer == "dimension" else self.pipeline.silver[short]
         gone = self._versions(name, table).where(F.col("_class") == rows.DELETE)
+        if isinstance(table, Dimension) and table.snapshot and table.history == "scd1":
+            newest = snapshots.is_current(self._versions(name, table), table)
+            gone = newest.where(~F.col("_is_current"))
         return gone.select(*dict.fromkeys(rows.version_columns(table)))
 
     def late(self, name: str) -> DataFrame:
@@ -123,6 +126,14 @@ class Recomputation:
         if dimension.history == "scd1":
             newest = self._versions(f"dimension.{name}", dimension)
             found, history = newest.where(F.col("_class") == rows.CANDIDATE), []
+            if dimension.snapshot:
+                found = snapshots.is_current(newest, dimension).where("_is_current")
+        elif dimension.snapshot:
+            history, at = ["_valid_from", "_valid_to"], dimension.sequence[0]
+            winners = self._versions(f"dimension.{name}", dimension)
+            attributes = [c for c in dimension.columns if c not in (*dimension.key, at)]
+            said = rows.what_is_said(winners, attributes)
+            found = snapshots.intervals(winners, said, dimension.key, at, dimension)
         else:
             is_version = F.col("_class").isin(rows.CANDIDATE, rows.DELETE)
             versions = self.judged(f"dimension.{name}").where(is_version)

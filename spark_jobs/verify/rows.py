@@ -271,10 +271,7 @@ def intervals(
     """
     winners, at = winners_by_time(versions, key, sequence, ties), sequence[0]
     in_order = Window.partitionBy(*key).orderBy(at)
-    said = F.struct(
-        *(_comparable(winners, name) for name in declared if name not in (*key, *sequence)),
-        "_class",
-    )
+    said = what_is_said(winners, [name for name in declared if name not in (*key, *sequence)])
     opening = winners.withColumn("_said", said).withColumn("_said_before", F.lag("_said").over(in_order))
     opened = opening.where(~F.col("_said").eqNullSafe(F.col("_said_before"))).drop("_said", "_said_before")
     until = opened.withColumns({"_valid_from": F.col(at), "_valid_to": F.lead(at).over(in_order)})
@@ -290,6 +287,11 @@ def winners_by_time(
     order = [*map(F.col, more), *ties, F.col("_class") == DELETE, F.col("_content")]
     by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate(order)))
     return versions.groupBy(*key, at).agg(F.max_by(row, by).alias("_row")).select(*key, at, "_row.*")
+
+
+def what_is_said(winners: DataFrame, names: Sequence[str]) -> Column:
+    """The attributes of a version, and whether it deletes."""
+    return F.struct(*(_comparable(winners, name) for name in names), "_class")
 
 
 def _comparable(rows: DataFrame, name: str) -> Column:

@@ -133,6 +133,8 @@ def _parked(again: Recomputation, table: str) -> Target:
 
 def _deleted(again: Recomputation, table: str, definition: Silver | Dimension) -> Target:
     name, key = f"deleted.{table}", tuple(definition.key or ())
+    if isinstance(definition, Dimension) and definition.snapshot:  # which version was the last is no matter
+        return Target(name, again.standing.table(name), again.deleted(table), None, key)
     if isinstance(definition, Dimension) and definition.history == "scd2":
         key = (*key, definition.sequence[0])
     sequence = tuple(column for column in definition.sequence if column not in key)

@@ -55,6 +55,7 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Column": silver.Column,
     "Dimension": silver.Dimension,
     "Silver": silver.Silver,
+    "Snapshot": silver.Snapshot,
     "Event time": silver.EventTime,
     "Lookup": silver.Lookup,
     "Gold": gold.Gold,

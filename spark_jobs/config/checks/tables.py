@@ -24,6 +24,8 @@ def check_dimension(pipeline: Pipeline, name: str, dimension: Dimension, report:
     _check_sequence(pipeline, dimension, dimension.sequence_by, path, report)
     if dimension.delete_when is not None:
         _check_delete(dimension, dimension.delete_when, path, report)
+    if dimension.snapshot is not None:
+        _check_snapshot(pipeline, dimension, path, report)
     first = dimension.sequence_by[0]
     kind = dimension.columns[first].type if first in dimension.columns else None
     if dimension.history == "scd2" and kind not in ("timestamp", "date"):
@@ -37,6 +39,22 @@ def check_dimension(pipeline: Pipeline, name: str, dimension: Dimension, report:
             f"name a timestamp or date column first; or write sequence_by: {NEWEST_ARRIVAL}, and a version is"
             " valid from when it arrives; or history: scd1",
         )
+
+
+def _check_snapshot(pipeline: Pipeline, dimension: Dimension, path: Path, report: Report) -> None:
+    """A snapshot has one time, or is a file that arrives; and nothing in it deletes."""
+    place, source = (*path, "snapshot"), pipeline.sources.get(dimension.from_)
+    if source is not None and (source.is_stream or source.is_change_feed):
+        message = f"{dimension.from_!r} brings changes, record by record: no part of it has all members"
+        report.add(place, True, message, "remove snapshot, or read the feed from files")
+    if dimension.delete_when is not None:
+        message = "'delete_when' is incompatible with snapshot: a member ends by not being in it"
+        hint = "leave such rows out with where: then they are not in the snapshot; or remove snapshot"
+        report.add((*path, "delete_when"), dimension.delete_when, message, hint)
+    if len(dimension.sequence_by) > 1 or dimension.sequence_by[0] in ROW_PLACES:
+        message = "a snapshot has one time, by which its rows belong together"
+        hint = f"name the one column of it, or write sequence_by: {NEWEST_ARRIVAL}: each file is a snapshot"
+        report.add((*path, "sequence_by"), ", ".join(dimension.sequence_by), message, hint)
 
 
 def check_silver(pipeline: Pipeline, name: str, silver: Silver, report: Report) -> None:
