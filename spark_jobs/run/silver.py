@@ -167,7 +167,7 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
     run.start(_read_bronze(run, target, silver.from_), table, LENIENT, work, target.reads).wait()
     moved = _moved_dimensions(run, target, inputs, consumed)
     for dimension, after in moved.items():
-        _reenrich(run, target, dimension, after, inputs[f"dimension.{dimension}"])
+        _reenrich(run, target, dimension, after, inputs)
     has_news = moved or any(inputs.get(name) != consumed.get(name) for name in target.ended)
     if target.may_wait and (has_news or run.plan.has_waited_enough(table)) and _waits(run, target):
         _unpark(run, target, UNPARK)
@@ -194,12 +194,10 @@ def _moved_dimensions(
     return moved
 
 
-def _reenrich(run: RunContext, table: FactTable, dimension: str, after: int, until: int) -> None:
-    spark = run.new_session(**LENIENT)
-    versions = {
-        table.name: delta_log.table_version(run.lake.table(table.name)),
-        f"dimension.{dimension}": until,
-    }
+def _reenrich(run: RunContext, table: FactTable, dimension: str, after: int, inputs: dict[str, Any]) -> None:
+    spark, until = run.new_session(**LENIENT), inputs[f"dimension.{dimension}"]
+    versions = {table.name: delta_log.table_version(run.lake.table(table.name))}
+    versions |= {f"dimension.{known}": inputs[f"dimension.{known}"] for known in table.following(dimension)}
 
     def work(batch: Batch) -> Done:
         path = run.lake.table(table.name)

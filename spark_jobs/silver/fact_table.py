@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_jobs.config.graph import ended_tables
+from spark_jobs.config.lookups import Lookup, in_order, lookups_used
 from spark_jobs.config.names import NEWEST_ARRIVAL
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
-from spark_jobs.config.silver import Column, Dimension, Lookup, Silver
+from spark_jobs.config.silver import Column, Dimension, Silver
 from spark_jobs.silver.decoding import Decoding
 from spark_jobs.silver.reasons import REASON
 from spark_jobs.silver.versions import ARRIVAL, CHANGE
@@ -75,6 +76,15 @@ class FactTable:
     def taken(self) -> list[str]:
         return [column for _, lookup, _ in self.lookups for column in lookup.taken]
 
+    def following(self, name: str) -> list[str]:
+        """The lookup of this dimension, and those that use what it takes, directly or through others."""
+        lookups = {known: lookup for known, lookup, _ in self.lookups}
+        used, found = lookups_used(lookups, self.declared), [name]
+        for known in lookups:
+            if known not in found and set(used[known]) & set(found):
+                found.append(known)
+        return found
+
     @property
     def quarantine(self) -> str:
         return f"quarantine.{self.name}"
@@ -128,7 +138,8 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
         key,
         sequence=tuple(ordered),
         lookups=tuple(
-            (dimension, lookup, pipeline.dimensions[dimension]) for dimension, lookup in table.lookup.items()
+            (name, table.lookup[name], pipeline.dimensions[name])
+            for name in in_order(table.lookup, table.columns)
         ),
         is_watermarked=pipeline.is_watermarked(name),
         is_change_feed=source.is_change_feed,
@@ -207,8 +218,9 @@ def dimension_ddl(dimension: Dimension) -> str:
 def silver_ddl(pipeline: Pipeline, name: str) -> str:
     table = pipeline.silver[name]
     columns = list(table.columns.items())
-    for dimension, lookup in table.lookup.items():
-        columns += [(name, pipeline.dimensions[dimension].columns[column]) for name, column in lookup.pairs]
+    for dimension in in_order(table.lookup, table.columns):
+        members = pipeline.dimensions[dimension].columns
+        columns += [(name, members[column]) for name, column in table.lookup[dimension].pairs]
     event = "_event_at timestamp, " if table.event_time else ""
     seen = f", {SEEN_DDL}" if pipeline.is_watermarked(name) else ""
     return f"{_declared(columns)}, {event}{_origin(table)}{seen}"

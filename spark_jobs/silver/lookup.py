@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.config.silver import Dimension, Lookup
+from spark_jobs.config.lookups import Lookup
+from spark_jobs.config.silver import Dimension
 from spark_jobs.silver.reasons import REASON, VALUE_LENGTH
 
 MEMBER_RULE = "member of "

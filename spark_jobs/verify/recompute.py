@@ -18,14 +18,15 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
+from spark_jobs.config.lookups import in_order
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.verify import gold_rows, rows, snapshots
+from spark_jobs.verify.members import Membership, with_members
 from spark_jobs.verify.published import Standing, judged_rows
-from spark_jobs.verify.rows import Membership, with_members
 
 ANSI = "spark.sql.ansi.enabled"
 ORIGIN = ("_arrived_at", "_processed_at", "_file", "_file_id", "_line", "_content")
@@ -150,14 +151,14 @@ class Recomputation:
         memberships = [
             Membership(
                 dimension,
-                lookup,
+                silver.lookup[dimension],
                 self.pipeline.dimensions[dimension],
                 self.table(f"dimension.{dimension}"),
                 self.deleted(f"dimension.{dimension}")
                 if self.pipeline.dimensions[dimension].has_ends
                 else None,
             )
-            for dimension, lookup in silver.lookup.items()
+            for dimension in in_order(silver.lookup, silver.columns)
         ]
         gives_up = any(lookup.give_up_after for lookup in silver.lookup.values())
         newest_arrival = self.standing.newest_arrival(list(self.pipeline.sources)) if gives_up else None

@@ -390,6 +390,24 @@ LOOKUPS: dict[str, Case] = {
         "is date, not timestamp",
         "timestamp column",
     ),
+    "waiting for what another lookup took": (
+        "      customers: {on: customer_id, take: [city]}",
+        "      customers: {on: customer_id, take: [city]}\n"
+        "      regions: {on: [city, city], take: [manager], if_missing: park}",
+        "regions",
+        "park",
+        "'if_missing: park' is incompatible with a lookup that uses what 'customers' took",
+        "write if_missing: unknown; 'customers' may say park",
+    ),
+    "lookups in a ring": (
+        "      customers: {on: customer_id, take: [city]}",
+        "      customers: {on: number, take: [city]}\n"
+        "      regions: {on: [city, city], take: {version: number}}",
+        "customers: {on: number",
+        ["number"],
+        "'customers' uses what 'regions' takes, 'regions' uses what 'customers' takes",
+        "join one of them by columns of this table",
+    ),
     "a snapshot whose members are deleted": (
         "    sequence_by: version\nsilver",
         "    sequence_by: version\n    snapshot: true\n    delete_when: manager IS NULL\nsilver",
