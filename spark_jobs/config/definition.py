@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.config.files import read_file
+from spark_jobs.config.lookups import Lookups
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import BYTES_PER_RECORD, AnySource
@@ -57,6 +58,8 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
         }
     if layer in ("dimension", "silver"):
         _of_records(parts, pipeline.sources[definition.from_])
+    if layer == "dimension":
+        _of_dimension(parts, definition.lookup, pipeline)
     if layer == "silver":
         if parts["event_time"] and parts["event_time"]["past"] is None:  # came later, as above
             del parts["event_time"]["past"]
@@ -84,6 +87,17 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
     return parts
 
 
+def _of_dimension(parts: dict[str, Any], lookups: Lookups, pipeline: Pipeline) -> None:
+    """What dimensions have got later stands in their definitions only where it is given."""
+    for part in ("delete_when", "snapshot", "lookup"):
+        if not parts[part]:
+            del parts[part]
+    if "snapshot" in parts:  # how much one may end concerns only what comes next
+        parts["snapshot"] = True
+    if lookups:
+        parts["(history of its dimensions)"] = {name: pipeline.dimensions[name].history for name in lookups}
+
+
 def _of_records(parts: dict[str, Any], source: AnySource) -> None:
     """What a table makes of records, said as it was before there were further keys."""
     for column in parts["columns"].values():
@@ -92,12 +106,6 @@ def _of_records(parts: dict[str, Any], source: AnySource) -> None:
             del column["rest"]
     if parts["ties"] == "hash":
         del parts["ties"]
-    if "lookup" not in parts:  # what dimensions have got later
-        if parts["delete_when"] is None:
-            del parts["delete_when"]
-        snapshot = parts.pop("snapshot")
-        if snapshot is not None:  # how much one may end concerns only what comes next
-            parts["snapshot"] = True
     if len(parts["sequence_by"] or ()) == 1:
         parts["sequence_by"] = parts["sequence_by"][0]
     parts["(format of its source)"] = source.record_format

@@ -48,7 +48,8 @@ def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
     """
     layer, name = TableName(table).parts
     if layer == "dimension":
-        return [f"bronze.{pipeline.dimensions[name].from_}"]
+        dimension = pipeline.dimensions[name]
+        return [f"bronze.{dimension.from_}", *(f"dimension.{other}" for other in dimension.lookup)]
     if layer == "silver":
         silver = pipeline.silver[name]
         return [f"bronze.{silver.from_}", *(f"dimension.{dimension}" for dimension in silver.lookup)]

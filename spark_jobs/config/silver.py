@@ -117,6 +117,7 @@ class Dimension(Model):
     snapshot: Annotated[
         Snapshot | None, BeforeValidator(_as_snapshot, json_schema_input_type=bool | Snapshot)
     ] = Field(None, description="the feed sends all members each time: one that the newest lacks has ended")
+    lookup: Lookups = Field(default_factory=dict)
 
     @property
     def has_ends(self) -> bool:

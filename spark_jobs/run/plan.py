@@ -111,7 +111,7 @@ class Plan:
         waits_for = [
             name
             for name in current
-            if not (TableName(table).is_in("silver") and TableName(name).is_in("dimension", "deleted"))
+            if not (TableName(table).has_keys and TableName(name).is_in("dimension", "deleted"))
         ]
         if any(current[name] is None for name in waits_for):
             return False

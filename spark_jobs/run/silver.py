@@ -109,7 +109,8 @@ few rows.
 EMPTIED = "emptied"
 
 
-def run_dimension(run: RunContext, name: str) -> None:
+def run_dimension(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
+    """New versions come in, and members follow what other dimensions say that they look up."""
     dimension, table = run.pipeline.dimensions[name], f"dimension.{name}"
     _create_dimension(run, name)
     target = dimension_table(run.pipeline, name)
@@ -123,6 +124,8 @@ def run_dimension(run: RunContext, name: str) -> None:
         return counts, Seen(chunk=seen.chunk, records=seen.records)
 
     run.start(_read_bronze(run, target, dimension.from_), table, LENIENT, work, target.reads).wait()
+    for other, after in _moved_dimensions(run, target, inputs, consumed).items():
+        _reenrich(run, target, other, after, inputs)
 
 
 def _read_bronze(run: RunContext, table: FactTable, source: str) -> DataFrame:
@@ -242,15 +245,15 @@ def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
     """A dimension of which nothing has landed yet is an empty table: its members are unknown to the facts
     until they come.
     """
-    silver = [
-        run.pipeline.silver[TableName(table).name] for table in planned if TableName(table).is_in("silver")
-    ]
-    for name in dict.fromkeys(dimension for table in silver for dimension in table.lookup):
-        _create_dimension(run, name)
+    names = [TableName(table) for table in planned]
+    lookups = [run.pipeline.dimensions[name.name].lookup for name in names if name.is_in("dimension")]
+    lookups += [run.pipeline.silver[name.name].lookup for name in names if name.is_in("silver")]
+    for dimension in dict.fromkeys(other for lookup in lookups for other in lookup):
+        _create_dimension(run, dimension)
 
 
 def _create_dimension(run: RunContext, name: str) -> None:
     dimension = run.pipeline.dimensions[name]
-    run.create(f"dimension.{name}", dimension_ddl(dimension), tables.CHANGE_FEED)
+    run.create(f"dimension.{name}", dimension_ddl(run.pipeline, name), tables.CHANGE_FEED)
     if dimension.has_ends:
         run.create(ended_members(name), deleted_ddl(dimension), tables.CHANGEABLE)

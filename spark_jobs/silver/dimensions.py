@@ -23,7 +23,7 @@ from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.publish import without
 from spark_jobs.silver.set_aside import move_set_aside, with_records, write_set_aside
 from spark_jobs.silver.tally import Tally, observe_records, tally_rows
-from spark_jobs.silver.upsert import check_records, classify
+from spark_jobs.silver.upsert import add_taken, check_records, classify
 from spark_jobs.silver.versions import CHANGE, change_order
 
 
@@ -107,7 +107,8 @@ def _rebuilt(decoded: DataFrame, tally: Tally, batch: Batch, table: FactTable) -
         by_class = _add_up(
             {name: count for name, count in tally.by_class.items() if name}, _classes(ranked, built.marked)
         )
-        changes = scd2.differences(old, built.rows, table.place, built.state)
+        rows = add_taken(built.rows, table, batch)
+        changes = scd2.differences(old, rows, table.place, (*built.state, *table.taken))
         with kept(changes.withColumn("_processed_at", F.lit(batch.processed_at))) as changes:
             actions = {row["_action"]: row["count"] for row in changes.groupBy("_action").count().collect()}
             row = built.ended.first() if built.ended is not None else None

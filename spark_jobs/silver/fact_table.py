@@ -5,12 +5,13 @@ side tables as Spark DDL.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from spark_jobs.config.columns import own_columns, taken_columns
 from spark_jobs.config.graph import ended_tables
 from spark_jobs.config.lookups import Lookup, in_order, lookups_used
 from spark_jobs.config.names import NEWEST_ARRIVAL
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
-from spark_jobs.config.silver import Column, Dimension, Silver
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.silver.decoding import Decoding
 from spark_jobs.silver.reasons import REASON
 from spark_jobs.silver.versions import ARRIVAL, CHANGE
@@ -18,7 +19,7 @@ from spark_jobs.silver.versions import ARRIVAL, CHANGE
 
 @dataclass(frozen=True)
 class FactTable:
-    """A silver table, or a dimension without lookups; `is_history`: one that keeps every version."""
+    """A silver table, or a dimension; `is_history`: one that keeps every version."""
 
     name: str
     decoding: Decoding
@@ -137,10 +138,7 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
         decoding,
         key,
         sequence=tuple(ordered),
-        lookups=tuple(
-            (name, table.lookup[name], pipeline.dimensions[name])
-            for name in in_order(table.lookup, table.columns)
-        ),
+        lookups=_lookups(pipeline, table),
         is_watermarked=pipeline.is_watermarked(name),
         is_change_feed=source.is_change_feed,
         is_stream=source.is_stream,
@@ -167,12 +165,18 @@ def dimension_table(pipeline: Pipeline, name: str) -> FactTable:
         decoding,
         tuple(dimension.key),
         tuple(dimension.sequence),
+        lookups=_lookups(pipeline, dimension),
         is_history=dimension.history == "scd2",
         snapshot=_snapshot_columns(dimension),
         is_change_feed=pipeline.sources[dimension.from_].is_change_feed,
         ties=ARRIVAL if dimension.keeps_arrival else (),
         hidden=sensitive_columns(pipeline, f"dimension.{name}"),
     )
+
+
+def _lookups(pipeline: Pipeline, table: Silver | Dimension) -> tuple[tuple[str, Lookup, Dimension], ...]:
+    names = in_order(table.lookup, table.columns)
+    return tuple((name, table.lookup[name], pipeline.dimensions[name]) for name in names)
 
 
 def _snapshot_columns(dimension: Dimension) -> tuple[str, ...]:
@@ -201,8 +205,9 @@ SET_ASIDE_DDL = (
 """Quarantine and parked tables: a row that is set aside can be read again from its record."""
 
 
-def dimension_ddl(dimension: Dimension) -> str:
-    columns = _declared(dimension.columns.items())
+def dimension_ddl(pipeline: Pipeline, name: str) -> str:
+    dimension = pipeline.dimensions[name]
+    columns = _declared([*own_columns(dimension).items(), *taken_columns(pipeline, dimension).items()])
     origin = _origin(dimension)
     if dimension.history == "scd1":
         return f"{columns}, {origin}"
@@ -217,10 +222,7 @@ def dimension_ddl(dimension: Dimension) -> str:
 
 def silver_ddl(pipeline: Pipeline, name: str) -> str:
     table = pipeline.silver[name]
-    columns = list(table.columns.items())
-    for dimension in in_order(table.lookup, table.columns):
-        members = pipeline.dimensions[dimension].columns
-        columns += [(name, members[column]) for name, column in table.lookup[dimension].pairs]
+    columns = [*own_columns(table).items(), *taken_columns(pipeline, table).items()]
     event = "_event_at timestamp, " if table.event_time else ""
     seen = f", {SEEN_DDL}" if pipeline.is_watermarked(name) else ""
     return f"{_declared(columns)}, {event}{_origin(table)}{seen}"
@@ -229,7 +231,7 @@ def silver_ddl(pipeline: Pipeline, name: str) -> str:
 def deleted_ddl(table: Silver | Dimension) -> str:
     """Versions that deleted their key: the key, the sequence, and where they came from."""
     identity = dict.fromkeys([*(table.key or ()), *table.sequence])
-    declared = ((name, table.columns[name]) for name in identity if name in table.columns)
+    declared = ((name, table.columns[name].type) for name in identity if name in table.columns)
     return f"{_declared(declared)}, {_origin(table)}"
 
 
@@ -237,5 +239,5 @@ def _origin(table: Silver | Dimension) -> str:
     return f"{ORIGIN_DDL}, {ARRIVAL_DDL}" if table.keeps_arrival else ORIGIN_DDL
 
 
-def _declared(columns: Iterable[tuple[str, Column]]) -> str:
-    return ", ".join(f"`{name}` {column.type}" for name, column in columns)
+def _declared(columns: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"`{name}` {kind}" for name, kind in columns)

@@ -70,8 +70,8 @@ def _identity(table: FactTable, following: Sequence[str], taken: Sequence[str]) 
     """What rows are corrected by. Those of an exploded record share its place; the ones that look up the same
     are corrected alike.
     """
-    if table.key:
-        return table.key
+    if table.place:
+        return table.place
     place = ["_file_id", "_line"]
     for known, lookup, dimension in table.lookups:
         if known in following:

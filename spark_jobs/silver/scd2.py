@@ -113,9 +113,8 @@ def differences(
     """What must be done to the table's rows: the new ones with `_action` insert or update, and the places of
     those to delete.
     """
-    state = F.struct(*state_of)
-    was = old.select(*place, state.alias("_was"))
-    both = new.withColumn("_is", state).join(was, on=list(place), how="full")
+    was = old.select(*place, _as_one(old, state_of).alias("_was"))
+    both = new.withColumn("_is", _as_one(new, state_of)).join(was, on=list(place), how="full")
     is_other = ~F.col("_is").eqNullSafe(F.col("_was"))
     action = (
         F.when(F.col("_is").isNull(), "delete")
@@ -123,6 +122,10 @@ def differences(
         .when(is_other, "update")
     )
     return both.withColumn("_action", action).where(F.col("_action").isNotNull()).drop("_is", "_was")
+
+
+def _as_one(rows: DataFrame, names: Sequence[str]) -> Column:
+    return F.struct(*(comparable(rows, name).alias(name) for name in names))
 
 
 def differing_ends(

@@ -157,6 +157,14 @@ def _blocked_reasons(blocked_for: Sequence[str]) -> Column:
     )
 
 
+def add_taken(rows: DataFrame, table: FactTable, batch: Batch) -> DataFrame:
+    """Adds what lookups take to rows that wait for nothing."""
+    for name, lookup, dimension in table.lookups:
+        members = batch.read(rows.sparkSession, f"dimension.{name}")
+        rows = look_up(rows, members, lookup, dimension, table.decoding.event_time)
+    return rows
+
+
 def _enrich(rows: DataFrame, table: FactTable, batch: Batch) -> DataFrame:
     for name, lookup, dimension in table.lookups:
         members = batch.read(rows.sparkSession, f"dimension.{name}")

@@ -59,6 +59,11 @@ def with_members(
     return rows.select(*(changed[name].alias(name) if name in changed else F.col(name) for name in names))
 
 
+def with_taken(rows: DataFrame, membership: Membership) -> DataFrame:
+    """Adds the taken columns to members of another dimension, which wait for nothing."""
+    return _joined(rows, membership, None).drop(f"_is_missing_{membership.name}")
+
+
 def _joined(rows: DataFrame, membership: Membership, event_time: str | None) -> DataFrame:
     """Left join; where an `on` column or the time is NULL there is no member that could be missing."""
     lookup, dimension = membership.lookup, membership.dimension

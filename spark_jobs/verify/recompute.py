@@ -18,14 +18,14 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
-from spark_jobs.config.lookups import in_order
+from spark_jobs.config.lookups import Lookup, in_order
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.verify import gold_rows, rows, snapshots
-from spark_jobs.verify.members import Membership, with_members
+from spark_jobs.verify.members import Membership, with_members, with_taken
 from spark_jobs.verify.published import Standing, judged_rows
 
 ANSI = "spark.sql.ansi.enabled"
@@ -141,7 +141,15 @@ class Recomputation:
             ties = rows.ties_of(dimension, self.pipeline.sources[dimension.from_])
             found = rows.intervals(versions, dimension.key, dimension.sequence, list(dimension.columns), ties)
             history = ["_valid_from", "_valid_to"]
-        return _unprocessed(found).select(*dimension.columns, *history, *ORIGIN)
+        for other in in_order(dimension.lookup, dimension.columns):
+            found = with_taken(found, self._membership(other, dimension.lookup[other]))
+        taken = [column for lookup in dimension.lookup.values() for column in lookup.taken]
+        return _unprocessed(found).select(*dimension.columns, *taken, *history, *ORIGIN)
+
+    def _membership(self, name: str, lookup: Lookup) -> Membership:
+        dimension, table = self.pipeline.dimensions[name], f"dimension.{name}"
+        ended = self.deleted(table) if dimension.has_ends else None
+        return Membership(name, lookup, dimension, self.table(table), ended)
 
     def _judged_silver(self, name: str) -> DataFrame:
         silver = self.pipeline.silver[name]
@@ -149,15 +157,7 @@ class Recomputation:
             f"silver.{name}", silver.from_, partial(rows.silver_rows, pipeline=self.pipeline, silver=silver)
         )
         memberships = [
-            Membership(
-                dimension,
-                silver.lookup[dimension],
-                self.pipeline.dimensions[dimension],
-                self.table(f"dimension.{dimension}"),
-                self.deleted(f"dimension.{dimension}")
-                if self.pipeline.dimensions[dimension].has_ends
-                else None,
-            )
+            self._membership(dimension, silver.lookup[dimension])
             for dimension in in_order(silver.lookup, silver.columns)
         ]
         gives_up = any(lookup.give_up_after for lookup in silver.lookup.values())

@@ -46,7 +46,7 @@ def targets_of(again: Recomputation, table: str) -> Iterator[tuple[str, Callable
     waits_for = [
         source
         for source in again.inputs[table]
-        if not (layer == "silver" and TableName(source).is_in("dimension"))
+        if not (TableName(table).has_keys and TableName(source).is_in("dimension"))
     ]
     if not again.standing.has(table) and not all(map(again.standing.has, waits_for)):
         return
@@ -81,7 +81,8 @@ def _targets_of_silver(
 
 def _dimension(again: Recomputation, table: str, dimension: Dimension) -> Target:
     key = (*dimension.key, *(["_valid_from"] if dimension.history == "scd2" else []))
-    own = dict.fromkeys([*dimension.columns, *dimension.sequence])
+    taken = [column for lookup in dimension.lookup.values() for column in lookup.taken]
+    own = dict.fromkeys([*dimension.columns, *taken, *dimension.sequence])
     values = (*(name for name in own if name not in key), "_valid_to", "_content")
     return Target(table, again.standing.table(table), again.table(table), key, values)
 

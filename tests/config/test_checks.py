@@ -399,6 +399,30 @@ LOOKUPS: dict[str, Case] = {
         "'if_missing: park' is incompatible with a lookup that uses what 'customers' took",
         "write if_missing: unknown; 'customers' may say park",
     ),
+    "a dimension that waits for another": (
+        "    sequence_by: changed_at",
+        "    sequence_by: changed_at\n    lookup: {regions: {on: [city, city], take: manager, if_missing: park}}",
+        "if_missing: park",
+        "park",
+        "'if_missing: park' is incompatible with a lookup of a dimension",
+        "write if_missing: unknown",
+    ),
+    "a dimension that looks itself up": (
+        "    sequence_by: changed_at",
+        "    sequence_by: changed_at\n    lookup: {customers: {on: customer_id, as_of: changed_at, take: {city: it}}}",
+        "lookup: {customers",
+        "customers",
+        "the dimensions form a ring: customers -> customers",
+        "let one of them be without this lookup",
+    ),
+    "a dimension that looks up history at no time": (
+        "    sequence_by: version\nsilver",
+        "    sequence_by: version\n    lookup: {customers: {on: version, take: city}}\nsilver",
+        "lookup: {customers",
+        "customers",
+        "nothing says as of which time",
+        "let facts look it up",
+    ),
     "lookups in a ring": (
         "      customers: {on: customer_id, take: [city]}",
         "      customers: {on: number, take: [city]}\n"

@@ -18,6 +18,8 @@ CHAIN = """{
       boss: {on: region, take: {boss: regional_boss}},
       regions: {on: [country, part], as_of: at, take: region},
       customers: {on: customer, take: [country, {since: known_since}], if_missing: park}}"""
+NATIONS = """from: customers, key: id, columns: {id: int, country: string, since: timestamp, v: int},
+    lookup: {capitals: {on: country, take: capital}}"""
 PIPELINE = f"""
 pipeline: chain
 sources:
@@ -25,6 +27,7 @@ sources:
   customers: {{format: json, path: customers}}
   regions: {{format: json, path: regions}}
   bosses: {{format: json, path: bosses}}
+  capitals: {{format: json, path: capitals}}
 dimensions:
   customers:
     from: customers
@@ -39,6 +42,9 @@ dimensions:
     sequence_by: at
     history: scd2
     delete_when: region = 'gone'
+  nations: {{{NATIONS}, sequence_by: v}}
+  nation_history: {{{NATIONS}, sequence_by: since, history: scd2}}
+  capitals: {{from: capitals, key: land, columns: {{land: string, capital: string, v: int}}, sequence_by: v}}
   boss: {{from: bosses, key: region, columns: {{region: string, boss: string, v: int}}, sequence_by: v}}
 silver:
   sales:
@@ -48,6 +54,13 @@ silver:
     sequence_by: v
     event_time: at
     lookup: {CHAIN}
+  capital_sales:
+    from: sales
+    columns: {{id: int, customer: int, at: timestamp, v: int}}
+    key: id
+    sequence_by: v
+    event_time: at
+    lookup: {{nations: {{on: customer, take: {{capital: capital_now}}}}, nation_history: {{on: customer, take: capital}}}}
   items:
     from: sales
     explode: items
@@ -79,6 +92,7 @@ def draw_rows(random: Random) -> dict[str, list[Row]]:
             for part in PARTS
             for hour in random.sample(range(20), 4)
         ],
+        "capitals": [{"land": one, "v": v, "capital": f"{one}{v}"} for one in COUNTRIES for v in range(2)],
         "bosses": [{"region": one, "v": v, "boss": f"{one}{v}"} for one in "NSE" for v in range(3)],
         "sales": [
             {
@@ -125,6 +139,25 @@ def expected(rows: dict[str, list[Row]]) -> tuple[list[tuple[Any, ...]], list[tu
     return sorted(sales, key=repr), sorted(items, key=repr)
 
 
+def capitals(rows: dict[str, list[Row]]) -> list[tuple[Any, ...]]:
+    """By sale the capital of its customer's country as it is, and as it was at the time of the sale."""
+    capital = {land: one["capital"] for (land,), one in newest(rows["capitals"], "land").items()}
+    now = newest(rows["customers"], "id")
+    found = []
+    for sale in newest(rows["sales"], "id").values():
+        of = sale["customer"]
+        then = [one for one in rows["customers"] if one["id"] == of and one["since"] <= sale["at"]]
+        known = max(then, key=lambda one: str(one["since"])) if then else None
+        found.append(
+            (
+                sale["id"],
+                capital.get(now[of,]["country"]) if of is not None else None,
+                capital.get(known["country"]) if known else None,
+            )
+        )
+    return sorted(found, key=repr)
+
+
 def text_of(rows: list[Row]) -> str:
     return "".join(
         json.dumps({name: value for name, value in row.items() if value is not None}) + "\n" for row in rows
@@ -134,6 +167,8 @@ def text_of(rows: list[Row]) -> str:
 def check(workshop: Workshop, rows: dict[str, list[Row]]) -> None:
     sales, items = expected(rows)
     assert workshop.rows("chain.silver.sales", "id", "country", "region", "regional_boss") == sales
+    sold = workshop.rows("chain.silver.capital_sales", "id", "capital_now", "capital")
+    assert sold == capitals(rows)
     columns = ("sku", "customer", "country", "region", "regional_boss")
     assert workshop.rows("chain.silver.items", *columns) == items
 
@@ -149,7 +184,7 @@ def test_facts_follow_when_any_of_their_dimensions_changes(workshop: Workshop, s
         "write.after:silver.sales",
         "write.after:silver.sales@reenrich.customers",
         "write.before:silver.items@reenrich.regions",
-        "marker.before:dimension.customers",
+        "write.after:dimension.nations@reenrich.capitals",
     )
     for run, cut in enumerate(cuts):
         for source, found in rows.items():
@@ -177,10 +212,14 @@ def test_the_example_of_the_documentation_finds_the_manager_by_the_region_of_the
     workshop.land("tills/shops/1.csv", "shop,region,opened_at\n7,north,2024-05-01\n")
     workshop.land("tills/managers/1.csv", "region,manager\nnorth,Ann\nsouth,Bob\n")
     assert workshop.run("tills").exit_code == 0
-    assert workshop.rows("tills.silver.receipts", "region", "manager") == [("north", "Ann")]
+    assert workshop.rows("tills.silver.receipts", "region", "manager", "phone") == [("north", "Ann", None)]
+
+    workshop.land("tills/phones/1.csv", "person,phone\nAnn,11\nBob,22\n")
+    assert workshop.run("tills").exit_code == 0
+    assert workshop.rows("tills.silver.receipts", "region", "manager", "phone") == [("north", "Ann", "11")]
 
     workshop.land("tills/shops/2.csv", "shop,region,opened_at\n7,south,2024-05-02\n")
     assert workshop.run("tills").exit_code == 0
 
-    assert workshop.rows("tills.silver.receipts", "region", "manager") == [("south", "Bob")]
+    assert workshop.rows("tills.silver.receipts", "region", "manager", "phone") == [("south", "Bob", "22")]
     assert verified(workshop, "tills") == []

@@ -1,7 +1,7 @@
 """Checks of lookups: what they are joined by, what they take, and their order."""
 
 from spark_jobs.config.checks.columns import Path, check_named
-from spark_jobs.config.columns import own_columns
+from spark_jobs.config.columns import member_columns, own_columns
 from spark_jobs.config.lookups import Lookup, LookupRing, in_order, lookups_used
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.silver import Dimension, Silver
@@ -14,25 +14,53 @@ DIGITS_OF_WHOLE = {"tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0), "bigin
 """As Spark makes decimals of them."""
 
 
-def check_lookups(pipeline: Pipeline, silver: Silver, path: Path, report: Report) -> None:
-    taken = {column.lower(): f"column {column!r} of this table" for column in silver.columns}
-    for dimension, lookup in silver.lookup.items():
-        _check_lookup(pipeline, silver, dimension, lookup, path, report)
+def check_lookups(pipeline: Pipeline, table: Silver | Dimension, path: Path, report: Report) -> None:
+    taken = {column.lower(): f"column {column!r} of this table" for column in table.columns}
+    for dimension, lookup in table.lookup.items():
+        _check_lookup(pipeline, table, dimension, lookup, path, report)
         _check_taken(dimension, lookup, taken, path, report)
-    for name, used in lookups_used(silver.lookup, silver.columns).items():
-        if used and silver.lookup[name].if_missing != "unknown":
-            _refuse_to_wait(name, used, silver.lookup[name], path, report)
+    for name, used in lookups_used(table.lookup, table.columns).items():
+        if used and table.lookup[name].if_missing != "unknown":
+            _refuse_to_wait(name, used, table.lookup[name], path, report)
     try:
-        in_order(silver.lookup, silver.columns)
+        in_order(table.lookup, table.columns)
     except LookupRing as ring:
         first, pairs = ring.names[0], zip(ring.names, ring.names[1:], strict=False)
         message = "the lookups form a ring: " + ", ".join(f"{a!r} uses what {b!r} takes" for a, b in pairs)
         report.add(
             (*path, "lookup", first, "on"),
-            silver.lookup[first].on,
+            table.lookup[first].on,
             message,
             "join one of them by columns of this table",
         )
+
+
+def check_lookups_of_dimension(pipeline: Pipeline, name: str, path: Path, report: Report) -> None:
+    """Those of a dimension wait for nothing, and lead back to itself nowhere."""
+    table = pipeline.dimensions[name]
+    check_lookups(pipeline, table, path, report)
+    for other, lookup in table.lookup.items():
+        place = (*path, "lookup", other)
+        if lookup.if_missing != "unknown":
+            message = f"'if_missing: {lookup.if_missing}' is incompatible with a lookup of a dimension"
+            hint = "write if_missing: unknown: what a member lacks is filled in when it comes"
+            report.add((*place, "if_missing"), lookup.if_missing, message, hint)
+        if ring := _way_back(pipeline, other, name):
+            message = f"the dimensions form a ring: {' -> '.join([name, *ring])}"
+            report.add(place, other, message, "let one of them be without this lookup")
+
+
+def _way_back(pipeline: Pipeline, start: str, name: str) -> list[str]:
+    """The dimensions that lead from one to another by their lookups; empty where there is no such way."""
+    ways, seen = [[start]], set[str]()
+    while ways:
+        way = ways.pop()
+        if way[-1] == name:
+            return way
+        if way[-1] not in seen and way[-1] in pipeline.dimensions:
+            seen.add(way[-1])
+            ways += [[*way, other] for other in pipeline.dimensions[way[-1]].lookup]
+    return []
 
 
 def _refuse_to_wait(name: str, used: list[str], lookup: Lookup, path: Path, report: Report) -> None:
@@ -47,29 +75,28 @@ def _refuse_to_wait(name: str, used: list[str], lookup: Lookup, path: Path, repo
 
 
 def _type_of(
-    pipeline: Pipeline, silver: Silver, name: str, column: str, place: Path, report: Report
+    pipeline: Pipeline, table: Silver | Dimension, name: str, column: str, place: Path, report: Report
 ) -> str | None:
     """The type of a column that a lookup is joined by: one of the table, or one that another lookup takes."""
-    if column in silver.columns:
-        return check_named(silver, column, place, report)
+    if column in table.columns:
+        return check_named(table, column, place, report)
     takes = {
         taken: (dimension, of)
-        for dimension, lookup in silver.lookup.items()
+        for dimension, lookup in table.lookup.items()
         if dimension != name
         for taken, of in lookup.pairs
     }
-    if not report.require(place, column, [*silver.columns, *takes], "column"):
+    if not report.require(place, column, [*table.columns, *takes], "column"):
         return None
     dimension, of = takes[column]
-    known = pipeline.dimensions.get(dimension)
-    return own_columns(known).get(of) if known else None
+    return member_columns(pipeline, dimension).get(of)
 
 
 def _check_lookup(
-    pipeline: Pipeline, silver: Silver, name: str, lookup: Lookup, path: Path, report: Report
+    pipeline: Pipeline, table: Silver | Dimension, name: str, lookup: Lookup, path: Path, report: Report
 ) -> None:
     place = (*path, "lookup", name)
-    on_types = [_type_of(pipeline, silver, name, column, (*place, "on"), report) for column in lookup.on]
+    on_types = [_type_of(pipeline, table, name, column, (*place, "on"), report) for column in lookup.on]
     if lookup.give_up_after is not None and lookup.if_missing != "park":
         outcome = "published with NULLs" if lookup.if_missing == "unknown" else "quarantined"
         message = (
@@ -97,10 +124,9 @@ def _check_lookup(
     else:
         _check_join_types(dimension, lookup, on_types, place, report)
     for _, column in lookup.pairs:
-        report.require(
-            (*place, "take"), column, list(dimension.columns), f"column of dimension {name!r} called"
-        )
-    _check_as_of(pipeline, silver, name, lookup, place, report)
+        members = list(member_columns(pipeline, name))
+        report.require((*place, "take"), column, members, f"column of dimension {name!r} called")
+    _check_as_of(pipeline, table, name, lookup, place, report)
 
 
 def _check_join_types(
@@ -128,7 +154,7 @@ def _can_be_equal(one: str, other: str) -> bool:
 
 
 def _check_as_of(
-    pipeline: Pipeline, silver: Silver, name: str, lookup: Lookup, place: Path, report: Report
+    pipeline: Pipeline, table: Silver | Dimension, name: str, lookup: Lookup, place: Path, report: Report
 ) -> None:
     dimension = pipeline.dimensions[name]
     if dimension.history == "scd1":
@@ -141,7 +167,7 @@ def _check_as_of(
                 "remove as_of, or write history: scd2 in the dimension",
             )
     elif lookup.as_of is not None:
-        found = _type_of(pipeline, silver, name, lookup.as_of, (*place, "as_of"), report)
+        found = _type_of(pipeline, table, name, lookup.as_of, (*place, "as_of"), report)
         if found not in (None, "timestamp"):
             report.add(
                 (*place, "as_of"),
@@ -149,7 +175,11 @@ def _check_as_of(
                 f"the column {lookup.as_of!r} is {found}, not timestamp",
                 "use a timestamp column",
             )
-    elif silver.event_time is None:
+    elif isinstance(table, Dimension):
+        message = f"dimension {name!r} has versions (scd2), but nothing says as of which time"
+        hint = "add as_of: <timestamp column>; or let facts look it up, by what they take of this table"
+        report.add(place, name, message, hint)
+    elif table.event_time is None:
         message = f"dimension {name!r} has versions (scd2), but nothing says as of which time"
         report.add(place, name, message, "add as_of: <timestamp column>, or event_time to the table")
 

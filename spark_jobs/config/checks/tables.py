@@ -1,7 +1,7 @@
 """Checks of dimensions and silver tables: keys, versions, deletes, event time and lookups."""
 
 from spark_jobs.config.checks.columns import Path, check_columns, check_key, check_named
-from spark_jobs.config.checks.lookups import check_lookups
+from spark_jobs.config.checks.lookups import check_lookups, check_lookups_of_dimension
 from spark_jobs.config.columns import own_columns
 from spark_jobs.config.expressions import judge_row_expression
 from spark_jobs.config.names import NEWEST_ARRIVAL, ROW_PLACES
@@ -19,6 +19,7 @@ def check_dimension(pipeline: Pipeline, name: str, dimension: Dimension, report:
     _check_sequence(pipeline, dimension, dimension.sequence_by, path, report)
     if dimension.delete_when is not None:
         _check_delete(dimension, dimension.delete_when, path, report)
+    check_lookups_of_dimension(pipeline, name, path, report)
     if dimension.snapshot is not None:
         _check_snapshot(pipeline, dimension, path, report)
     first = dimension.sequence_by[0]
