@@ -2,6 +2,8 @@
 name.
 """
 
+from collections.abc import Collection
+
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import ROW_ORIGINS, name_at_home
 from spark_jobs.config.pipeline import Pipeline
@@ -41,9 +43,31 @@ def row_columns(pipeline: Pipeline, table: Silver | Dimension) -> dict[str, str]
     return own_columns(table) | origins
 
 
-def dimension_columns(dimension: Dimension) -> dict[str, str]:
-    own = own_columns(dimension)
-    kind = own.get(dimension.sequence_by[0], ANY)
+def taken_columns(
+    pipeline: Pipeline, table: Silver | Dimension, above: Collection[str] = ()
+) -> dict[str, str]:
+    """What the lookups of a table take, in their order. What a mistaken lookup takes counts, too: one
+    mistake, one problem.
+    """
+    taken: dict[str, str] = {}
+    for name, lookup in table.lookup.items():
+        members = member_columns(pipeline, name, above)
+        taken |= {new: members.get(column, ANY) for new, column in lookup.pairs}
+    return taken
+
+
+def member_columns(pipeline: Pipeline, dimension: str, above: Collection[str] = ()) -> dict[str, str]:
+    """What lookups may take of a dimension; nothing of one that is not there, or that looks itself up."""
+    if dimension not in pipeline.dimensions or dimension in above:
+        return {}
+    table = pipeline.dimensions[dimension]
+    return taken_columns(pipeline, table, (*above, dimension)) | own_columns(table)
+
+
+def dimension_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
+    dimension = pipeline.dimensions[name]
+    own = member_columns(pipeline, name)
+    kind = (own | ROW_ORIGIN).get(next(iter(dimension.sequence), ""), ANY)
     history = (
         {"_valid_from": kind, "_valid_to": kind, "_confirmed_by": ANY} if dimension.history == "scd2" else {}
     )
@@ -51,14 +75,9 @@ def dimension_columns(dimension: Dimension) -> dict[str, str]:
 
 
 def silver_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
-    """Its own columns, those that lookups take, and the system's. What a mistaken lookup takes counts, too:
-    one mistake, one problem.
-    """
+    """Its own columns, those that lookups take, and the system's."""
     silver = pipeline.silver[name]
-    taken: dict[str, str] = {}
-    for dimension, lookup in silver.lookup.items():
-        members = own_columns(pipeline.dimensions[dimension]) if dimension in pipeline.dimensions else {}
-        taken |= {name: members.get(column, ANY) for name, column in lookup.pairs}
+    taken = taken_columns(pipeline, silver)
     event = {"_event_at": "timestamp"} if silver.event_time else {}
     return (
         taken

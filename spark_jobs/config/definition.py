@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from spark_jobs.config.files import read_file
+from spark_jobs.config.lookups import Lookups
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.path_template import is_part
 from spark_jobs.config.pipeline import Pipeline
@@ -70,6 +71,8 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
         }
     if layer in ("dimension", "silver"):
         _of_records(parts, pipeline.sources[definition.from_])
+    if layer == "dimension":
+        _of_dimension(parts, definition.lookup, pipeline)
     if layer == "silver":
         if parts["event_time"] and parts["event_time"]["past"] is None:  # came later, as above
             del parts["event_time"]["past"]
@@ -95,6 +98,17 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
             silver.event_time.column if silver and silver.event_time else None
         )
     return parts
+
+
+def _of_dimension(parts: dict[str, Any], lookups: Lookups, pipeline: Pipeline) -> None:
+    """What dimensions have got later stands in their definitions only where it is given."""
+    for part in ("delete_when", "snapshot", "lookup"):
+        if not parts[part]:
+            del parts[part]
+    if "snapshot" in parts:  # how much one may end concerns only what comes next
+        parts["snapshot"] = True
+    if lookups:
+        parts["(history of its dimensions)"] = {name: pipeline.dimensions[name].history for name in lookups}
 
 
 def _of_records(parts: dict[str, Any], source: AnySource) -> None:

@@ -50,6 +50,7 @@ _WORDS = {
     "where": "filter condition predicate having query",
     "lookup": "join joins enrich lookups dimensions ref_tables",
     "delete_when": "delete deletes hard_delete soft_delete is_deleted tombstone",
+    "snapshot": "full_snapshot full_load full_dump invalidate_hard_deletes snapshots",
     "explode": "unnest flatten flatten_list lateral",
     "history": "scd scd_type strategy versioning snapshot",
     "group_by": "groupby by group dimensions keys",

@@ -48,7 +48,8 @@ def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
     """
     layer, name = TableName(table).parts
     if layer == "dimension":
-        return [f"bronze.{pipeline.dimensions[name].from_}"]
+        dimension = pipeline.dimensions[name]
+        return [f"bronze.{dimension.from_}", *(f"dimension.{other}" for other in dimension.lookup)]
     if layer == "silver":
         silver = pipeline.silver[name]
         return [f"bronze.{silver.from_}", *(f"dimension.{dimension}" for dimension in silver.lookup)]
@@ -57,6 +58,21 @@ def inputs_of(pipeline: Pipeline, table: str, conf: Path) -> list[str]:
     if layer == "sink":
         return [pipeline.sinks[name].from_]
     return []
+
+
+def ended_members(dimension: str) -> str:
+    """The table that remembers which members of a dimension have ended."""
+    return f"deleted.dimension.{dimension}"
+
+
+def ended_tables(pipeline: Pipeline, silver: str) -> list[str]:
+    """Those of the dimensions for whose members a row of this silver table may wait: of one that has ended
+    there is nothing to wait for.
+    """
+    waits = [
+        name for name, lookup in pipeline.silver[silver].lookup.items() if lookup.if_missing != "unknown"
+    ]
+    return [ended_members(name) for name in waits if pipeline.dimensions[name].has_ends]
 
 
 def order_tables(pipeline: Pipeline, conf: Path) -> dict[str, tuple[str, ...]]:

@@ -73,6 +73,8 @@ def check_column(value: str) -> str:
 
 NEWEST_ARRIVAL = "newest_arrival"
 """In the place of columns that order versions: the one that arrived last is the newest."""
+ARRIVED_AT = "_arrived_at"
+"""From when a version is valid in a history that goes by arrival."""
 ROW_PLACES = {"_file": "string", "_line": "bigint"}
 """What orders versions beside columns of the table: where in a landed file a row stands."""
 
@@ -150,6 +152,14 @@ def check_duration(value: str) -> str:
     return value.strip()
 
 
+def check_share(value: str) -> str:
+    """A part of the whole, from 0% to 100%."""
+    match = re.fullmatch(r"(\d{1,3})%", value)
+    if match is None or int(match[1]) > 100:
+        raise Hinted(f"{shorten(value)} is no share", "write a whole number from 0% to 100%, as in '20%'")
+    return value
+
+
 def as_list(value: object) -> object:
     """`key: order_id` is short for `key: [order_id]`."""
     return [value] if isinstance(value, str) else value
@@ -174,6 +184,7 @@ ColumnName = Annotated[
 ]
 RelativePath = Annotated[str, AfterValidator(check_relative_path)]
 Duration = Annotated[str, AfterValidator(check_duration)]
+Share = Annotated[str, AfterValidator(check_share)]
 OtherTable = Annotated[str, AfterValidator(check_other_table)]
 Names = Annotated[
     list[ColumnName], BeforeValidator(as_list, json_schema_input_type=ColumnName | list[ColumnName])

@@ -127,14 +127,15 @@ def _all_upstream(pipeline: Pipeline) -> list[Pipeline]:
 
 
 def _of_dimension(pipeline: Pipeline, dimension: Dimension) -> Names:
-    own = own_sensitive(pipeline, dimension, ())
+    own, taken = _with_lookups(pipeline, dimension)
     times = ("_valid_from", "_valid_to", "_confirmed_by") if {*dimension.sequence_by} & {*own} else ()
-    return Names([*own, *times])
+    return Names([*own, *taken, *times])
 
 
-def _of_silver(pipeline: Pipeline, silver: Silver) -> Names:
+def _with_lookups(pipeline: Pipeline, table: Silver | Dimension) -> tuple[Names, list[str]]:
+    """The table's own columns that are sensitive, and those that its lookups take."""
     taken, matched = list[str](), list[str]()
-    for name, lookup in silver.lookup.items():
+    for name, lookup in table.lookup.items():
         dimension = pipeline.dimensions.get(name)
         hidden = _of_dimension(pipeline, dimension) if dimension else Names()
         taken += [name for name, column in lookup.pairs if column in hidden]
@@ -143,13 +144,17 @@ def _of_silver(pipeline: Pipeline, silver: Silver) -> Names:
             for column, key in zip(lookup.on, dimension.key if dimension else (), strict=False)
             if key in hidden
         ]
-    own = own_sensitive(pipeline, silver, matched)
+    return own_sensitive(pipeline, table, matched), [name.lower() for name in taken]
+
+
+def _of_silver(pipeline: Pipeline, silver: Silver) -> Names:
+    own, taken = _with_lookups(pipeline, silver)
     event = (
         ("_event_at", "_seen_until", "_closed_until")
         if silver.event_time and silver.event_time.column in own
         else ()
     )
-    return Names([*own, *(name.lower() for name in taken), *event])
+    return Names([*own, *taken, *event])
 
 
 def _of_gold(pipeline: Pipeline, gold: Gold, conf: Path | None) -> Names:

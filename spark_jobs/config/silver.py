@@ -1,11 +1,13 @@
-"""What a silver table and a dimension are: columns, keys, versions, event time and lookups."""
+"""What a silver table and a dimension are: columns, keys, versions and event time."""
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from spark_jobs.config.errors import Hinted
+from spark_jobs.config.lookups import Lookups
 from spark_jobs.config.names import (
+    ARRIVED_AT,
     NEWEST_ARRIVAL,
     ColumnName,
     Duration,
@@ -13,6 +15,7 @@ from spark_jobs.config.names import (
     Name,
     Names,
     Sequence,
+    Share,
 )
 from spark_jobs.config.types import SparkType
 
@@ -80,6 +83,19 @@ SEQUENCE = (
 )
 
 
+def _as_snapshot(value: object) -> object:
+    """`snapshot: true` is short for one with the usual bound."""
+    return {} if value is True else None if value is False else value
+
+
+class Snapshot(Model):
+    """Each snapshot of the feed has all members."""
+
+    may_end: Share = Field(
+        "20%", description="the share of the members that one snapshot may end; a greater one is blocked"
+    )
+
+
 class Dimension(Model):
     """A table that facts are joined with: its current rows (scd1), or every version with
     its interval (scd2).
@@ -97,46 +113,35 @@ class Dimension(Model):
     where: str | None = Field(
         None, min_length=1, description="SQL condition; other rows are dropped and counted as filtered"
     )
+    delete_when: str | None = Field(
+        None,
+        min_length=1,
+        description="SQL condition: such a version ends its member; it needs only the key and sequence_by",
+    )
+
+    snapshot: Annotated[
+        Snapshot | None, BeforeValidator(_as_snapshot, json_schema_input_type=bool | Snapshot)
+    ] = Field(None, description="the feed sends all members each time: one that the newest lacks has ended")
+    lookup: Lookups = Field(default_factory=dict)
+
+    @property
+    def has_ends(self) -> bool:
+        """Whether a member may end."""
+        return self.delete_when is not None or self.snapshot is not None
 
     @property
     def sequence(self) -> list[str]:
-        """The columns that order versions, the first before the second; none where their arrival does."""
-        return [] if self.sequence_by == [NEWEST_ARRIVAL] else self.sequence_by
+        """The columns that order versions, the first before the second; none where their arrival does. In a
+        history a version is then valid from when it arrived.
+        """
+        if self.sequence_by != [NEWEST_ARRIVAL]:
+            return self.sequence_by
+        return [ARRIVED_AT] if self.history == "scd2" or self.snapshot else []
 
     @property
     def keeps_arrival(self) -> bool:
         """Whether the arrival of a row decides between versions, and so is kept."""
         return self.ties == NEWEST_ARRIVAL or self.sequence_by == [NEWEST_ARRIVAL]
-
-
-def _as_taken(value: object) -> object:
-    """A list of columns, each as its name or as {column: name here}; `take: city` and
-    `take: {city: customer_city}` are short for it.
-    """
-    parts: list[object] = []
-    for part in value if isinstance(value, list) else [value]:
-        if isinstance(part, dict):
-            parts += [column if name == column else {column: name} for column, name in part.items()]
-        else:
-            parts.append(part)
-    return parts
-
-
-def _kind_of_taken(value: object) -> str:
-    return RENAMED if isinstance(value, dict) else SAME_NAME
-
-
-SAME_NAME, RENAMED = "(name)", "(renamed)"
-Renamed = dict[ColumnName, ColumnName]
-Taken = Annotated[
-    list[
-        Annotated[
-            Annotated[ColumnName, Tag(SAME_NAME)] | Annotated[Renamed, Tag(RENAMED)],
-            Discriminator(_kind_of_taken),
-        ]
-    ],
-    BeforeValidator(_as_taken, json_schema_input_type=ColumnName | Renamed | list[ColumnName | Renamed]),
-]
 
 
 class EventTime(Model):
@@ -149,49 +154,6 @@ class EventTime(Model):
     past: Duration | None = Field(
         None, description="how far behind the arrival it may be; without it any time from the year 1 on"
     )
-
-
-class Lookup(Model):
-    """A stream-static join with a dimension of this pipeline."""
-
-    on: Names = Field(
-        min_length=1, description="this table's columns that match the dimension's key, in its order"
-    )
-    as_of: ColumnName | None = Field(
-        None, description="scd2: the time at which the version was valid; without it the event time"
-    )
-    take: Taken = Field(
-        min_length=1,
-        description="columns of the dimension to add: their names, or {column: its name in this table}",
-    )
-    if_missing: Literal["park", "unknown", "quarantine"] = Field(
-        "unknown",
-        description=(
-            "no member: park the row until it comes, publish it with NULLs (corrected later), or"
-            " quarantine it"
-        ),
-    )
-    give_up_after: Duration | None = Field(
-        None,
-        description=(
-            "park only: when files go on arriving for so long, the row is published with NULLs; without it it"
-            " waits for ever"
-        ),
-    )
-
-    @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """What it takes, as written: the name in this table, and the dimension's column."""
-        return [
-            (name, column)
-            for part in self.take
-            for column, name in (part.items() if isinstance(part, dict) else [(part, part)])
-        ]
-
-    @property
-    def taken(self) -> dict[str, str]:
-        """The columns that it adds to this table, each with the dimension's column."""
-        return dict(self.pairs)
 
 
 class Silver(Model):
@@ -222,7 +184,7 @@ class Silver(Model):
         min_length=1,
         description="SQL condition: such a version deletes its key; it needs only the key and sequence_by",
     )
-    lookup: dict[Name, Lookup] = Field(default_factory=dict)
+    lookup: Lookups = Field(default_factory=dict)
 
     @property
     def sequence(self) -> list[str]:

@@ -67,7 +67,7 @@ def known_columns(pipeline: Pipeline, table: str) -> Columns | None:
     """The columns of a table with their types; None of a table by SQL or Python."""
     layer, name = TableName(table).parts
     if layer == "dimension":
-        return dimension_columns(pipeline.dimensions[name])
+        return dimension_columns(pipeline, name)
     if layer == "silver":
         return silver_columns(pipeline, name)
     gold = pipeline.gold[name]

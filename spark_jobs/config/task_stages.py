@@ -27,7 +27,17 @@ def stages(pipeline: Pipeline, edges: Edges) -> list[Stage]:
             for layer, parts in LAYERS.items()
         }
         return [{layer: covered} for layer, covered in layers.items() if covered]
-    return [part for stage in _table_stages(pipeline) if stage for part in _split(stage, edges)]
+    wanted = _with_dimensions(pipeline, edges)
+    return [part for stage in _table_stages(pipeline) if stage for part in _split(stage, wanted)]
+
+
+def _with_dimensions(pipeline: Pipeline, edges: Edges) -> Edges:
+    """A dimension comes after those that it looks up."""
+    looked_up = {
+        f"dimension.{name}": tuple(f"dimension.{other}" for other in dimension.lookup)
+        for name, dimension in pipeline.dimensions.items()
+    }
+    return {name: (*edges.get(name, ()), *looked_up.get(name, ())) for name in {**edges, **looked_up}}
 
 
 def made_too_late(pipeline: Pipeline, edges: Edges) -> list[tuple[str, str]]:

@@ -2,15 +2,18 @@
 mistake, and stops nothing.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from spark_jobs.config.checks.columns import NOT_OF_THE_RECORD
 from spark_jobs.config.document import name_in_project
 from spark_jobs.config.errors import Problem
 from spark_jobs.config.loading import Project, pipeline_file
+from spark_jobs.config.names import NEWEST_ARRIVAL
 from spark_jobs.config.path_template import is_part
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.rule_files import FOLDER
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.sources import BRONZE_FIELDS, MESSAGE_FIELDS, FileSource
 from spark_jobs.config.validation import Report
 
@@ -80,15 +83,22 @@ def _warn_of_ties(pipeline: Pipeline, report: Report) -> None:
             report.add(("silver", name, "key"), silver.key, message, hint)
 
 
+def _deleting(pipeline: Pipeline) -> Iterator[tuple[str, str, Silver | Dimension]]:
+    """Layer and name of the tables that take deletes from a feed of changes."""
+    for layer, tables in (("dimensions", pipeline.dimensions), ("silver", pipeline.silver)):
+        for name, table in tables.items():
+            source = pipeline.sources.get(table.from_)
+            if source is not None and source.is_change_feed and table.key and table.delete_when:
+                yield layer, name, table
+
+
 def _warn_of_moved_keys(pipeline: Pipeline, report: Report) -> None:
     """An update that changes the key of a row has its old key in the old image alone: unless that deletes,
     the row is there twice.
     """
-    for name, silver in pipeline.silver.items():
-        source = pipeline.sources.get(silver.from_)
-        if source is None or not source.is_change_feed or not silver.key or not silver.delete_when:
-            continue
-        if not any(image in silver.delete_when for image in ("update_preimage", "update_postimage")):
+    for layer, name, table in _deleting(pipeline):
+        delete_when = str(table.delete_when)
+        if not any(image in delete_when for image in ("update_preimage", "update_postimage")):
             message = (
                 "a row whose key its owner changes stays under its old key as well: delete_when does not say"
                 " what an update took away"
@@ -97,39 +107,34 @@ def _warn_of_moved_keys(pipeline: Pipeline, report: Report) -> None:
                 "write delete_when: <the column from _change_type> IN ('delete', 'update_preimage'), and no"
                 " where that leaves these out"
             )
-            report.add(("silver", name, "delete_when"), silver.delete_when, message, hint)
+            report.add((layer, name, "delete_when"), delete_when, message, hint)
 
 
 def _warn_of_other_orders(pipeline: Pipeline, report: Report) -> None:
     """An old image has the times of the row that went: by them it may be newer than the row that took its
-    place.
+    place, and in a history it takes the place of that row's version.
     """
-    for name, silver in pipeline.silver.items():
-        source, sequence = pipeline.sources.get(silver.from_), next(iter(silver.sequence), None)
-        if (
-            source is None
-            or not source.is_change_feed
-            or not silver.key
-            or not silver.delete_when
-            or sequence is None
-        ):
+    for layer, name, table in _deleting(pipeline):
+        sequence = next(iter(table.sequence), "")
+        column = table.columns.get(sequence)
+        if column is None or (column.from_ or sequence) == COMMIT:
             continue
-        column = silver.columns.get(sequence)
-        if column is not None and (column.from_ or sequence) != COMMIT:
+        message = (
+            f"changes are ordered by {sequence!r} before their commits: a row in which its owner sets"
+            " that back ends as deleted"
+        )
+        hint = (
+            f"write sequence_by: <the column from {COMMIT}>, unless {sequence!r} grows with every change"
+            " of a key"
+        )
+        if isinstance(table, Dimension) and table.history == "scd2":
             message = (
-                f"changes are ordered by {sequence!r} before their commits: a row in which its owner sets"
-                " that back ends as deleted"
+                f"a deleted row has the {sequence!r} of its last version, and takes that version's place in"
+                " history"
             )
-            hint = (
-                f"write sequence_by: <the column from {COMMIT}>, unless {sequence!r} grows with every change"
-                " of a key"
-            )
-            report.add(
-                ("silver", name, "sequence_by" if silver.sequence_by else "event_time"),
-                sequence,
-                message,
-                hint,
-            )
+            hint = f"write sequence_by: {NEWEST_ARRIVAL}, and the version is closed when the change arrives"
+        place = "sequence_by" if table.sequence_by else "event_time"
+        report.add((layer, name, place), sequence, message, hint)
 
 
 def _warn_of_own_names(pipeline: Pipeline, report: Report) -> None:

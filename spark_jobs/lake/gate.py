@@ -25,6 +25,7 @@ class Candidate:
     `asked` are the rows that the rules for single rows were asked about, and `failed` how many of them each
     rule has set aside. With `has_older`, some rows were there before and need not meet the rules for single
     rows of today. `removes` says whether rows go that readers see; it is asked only where none is published.
+    `ended` are the members that a snapshot ends, and those that stood before it.
     `changes` are the rows with those that go, where the batch knows them, and `about` is what else tells one
     batch from another: both only make the fingerprint.
     """
@@ -37,6 +38,7 @@ class Candidate:
     has_older: bool = False
     removes: Callable[[], bool] = lambda: False
     changes: DataFrame | None = None
+    ended: tuple[int, int] | None = None
     about: str = ""
 
     def fingerprint(self) -> str:

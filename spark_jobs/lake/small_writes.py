@@ -62,7 +62,8 @@ class Upsert:
     the columns that it gets.
 
     Conditions are comparisons of columns, which Spark and delta-rs read alike; None: it is not done at all.
-    `compared` are the columns of the table that they name. With `for_spark` they are more than that.
+    `compared` are the columns of the table that they name. With `for_spark` they are more than that. With
+    `is_null_safe` a NULL in the key is the same as another one: Spark alone says so.
     """
 
     key: tuple[str, ...]
@@ -72,10 +73,12 @@ class Upsert:
     insert_when: str | None = "true"
     compared: tuple[str, ...] = ()
     for_spark: bool = False
+    is_null_safe: bool = False
 
     @property
     def same_row(self) -> str:
-        return " AND ".join(f"old.`{name}` = new.`{name}`" for name in self.key)
+        same = "<=>" if self.is_null_safe else "="
+        return " AND ".join(f"old.`{name}` {same} new.`{name}`" for name in self.key)
 
     @property
     def assigned(self) -> dict[str, str]:
@@ -94,7 +97,11 @@ def append(rows: DataFrame, count: int, name: str, batch: Batch, counts: Counts)
 def upsert(rows: DataFrame, count: int, name: str, how: Upsert, batch: Batch, counts: Counts) -> None:
     """Write the rows, of which there are so many, to the table."""
     path, compared = batch.lake.table(name), [*how.key, *how.compared]
-    if not how.for_spark and _is_few(rows, count, path) and _has_plain_columns(path, compared):
+    if (
+        not (how.for_spark or how.is_null_safe)
+        and _is_few(rows, count, path)
+        and _has_plain_columns(path, compared)
+    ):
         _upsert_held(rows, name, how, batch, counts)
         return
     values: dict[str, str | Column] = dict(how.assigned)

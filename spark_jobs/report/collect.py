@@ -8,6 +8,7 @@ from pathlib import Path
 from spark_jobs import __version__
 from spark_jobs.config.graph import inputs_of, node_names
 from spark_jobs.config.loading import Project
+from spark_jobs.config.own_rules import rules_of
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.counts import Counts, Totals
@@ -172,7 +173,7 @@ def collect_current(
         for row in ledger.newest("expectations", ("table", "rule"))
         if row["generation"] == generations.get(row["table"])
     ]
-    rules = {(table, rule.name) for table, those in project.rules.get(name, {}).items() for rule in those}
+    rules = {(table, rule.name) for table, those in rules_of(project, name).items() for rule in those}
     found = [row for row in found if row["run_id"] != known[-1] and (row["table"], row["rule"]) in rules]
     before = known[:-1][-LOOKED_BACK:]
     wanted = {*before, *(end.run_id for end in ends), *(row["run_id"] for row in found)}

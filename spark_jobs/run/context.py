@@ -11,6 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.config.expectations import Rule, rules_version
+from spark_jobs.config.own_rules import rules_of
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
 from spark_jobs.config.table_name import TableName
@@ -226,8 +227,10 @@ class RunContext:
         return self.order.ledger.last_number(table, step, self.plan.generation(table)) + 1
 
     def rules(self, table: str) -> tuple[Rule, ...]:
-        """What the expectation files say of a table now."""
-        return self.order.project.rules.get(self.pipeline.name, {}).get(table, ())
+        """What a table is judged by now: what its expectation file says, and what follows from its
+        definition.
+        """
+        return rules_of(self.order.project, self.pipeline.name).get(table, ())
 
     def _rules_of(self, table: str) -> dict[str, Any]:
         rules = self.rules(table)

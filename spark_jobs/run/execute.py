@@ -284,7 +284,7 @@ def run_table(run: RunContext, table: str, inputs: dict[str, Any], consumed: dic
         case "bronze":
             start_bronze(run, name).wait()
         case "dimension":
-            run_dimension(run, name)
+            run_dimension(run, name, inputs, consumed)
             judge_emptied(run, table)
         case "silver":
             run_silver(run, name, inputs, consumed)

@@ -87,7 +87,7 @@ def _frame(
     if home is None:
         return None
     if layer == "dimension":
-        return spark.createDataFrame([], dimension_ddl(home.dimensions[short]))
+        return spark.createDataFrame([], dimension_ddl(home, short))
     if layer == "silver":
         return spark.createDataFrame([], silver_ddl(home, short))
     gold = home.gold[short]

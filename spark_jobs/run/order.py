@@ -12,6 +12,7 @@ from spark_jobs.config import Project
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.graph import check_order
 from spark_jobs.config.lakehouse import Profile
+from spark_jobs.config.own_rules import rules_of
 from spark_jobs.config.sensitive import without_hidden_plans
 from spark_jobs.lake.lease import Lease
 from spark_jobs.lake.ledger import Ledger
@@ -41,7 +42,7 @@ def note_rules(project: Project, plan: Plan) -> list[str]:
     """Keep the rules that batches are judged by from now on; names the tables whose rows were judged by
     others.
     """
-    verdicts, rules = Verdicts(plan.ledger), project.rules.get(plan.pipeline.name, {})
+    verdicts, rules = Verdicts(plan.ledger), rules_of(project, plan.pipeline.name)
     return [table for table in plan.tables if verdicts.note_rules(table, rules.get(table, ()))]
 
 
@@ -49,7 +50,7 @@ def keep_rules(project: Project, plan: Plan) -> None:
     """Keep the rules that tables are judged by while they are built beside, until their rows are replaced:
     then `note_rules`.
     """
-    verdicts, rules = Verdicts(plan.ledger), project.rules.get(plan.pipeline.name, {})
+    verdicts, rules = Verdicts(plan.ledger), rules_of(project, plan.pipeline.name)
     for table in plan.tables:
         verdicts.keep_rules(table, rules.get(table, ()))
 

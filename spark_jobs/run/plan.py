@@ -12,7 +12,7 @@ from spark_jobs.config import Project
 from spark_jobs.config.definition import definition_parts, fingerprint
 from spark_jobs.config.errors import UsageError, did_you_mean
 from spark_jobs.config.gold import Gold
-from spark_jobs.config.graph import order_tables
+from spark_jobs.config.graph import ended_tables, order_tables
 from spark_jobs.config.names import other_pipeline, parse_duration
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
@@ -78,6 +78,8 @@ class Plan:
         inputs: dict[str, Any] = {source: self.version(source) for source in self.tables[table]}
         if others := {source: self.others[source] for source in self.tables[table] if source in self.others}:
             inputs[IDENTITIES] = identities(others)
+        if layer == "silver":  # a fact waits no longer for a member that is known to have ended
+            inputs |= {ended: self.version(ended) for ended in ended_tables(self.pipeline, name)}
         if layer == "gold":
             inputs[DEFINITION] = fingerprint(definition_parts(self.pipeline, table, self.conf))
             gold = self.pipeline.gold[name]
@@ -109,7 +111,7 @@ class Plan:
         waits_for = [
             name
             for name in current
-            if not (TableName(table).is_in("silver") and TableName(name).is_in("dimension"))
+            if not (TableName(table).has_keys and TableName(name).is_in("dimension", "deleted"))
         ]
         if any(current[name] is None for name in waits_for):
             return False

@@ -80,7 +80,7 @@ def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: 
         return f"{name} is no longer read"
     if before is None:
         return f"{name} has come"
-    waits = TableName(name).is_in("dimension") and count_rows(plan.lake.table(f"parked.{table}"))
+    waits = TableName(name).is_in("dimension", "deleted") and count_rows(plan.lake.table(f"parked.{table}"))
     return f"{name} moved from version {before} to {now}" + (
         f", and {count(waits, 'parked row waits', 'parked rows wait')} for a member" if waits else ""
     )

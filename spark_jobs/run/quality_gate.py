@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from spark_jobs.config.expectation_types import CUSTOM_SQL
 from spark_jobs.config.expectations import Rule, rules_version
+from spark_jobs.config.own_rules import MAY_END, is_within
 from spark_jobs.config.text import count
 from spark_jobs.lake.blocked import ASIDE, HOLD, RELEASE, Finding, Grounds, hide
 from spark_jobs.lake.gate import Candidate
@@ -185,7 +186,11 @@ class BatchGate:
         aside.
         """
         is_row_asked = candidate.count > 0 and not candidate.has_older
-        asked = [rule for rule in self.rules if is_row_asked or rule.on_fail != "quarantine"]
+        asked = [
+            rule
+            for rule in self.rules
+            if rule.type != MAY_END and (is_row_asked or rule.on_fail != "quarantine")
+        ]
         is_changed = bool(asked) and (candidate.count > 0 or candidate.removes())
         found = self.judge_rows(candidate.rows, asked, candidate.whole, candidate.count) if is_changed else []
         missed = [result for result in found if result.rule.on_fail == "quarantine" and not result.is_met]
@@ -199,6 +204,10 @@ class BatchGate:
             if rule.on_fail == "quarantine" and candidate.asked:
                 failed = candidate.failed.get(rule.name, 0)
                 results.append(RuleResult(rule, is_met=failed == 0, rows=candidate.asked, failed=failed))
+            elif rule.type == MAY_END and candidate.ended is not None:
+                ended, stood = candidate.ended
+                is_met = is_within(rule.kwargs["may_end"], ended, stood)
+                results.append(RuleResult(rule, is_met, rows=stood, failed=ended))
             elif rule.name in by_name:
                 results.append(by_name[rule.name])
         return results
@@ -210,6 +219,11 @@ def say_finding(result: RuleResult) -> str:
     """
     if result.problem is not None:
         return f"it could not be judged: {result.problem}"
+    if result.rule.type == MAY_END:
+        may_end = result.rule.kwargs["may_end"]
+        return (
+            f"a snapshot ends {result.failed:,} of {count(result.rows or 0, 'member')}, and may end {may_end}"
+        )
     if result.failed and result.rule.type == CUSTOM_SQL:  # they need not be rows of the batch
         return f"its query found {count(result.failed, 'row')}"
     if result.failed is not None and result.rows:

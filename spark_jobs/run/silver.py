@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from spark_jobs.config.graph import ended_members
 from spark_jobs.config.table_name import TableName
 from spark_jobs.lake import delta_log, streams, tables
 from spark_jobs.lake.blocked import DISCARD
@@ -108,34 +109,37 @@ few rows.
 EMPTIED = "emptied"
 
 
-def run_dimension(run: RunContext, name: str) -> None:
+def run_dimension(run: RunContext, name: str, inputs: dict[str, Any], consumed: dict[str, Any]) -> None:
+    """New versions come in, and members follow what other dimensions say that they look up."""
     dimension, table = run.pipeline.dimensions[name], f"dimension.{name}"
-    run.create(table, dimension_ddl(dimension), tables.CHANGE_FEED)
+    _create_dimension(run, name)
     target = dimension_table(run.pipeline, name)
     apply_requests(run, target, LENIENT)
 
     def work(records: DataFrame, batch: Batch) -> Done:
-        if dimension.history == "scd2":
+        if target.is_rebuilt:
             counts, seen = process_history(records, batch, target)
         else:
             counts, seen = process_facts(records, batch, target)
         return counts, Seen(chunk=seen.chunk, records=seen.records)
 
     run.start(_read_bronze(run, target, dimension.from_), table, LENIENT, work, target.reads).wait()
+    for other, after in _moved_dimensions(run, target, inputs, consumed).items():
+        _reenrich(run, target, other, after, inputs)
 
 
 def _read_bronze(run: RunContext, table: FactTable, source: str) -> DataFrame:
-    """The stream of records. What is there already is one batch in two cases.
+    """The stream of records. What is there already is one batch in three cases.
 
     What a row's table had seen when its file came is known only if chunks come in their order. Delta gives
     the first snapshot of a table, which a new or rebuilt table reads, by the times of its data files: cut
     into several batches it would be out of order.
 
     A rule about the whole table would block a rebuild whose first batch is a part of it, and readers see none
-    of these.
+    of these. A part of a snapshot would look like a cut one.
     """
     is_of_table = any(rule.scope == "table" and rule.on_fail == "block" for rule in run.rules(table.name))
-    is_whole = table.is_watermarked or (bool(run.lake.staged) and is_of_table)
+    is_whole = table.is_watermarked or bool(table.snapshot) or (bool(run.lake.staged) and is_of_table)
     read = streams.read_all_rows if is_whole else streams.read_rows
     path = run.lake.table(f"bronze.{source}")
     return read(run.new_session(**LENIENT), path, checkpoint=run.checkpoint(table.name))
@@ -150,7 +154,7 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
     run.create(table, silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
     target = silver_table(run.pipeline, name)
     if silver.delete_when:
-        run.create(target.deleted, deleted_ddl(run.pipeline, name), tables.CHANGEABLE)
+        run.create(target.deleted, deleted_ddl(silver), tables.CHANGEABLE)
     generation, ledger = run.plan.generation(table), run.order.ledger
     apply_requests(run, target, LENIENT)
     for step in (OLDER_UNPARK, UNPARK):
@@ -166,8 +170,9 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
     run.start(_read_bronze(run, target, silver.from_), table, LENIENT, work, target.reads).wait()
     moved = _moved_dimensions(run, target, inputs, consumed)
     for dimension, after in moved.items():
-        _reenrich(run, target, dimension, after, inputs[f"dimension.{dimension}"])
-    if target.may_wait and (moved or run.plan.has_waited_enough(table)) and _waits(run, target):
+        _reenrich(run, target, dimension, after, inputs)
+    has_news = moved or any(inputs.get(name) != consumed.get(name) for name in target.ended)
+    if target.may_wait and (has_news or run.plan.has_waited_enough(table)) and _waits(run, target):
         _unpark(run, target, UNPARK)
 
 
@@ -192,12 +197,11 @@ def _moved_dimensions(
     return moved
 
 
-def _reenrich(run: RunContext, table: FactTable, dimension: str, after: int, until: int) -> None:
+def _reenrich(run: RunContext, table: FactTable, dimension: str, after: int, inputs: dict[str, Any]) -> None:
     spark = run.new_session(**LENIENT, **run.settings_to_read(table.name))
-    versions = {
-        table.name: delta_log.table_version(run.lake.table(table.name)),
-        f"dimension.{dimension}": until,
-    }
+    until = inputs[f"dimension.{dimension}"]
+    versions = {table.name: delta_log.table_version(run.lake.table(table.name))}
+    versions |= {f"dimension.{known}": inputs[f"dimension.{known}"] for known in table.following(dimension)}
 
     def work(batch: Batch) -> Done:
         path = run.lake.table(table.name)
@@ -242,8 +246,15 @@ def create_dimensions(run: RunContext, planned: Iterable[str]) -> None:
     """A dimension of which nothing has landed yet is an empty table: its members are unknown to the facts
     until they come.
     """
-    silver = [
-        run.pipeline.silver[TableName(table).name] for table in planned if TableName(table).is_in("silver")
-    ]
-    for name in dict.fromkeys(dimension for table in silver for dimension in table.lookup):
-        run.create(f"dimension.{name}", dimension_ddl(run.pipeline.dimensions[name]), tables.CHANGE_FEED)
+    names = [TableName(table) for table in planned]
+    lookups = [run.pipeline.dimensions[name.name].lookup for name in names if name.is_in("dimension")]
+    lookups += [run.pipeline.silver[name.name].lookup for name in names if name.is_in("silver")]
+    for dimension in dict.fromkeys(other for lookup in lookups for other in lookup):
+        _create_dimension(run, dimension)
+
+
+def _create_dimension(run: RunContext, name: str) -> None:
+    dimension = run.pipeline.dimensions[name]
+    run.create(f"dimension.{name}", dimension_ddl(run.pipeline, name), tables.CHANGE_FEED)
+    if dimension.has_ends:
+        run.create(ended_members(name), deleted_ddl(dimension), tables.CHANGEABLE)

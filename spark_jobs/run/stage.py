@@ -126,8 +126,8 @@ def leave_out(known: Definition) -> Definition:
 
 
 def _may_be_empty(table: str, source: str) -> bool:
-    """Facts do not wait for their dimensions."""
-    return TableName(table).is_in("silver") and TableName(source).is_in("dimension")
+    """Facts do not wait for their dimensions, and these not for theirs."""
+    return TableName(table).has_keys and TableName(source).is_in("dimension")
 
 
 def _lacking(plan: Plan, source: str) -> str | None:

@@ -1,5 +1,6 @@
-"""A batch of bronze records into an scd2 dimension: the histories of the keys it names are rebuilt, and
-only what differs is written.
+"""A batch of bronze records into a dimension that is rebuilt from its versions: one with history (scd2), or
+one of snapshots. The rows of the keys that it names, or of all, are made again, and only what differs is
+written.
 """
 
 from collections.abc import Iterator
@@ -15,14 +16,14 @@ from spark_jobs.lake.kept import kept
 from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.small_writes import Upsert, append, upsert
 from spark_jobs.lake.tables import Batch
-from spark_jobs.silver import scd2
+from spark_jobs.silver import scd2, snapshots
 from spark_jobs.silver.decisions import needs_texts
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.publish import without
 from spark_jobs.silver.set_aside import move_set_aside, with_records, write_set_aside
 from spark_jobs.silver.tally import Tally, observe_records, tally_rows
-from spark_jobs.silver.upsert import check_records, classify
+from spark_jobs.silver.upsert import add_taken, check_records, classify
 from spark_jobs.silver.versions import CHANGE, change_order
 
 
@@ -61,43 +62,121 @@ def settle_history(moved: DataFrame, batch: Batch, table: FactTable) -> Counts:
 
 @dataclass(frozen=True)
 class _Rebuilt:
-    """What must be done to the intervals of a dimension, by action, and what became of the versions that
-    came.
+    """What must be done to the rows of a dimension, by action, and to the versions that end a member; what
+    became of the versions that came; and of a snapshot how many members stood before it and how many it ends.
     """
 
     changes: DataFrame
     actions: dict[str, int]
+    ends: DataFrame | None
+    end_count: int
     by_class: dict[str, int]
+    ended: tuple[int, int] | None = None
 
     @property
     def grown(self) -> int:
         return self.actions.get("insert", 0) - self.actions.get("delete", 0)
 
 
+@dataclass(frozen=True)
+class _Built:
+    """The newest of the versions of each place with their `_verdict`, the rows that the table should have in
+    the place of the `old` ones, told apart by `state`, and what must be done to what ends.
+    """
+
+    marked: DataFrame
+    rows: DataFrame
+    state: tuple[str, ...] = scd2.INTERVAL
+    ends: DataFrame | None = None
+    ended: DataFrame | None = None
+
+
 @contextmanager
 def _rebuilt(decoded: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> Iterator[_Rebuilt]:
-    """The histories of the keys that the versions name, rebuilt and compared with those that stand."""
-    key, sequence, declared, origin = table.key, table.sequence, table.declared, scd2.origin(table.ties)
+    """The histories of the keys that the versions name, or of all where snapshots come, rebuilt and compared
+    with those that stand.
+    """
     candidates = decoded.where(F.col("_class").isNull())
-    old = batch.read(decoded.sparkSession, table.name).join(
-        candidates.select(*key).distinct(), on=list(key), how="left_semi"
-    )
-    columns = [*declared, *origin, "_content", "_is_known"]
-    incoming = candidates.withColumn("_is_known", F.lit(False)).select(*columns)
-    known = scd2.expand_intervals(old, sequence, declared, origin).select(*columns)
-    versions = known.unionByName(incoming).withColumn("_is_delete", F.lit(False))
-    if table.is_change_feed:
-        versions = versions.withColumn(CHANGE, F.expr(change_order()))
-    ranked = scd2.rank_versions_at(versions, key, table.sequences, table.ties)
+    old = _of_touched(batch.read(decoded.sparkSession, table.name), candidates, table)
+    ended = _known_ends(candidates, batch, table)
+    versions = _versions(candidates, old, ended, table)
+    place = table.key if table.is_current else (*table.key, table.sequence[0])
+    ranked = scd2.rank_versions_at(versions, place, table.sequences, table.ties)
     with kept(ranked) as ranked:
-        marked = scd2.mark_changes(ranked.where(F.col("_class") == "winner"), key, sequence, declared)
+        built = _build(ranked.where(F.col("_class") == "winner"), old, ended, table)
         by_class = _add_up(
-            {name: count for name, count in tally.by_class.items() if name}, _classes(ranked, marked)
+            {name: count for name, count in tally.by_class.items() if name}, _classes(ranked, built.marked)
         )
-        changes = scd2.differences(old, scd2.build_intervals(marked, key, sequence, declared, origin), key)
+        rows = add_taken(built.rows, table, batch)
+        changes = scd2.differences(old, rows, table.place, (*built.state, *table.taken))
         with kept(changes.withColumn("_processed_at", F.lit(batch.processed_at))) as changes:
             actions = {row["_action"]: row["count"] for row in changes.groupBy("_action").count().collect()}
-            yield _Rebuilt(changes, actions, by_class)
+            row = built.ended.first() if built.ended is not None else None
+            gone = (row["ended"], row["stood"]) if row is not None else None
+            if built.ends is None:
+                yield _Rebuilt(changes, actions, None, 0, by_class, gone)
+                return
+            with kept(built.ends.withColumn("_processed_at", F.lit(batch.processed_at))) as ends:
+                yield _Rebuilt(changes, actions, ends, ends.count(), by_class, gone)
+
+
+def _of_touched(rows: DataFrame, candidates: DataFrame, table: FactTable) -> DataFrame:
+    """Those of the members that came. A snapshot tells of all members: also of those that it lacks."""
+    if table.snapshot:
+        return rows
+    return rows.join(candidates.select(*table.key).distinct(), on=list(table.key), how="left_semi")
+
+
+def _versions(candidates: DataFrame, old: DataFrame, ended: DataFrame | None, table: FactTable) -> DataFrame:
+    """The versions that are known, those that end a member included, and those that came."""
+    declared, origin = table.declared, scd2.origin(table.ties)
+    columns = [*declared, *origin, "_content", "_is_known", "_is_delete"]
+    incoming = candidates.withColumn("_is_known", F.lit(False)).select(*columns)
+    if table.is_current:
+        known = old.withColumns({"_is_known": F.lit(True), "_is_delete": F.lit(False)})
+    else:
+        known = scd2.expand_intervals(old, table.sequence, declared, origin)
+    versions = known.select(*columns).unionByName(incoming)
+    if ended is not None and not table.snapshot:
+        gone = ended.withColumns({"_is_known": F.lit(True), "_is_delete": F.lit(True)})
+        versions = versions.unionByName(gone, allowMissingColumns=True)
+    return versions.withColumn(CHANGE, F.expr(change_order())) if table.is_change_feed else versions
+
+
+def _build(winners: DataFrame, old: DataFrame, ended: DataFrame | None, table: FactTable) -> _Built:
+    key, sequence, declared, origin = table.key, table.sequence, table.declared, scd2.origin(table.ties)
+    if table.is_current:
+        current = snapshots.mark_current(winners, table.snapshot)
+        assert ended is not None
+        return _Built(
+            current.withColumns(
+                {"_verdict": snapshots.class_of_current(), "_is_first_tie": F.col("_is_tied")}
+            ),
+            current.where("_is_current").select(*declared, *origin, "_content"),
+            ("_content", *table.snapshot),
+            snapshots.differing_ends(ended, current, key).select(*ended.columns, "_action"),
+            snapshots.count_gone(old, current, key),
+        )
+    if table.snapshot:
+        placed = snapshots.place_in_order(winners, key, table.snapshot)
+        marked = snapshots.mark_gaps(
+            scd2.mark_changes(placed, key, sequence, declared), key, table.snapshot
+        ).withColumn("_verdict", scd2.class_of_winner())
+        intervals = snapshots.build_intervals(marked, key, sequence, declared, origin)
+        return _Built(marked, intervals, ended=snapshots.count_ended(placed))
+    marked = scd2.mark_changes(winners, key, sequence, declared).withColumn(
+        "_verdict", scd2.class_of_winner()
+    )
+    ends = None if ended is None else scd2.differing_ends(ended, winners, key, sequence)
+    return _Built(marked, scd2.build_intervals(marked, key, sequence, declared, origin), ends=ends)
+
+
+def _known_ends(candidates: DataFrame, batch: Batch, table: FactTable) -> DataFrame | None:
+    """The versions that are known to have ended these members; None where none can end."""
+    if table.deleted not in table.reads:
+        return None
+    known = batch.read(candidates.sparkSession, table.deleted).drop("_processed_at")
+    return _of_touched(known, candidates, table)
 
 
 def _candidate(rebuilt: _Rebuilt, tally: Tally, batch: Batch, table: FactTable) -> Candidate:
@@ -107,7 +186,7 @@ def _candidate(rebuilt: _Rebuilt, tally: Tally, batch: Batch, table: FactTable) 
 
     def whole() -> DataFrame:
         standing = batch.read(rows.sparkSession, table.name).select(*rows.columns)
-        return without(standing, changes, [*table.key, "_valid_from"]).unionByName(rows)
+        return without(standing, changes, table.place).unionByName(rows)
 
     count = sum(number for action, number in rebuilt.actions.items() if action != "delete")
     removes = "delete" in rebuilt.actions
@@ -120,6 +199,7 @@ def _candidate(rebuilt: _Rebuilt, tally: Tally, batch: Batch, table: FactTable) 
         has_older=True,
         removes=lambda: removes,
         changes=changes,
+        ended=rebuilt.ended,
     )
 
 
@@ -130,7 +210,7 @@ def _classes(ranked: DataFrame, marked: DataFrame) -> dict[str, int]:
     losers = ranked.where(~F.col("_is_known") & (F.col("_class") != "winner")).select(
         "_class", F.lit(0).alias("tie")
     )
-    of_winner = F.when(~F.col("_is_known"), scd2.class_of_winner())
+    of_winner = F.when(~F.col("_is_known"), F.col("_verdict"))
     winners = marked.select(of_winner.alias("_class"), F.col("_is_first_tie").cast("int").alias("tie"))
     found = (
         losers.unionAll(winners)
@@ -148,12 +228,19 @@ def _add_up(first: dict[str, int], second: dict[str, int]) -> dict[str, int]:
 
 
 def _publish(rebuilt: _Rebuilt, batch: Batch, table: FactTable, counts: Counts) -> None:
-    """New intervals alone are appended; a MERGE would read the table for nothing."""
+    """What ends a member is remembered first. New intervals alone are appended; a MERGE would read the table
+    for nothing.
+    """
     changes, actions = rebuilt.changes, rebuilt.actions
+    if rebuilt.ends is not None and rebuilt.end_count:
+        place = table.key if table.is_current else (*table.key, table.sequence[0])
+        values = tuple(name for name in rebuilt.ends.columns if name != "_action")
+        gone = Upsert(place, values, delete_when="new._action = 'delete'")
+        upsert(rebuilt.ends, rebuilt.end_count, table.deleted, gone, batch, counts)
     if actions.keys() <= {"insert"}:
         if actions:
             append(changes.drop("_action"), sum(actions.values()), table.name, batch, counts)
         return
     values = tuple(column for column in changes.columns if column != "_action")
-    how = Upsert((*table.key, "_valid_from"), values, delete_when="new._action = 'delete'")
+    how = Upsert(table.place, values, delete_when="new._action = 'delete'")
     upsert(changes, sum(actions.values()), table.name, how, batch, counts)

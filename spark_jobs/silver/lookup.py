@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.config.silver import Dimension, Lookup
+from spark_jobs.config.lookups import Lookup
+from spark_jobs.config.silver import Dimension
 from spark_jobs.silver.reasons import REASON, VALUE_LENGTH
 
 MEMBER_RULE = "member of "
@@ -48,6 +49,36 @@ def look_up(
     return joined.select(
         *facts.columns, *(F.col(f"_taken_{name}").alias(name) for name in lookup.taken), *flag
     )
+
+
+def mark_ended(
+    facts: DataFrame,
+    members: DataFrame,
+    ended: DataFrame,
+    lookup: Lookup,
+    dimension: Dimension,
+    event_time: str | None,
+    ended_as: str,
+) -> DataFrame:
+    """Adds whether the fact's member is known and has ended, so that there is none to wait for: in a history
+    it was known by the time of the fact.
+
+    What a dimension has known once it knows for ever: a fact that was published never has to wait again.
+    """
+    keys = [f"_ended_{column}" for column in dimension.key]
+    columns = [F.col(column).alias(key) for column, key in zip(dimension.key, keys, strict=True)]
+    known, is_known = ended.select(*columns).distinct(), F.lit(True)
+    if dimension.history == "scd2":
+        begun = members.select(*columns, F.col("_valid_from").alias("_since"))
+        gone = ended.select(*columns, F.col(dimension.sequence[0]).alias("_since"))
+        known = begun.unionByName(gone).groupBy(*keys).agg(F.min("_since").alias("_since"))
+        is_known = F.col("_since") <= F.col(lookup.as_of or str(event_time))
+    is_member = F.lit(True)
+    for column, key in zip(lookup.on, keys, strict=True):
+        is_member = is_member & (facts[column] == known[key])
+    flagged = known.withColumn("_is_ended", F.lit(True))
+    flag = F.coalesce(F.col("_is_ended") & is_known, F.lit(False)).alias(ended_as)
+    return facts.join(flagged, on=is_member, how="left").select(*facts.columns, flag)
 
 
 def missing_reasons(lookups: Sequence[tuple[str, Lookup, Column]]) -> Column:

@@ -20,31 +20,34 @@ from spark_jobs.silver.publish import without
 
 
 def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch: Batch) -> Counts:
-    """Correct the facts for what changed in dimension `name` after this version. One write of what differs:
-    it may be done again.
+    """Correct the facts for what changed in dimension `name` after this version, and in what they look up by
+    what they took of it. One write of what differs: it may be done again.
     """
-    lookup, dimension = next(
-        (lookup, dimension) for known, lookup, dimension in table.lookups if known == name
-    )
-    member_table = f"dimension.{name}"
+    lookups = {known: (lookup, dimension) for known, lookup, dimension in table.lookups}
+    following = table.following(name)
+    member_table, (first, members) = f"dimension.{name}", lookups[name]
     changes = tables.read_changes(spark, batch.lake.table(member_table), after, batch.inputs[member_table])
-    facts = touched_facts(batch.read(spark, table.name), changes, lookup.on, dimension.key)
-    bare = facts.select(
-        *(F.col(c).alias(f"_was_{c}") if c in lookup.taken else F.col(c) for c in facts.columns)
-    )
-    again = look_up(bare, batch.read(spark, member_table), lookup, dimension, table.decoding.event_time)
+    facts = touched_facts(batch.read(spark, table.name), changes, first.on, members.key)
+    taken = [column for known in following for column in lookups[known][0].taken]
+    again = facts.select(*(F.col(c).alias(f"_was_{c}") if c in taken else F.col(c) for c in facts.columns))
+    for known in following:
+        lookup, dimension = lookups[known]
+        rows = batch.read(spark, f"dimension.{known}")
+        again = look_up(again, rows, lookup, dimension, table.decoding.event_time)
     is_same = F.lit(True)
-    for column in lookup.taken:
+    for column in taken:
         is_same = is_same & _value(again, column).eqNullSafe(_value(again, f"_was_{column}"))
-    identity = _identity(table, name)
+    identity = _identity(table, following, taken)
     differing = again.where(~is_same).withColumn("_processed_at", F.lit(batch.processed_at))
     with kept(differing) as differing:
         count = differing.count()
         counts = Counts(rows_in=count, updated=count)
-        corrected = differing.select(*identity, *lookup.taken, "_processed_at")
+        corrected = differing.select(*identity, *taken, "_processed_at")
         if count:
             batch.gate.judge(_candidate(differing.select(*facts.columns), count, identity, batch, table))
-            how = Upsert(identity, (*lookup.taken, "_processed_at"), insert_when=None)
+            how = Upsert(
+                identity, (*taken, "_processed_at"), insert_when=None, is_null_safe=len(following) > 1
+            )
             upsert(corrected.dropDuplicates([*identity]), count, table.name, how, batch, counts)
     return counts
 
@@ -63,14 +66,15 @@ def _candidate(
     return Candidate(rows, count, lambda: without(standing, rows, identity).unionByName(rows), has_older=True)
 
 
-def _identity(table: FactTable, name: str) -> tuple[str, ...]:
+def _identity(table: FactTable, following: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
     """What rows are corrected by. Those of an exploded record share its place; the ones that look up the same
     are corrected alike.
     """
-    lookup, dimension = next(
-        (lookup, dimension) for known, lookup, dimension in table.lookups if known == name
-    )
-    if table.key:
-        return table.key
-    at = [lookup.as_of or str(table.decoding.event_time)] if dimension.history == "scd2" else []
-    return tuple(dict.fromkeys(["_file_id", "_line", *lookup.on, *at]))
+    if table.place:
+        return table.place
+    place = ["_file_id", "_line"]
+    for known, lookup, dimension in table.lookups:
+        if known in following:
+            at = [lookup.as_of or str(table.decoding.event_time)] if dimension.history == "scd2" else []
+            place += [column for column in (*lookup.on, *at) if column not in taken]
+    return tuple(dict.fromkeys(place))

@@ -134,7 +134,7 @@ SELECTION = "selection"
 def replay(spark: SparkSession, table: FactTable, batch: Batch) -> Counts:
     """Publish the selected rows that pass by now; the others stay, with the reasons of now."""
     rows = judge_again(_again(spark, table, batch), batch, table)
-    return settle_history(rows, batch, table) if table.is_history else settle_facts(rows, batch, table)
+    return settle_history(rows, batch, table) if table.is_rebuilt else settle_facts(rows, batch, table)
 
 
 def try_replay(spark: SparkSession, table: FactTable, batch: Batch) -> tuple[dict[str, int], Counter[str]]:

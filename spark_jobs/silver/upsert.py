@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.config.expectations import SET_ASIDE
+from spark_jobs.config.graph import ended_members
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import row_rules
 from spark_jobs.lake.kept import kept
@@ -19,7 +20,7 @@ from spark_jobs.silver.decisions import needs_texts, with_decisions
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.feed import Feed, add_seen
-from spark_jobs.silver.lookup import look_up, missing_reasons
+from spark_jobs.silver.lookup import look_up, mark_ended, missing_reasons
 from spark_jobs.silver.publish import Judgement, candidate, publish
 from spark_jobs.silver.set_aside import with_records, write_set_aside
 from spark_jobs.silver.tally import EARLIEST, Tally, observe_records, tally_rows
@@ -73,8 +74,8 @@ def classify(decoded: DataFrame, batch: Batch, table: FactTable, clock: Column |
     rows = _enrich(decoded.withColumn("_is_accepted", is_accepted), table, batch)
     is_bad, no_member, is_parked = (
         F.size("_reasons") > 0,
-        _missing(table, "quarantine", clock),
-        _missing(table, "park", clock),
+        _missing(rows, table, "quarantine", clock),
+        _missing(rows, table, "park", clock),
     )
     kind = (
         F.when(is_bad, "quarantined")
@@ -92,7 +93,7 @@ def classify(decoded: DataFrame, batch: Batch, table: FactTable, clock: Column |
     rows = rows.withColumn("_content", content_hash(rows, table.declared))
     if table.is_change_feed:
         rows = rows.withColumn(CHANGE, F.expr(change_order()))
-    return rows.drop(*(f"_found_{name}" for name, _, _ in table.lookups))
+    return rows.drop(*(f"_{what}_{name}" for name, _, _ in table.lookups for what in ("found", "ended")))
 
 
 def rank(rows: DataFrame, table: FactTable) -> DataFrame:
@@ -156,18 +157,32 @@ def _blocked_reasons(blocked_for: Sequence[str]) -> Column:
     )
 
 
+def add_taken(rows: DataFrame, table: FactTable, batch: Batch) -> DataFrame:
+    """Adds what lookups take to rows that wait for nothing."""
+    for name, lookup, dimension in table.lookups:
+        members = batch.read(rows.sparkSession, f"dimension.{name}")
+        rows = look_up(rows, members, lookup, dimension, table.decoding.event_time)
+    return rows
+
+
 def _enrich(rows: DataFrame, table: FactTable, batch: Batch) -> DataFrame:
     for name, lookup, dimension in table.lookups:
         members = batch.read(rows.sparkSession, f"dimension.{name}")
         rows = look_up(rows, members, lookup, dimension, table.decoding.event_time, f"_found_{name}")
+        if batch.inputs.get(ended_members(name)) is not None:
+            ended, event_time = batch.read(rows.sparkSession, ended_members(name)), table.decoding.event_time
+            rows = mark_ended(rows, members, ended, lookup, dimension, event_time, f"_ended_{name}")
     return rows
 
 
-def _missing(table: FactTable, policy: str, clock: Column | None) -> Column:
+def _missing(rows: DataFrame, table: FactTable, policy: str, clock: Column | None) -> Column:
     """The members that a row waits for, among the lookups with this policy."""
+    columns = rows.columns
     waiting = []
     for name, lookup, dimension in table.lookups:
         is_settled = F.col(f"_found_{name}")
+        if f"_ended_{name}" in columns:
+            is_settled |= F.col(f"_ended_{name}")
         # a version is valid at a time: without one there is none to wait for
         if dimension.history == "scd2" and lookup.as_of:
             is_settled |= F.col(lookup.as_of).isNull()

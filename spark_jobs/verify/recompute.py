@@ -18,14 +18,15 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
+from spark_jobs.config.lookups import Lookup, in_order
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.silver import Silver
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.gold.functions import compute_python, compute_sql
-from spark_jobs.verify import gold_rows, rows
+from spark_jobs.verify import gold_rows, rows, snapshots
+from spark_jobs.verify.members import Membership, with_members, with_taken
 from spark_jobs.verify.published import Standing, judged_rows
-from spark_jobs.verify.rows import Membership, with_members
 
 ANSI = "spark.sql.ansi.enabled"
 ORIGIN = ("_arrived_at", "_processed_at", "_file", "_file_id", "_line", "_content")
@@ -79,10 +80,14 @@ class Recomputation:
         return _places(self.judged(name).where(F.col("_class") == rows.PARKED)).drop("_rules")
 
     def deleted(self, name: str) -> DataFrame:
-        """The keys whose newest version is a delete, and its sequence."""
-        silver = self.pipeline.silver[TableName(name).name]
-        gone = self._versions(name, silver).where(F.col("_class") == rows.DELETE)
-        return gone.select(*dict.fromkeys(rows.version_columns(silver)))
+        """The keys whose newest version is a delete, and its sequence; of a history all that end a member."""
+        layer, short = TableName(name).parts
+        table = self.pipeline.dimensions[short] if layer == "dimension" else self.pipeline.silver[short]
+        gone = self._versions(name, table).where(F.col("_class") == rows.DELETE)
+        if isinstance(table, Dimension) and table.snapshot and table.history == "scd1":
+            newest = snapshots.is_current(self._versions(name, table), table)
+            gone = newest.where(~F.col("_is_current"))
+        return gone.select(*dict.fromkeys(rows.version_columns(table)))
 
     def late(self, name: str) -> DataFrame:
         gold = self.pipeline.gold[TableName(name).name]
@@ -119,14 +124,32 @@ class Recomputation:
 
     def _dimension(self, name: str) -> DataFrame:
         dimension = self.pipeline.dimensions[name]
-        versions = self.judged(f"dimension.{name}").where(F.col("_class") == rows.CANDIDATE)
-        ties = rows.ties_of(dimension, self.pipeline.sources[dimension.from_])
         if dimension.history == "scd1":
-            found, history = rows.newest_versions(versions, dimension.key, dimension.sequence, ties), []
+            newest = self._versions(f"dimension.{name}", dimension)
+            found, history = newest.where(F.col("_class") == rows.CANDIDATE), []
+            if dimension.snapshot:
+                found = snapshots.is_current(newest, dimension).where("_is_current")
+        elif dimension.snapshot:
+            history, at = ["_valid_from", "_valid_to"], dimension.sequence[0]
+            winners = self._versions(f"dimension.{name}", dimension)
+            attributes = [c for c in dimension.columns if c not in (*dimension.key, at)]
+            said = rows.what_is_said(winners, attributes)
+            found = snapshots.intervals(winners, said, dimension.key, at, dimension)
         else:
+            is_version = F.col("_class").isin(rows.CANDIDATE, rows.DELETE)
+            versions = self.judged(f"dimension.{name}").where(is_version)
+            ties = rows.ties_of(dimension, self.pipeline.sources[dimension.from_])
             found = rows.intervals(versions, dimension.key, dimension.sequence, list(dimension.columns), ties)
             history = ["_valid_from", "_valid_to"]
-        return _unprocessed(found).select(*dimension.columns, *history, *ORIGIN)
+        for other in in_order(dimension.lookup, dimension.columns):
+            found = with_taken(found, self._membership(other, dimension.lookup[other]))
+        taken = [column for lookup in dimension.lookup.values() for column in lookup.taken]
+        return _unprocessed(found).select(*dimension.columns, *taken, *history, *ORIGIN)
+
+    def _membership(self, name: str, lookup: Lookup) -> Membership:
+        dimension, table = self.pipeline.dimensions[name], f"dimension.{name}"
+        ended = self.deleted(table) if dimension.has_ends else None
+        return Membership(name, lookup, dimension, self.table(table), ended)
 
     def _judged_silver(self, name: str) -> DataFrame:
         silver = self.pipeline.silver[name]
@@ -134,10 +157,8 @@ class Recomputation:
             f"silver.{name}", silver.from_, partial(rows.silver_rows, pipeline=self.pipeline, silver=silver)
         )
         memberships = [
-            Membership(
-                dimension, lookup, self.pipeline.dimensions[dimension], self.table(f"dimension.{dimension}")
-            )
-            for dimension, lookup in silver.lookup.items()
+            self._membership(dimension, silver.lookup[dimension])
+            for dimension in in_order(silver.lookup, silver.columns)
         ]
         gives_up = any(lookup.give_up_after for lookup in silver.lookup.values())
         newest_arrival = self.standing.newest_arrival(list(self.pipeline.sources)) if gives_up else None
@@ -158,15 +179,19 @@ class Recomputation:
         seen_until = ["_seen_until", "_closed_until"] if self.pipeline.is_watermarked(name) else []
         return _unprocessed(published).select(*silver.columns, *taken, *event, *ORIGIN, *seen_until)
 
-    def _versions(self, name: str, silver: Silver) -> DataFrame:
-        """The newest version of every key, deletes included; without a key every row."""
+    def _versions(self, name: str, table: Silver | Dimension) -> DataFrame:
+        """The newest version of every key, deletes included; of a history that of every time; without a key
+        every row.
+        """
         versions = self.judged(name).where(F.col("_class").isin(rows.CANDIDATE, rows.DELETE))
-        if self.pipeline.is_watermarked(TableName(name).name):
-            versions = gold_rows.with_seen(versions, self._seen_by_file(name, silver))
-        if not silver.key:
+        if isinstance(table, Silver) and self.pipeline.is_watermarked(TableName(name).name):
+            versions = gold_rows.with_seen(versions, self._seen_by_file(name, table))
+        if not table.key:
             return versions
-        ties = rows.ties_of(silver, self.pipeline.sources[silver.from_])
-        return rows.newest_versions(versions, silver.key, silver.sequence, ties)
+        ties = rows.ties_of(table, self.pipeline.sources[table.from_])
+        if isinstance(table, Dimension) and table.history == "scd2":
+            return rows.winners_by_time(versions, table.key, table.sequence, ties)
+        return rows.newest_versions(versions, table.key, table.sequence, ties)
 
     def _seen_by_file(self, name: str, silver: Silver) -> DataFrame:
         """Every row that fits its columns has been seen, whatever became of it by rules, decisions, versions

@@ -1,7 +1,6 @@
 """Rows of silver tables and dimensions, decided a second time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -9,7 +8,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.silver import Dimension, Lookup, Silver
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.sources import AnySource
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.decoding import Decoding, of_records
@@ -36,6 +35,8 @@ def dimension_rows(
         columns=dimension.columns,
         where=dimension.where,
         required=(*dimension.key, *dimension.sequence),
+        delete_when=dimension.delete_when,
+        identity=(*dimension.key, *dimension.sequence),
     )
     return _classified(decode(records, how, rules), how)
 
@@ -60,9 +61,9 @@ def silver_rows(
     return _classified(decode(records, how, rules), how)
 
 
-def version_columns(silver: Silver) -> list[str]:
+def version_columns(table: Silver | Dimension) -> list[str]:
     """What a version is known by: the key, and what orders the versions of one key."""
-    return [*silver.key, *silver.sequence] if silver.key else []
+    return [*table.key, *table.sequence] if table.key else []
 
 
 def content(rows: DataFrame, columns: Sequence[str]) -> Column:
@@ -96,93 +97,6 @@ def _classified(decoded: DataFrame, how: Decoding) -> DataFrame:
         content(decoded, list(how.columns)).alias("_content"),
         *ORIGIN,
     )
-
-
-# Plain joins of facts with recomputed dimensions, and what becomes of a fact whose member is missing.
-
-
-@dataclass(frozen=True)
-class Membership:
-    """A lookup with the members that it can find."""
-
-    name: str
-    lookup: Lookup
-    dimension: Dimension
-    members: DataFrame
-
-    @property
-    def rule(self) -> str:
-        return f"member of {self.name}"
-
-
-def with_members(
-    rows: DataFrame, memberships: list[Membership], event_time: str | None, newest_arrival: str | None
-) -> DataFrame:
-    """Adds the taken columns, and puts candidates whose member is missing into the class and under the rules
-    that the lookups ask for.
-    """
-    missing: dict[str, list[Column]] = {"park": [], "quarantine": [], "unknown": []}
-    for membership in memberships:
-        rows = _joined(rows, membership, event_time)
-        is_waiting = F.col(f"_is_missing_{membership.name}") & ~_is_given_up(
-            membership.lookup, newest_arrival
-        )
-        missing[membership.lookup.if_missing].append(F.when(is_waiting, F.lit(membership.rule)))
-    refused, parked = (
-        F.array_compact(F.array(*rules).cast("array<string>"))
-        for rules in (missing["quarantine"], missing["park"])
-    )
-    is_candidate = F.col("_class") == CANDIDATE
-    judged = (
-        F.when(F.size(refused) > 0, QUARANTINED).when(F.size(parked) > 0, PARKED).otherwise(F.col("_class"))
-    )
-    names = [name for name in rows.columns if not name.startswith("_is_missing_")]
-    changed = {
-        "_class": F.when(is_candidate, judged).otherwise(F.col("_class")),
-        "_rules": (
-            F.when(is_candidate, F.when(F.size(refused) > 0, refused).otherwise(parked)).otherwise(
-                F.col("_rules")
-            )
-        ),
-    }
-    return rows.select(*(changed[name].alias(name) if name in changed else F.col(name) for name in names))
-
-
-def _joined(rows: DataFrame, membership: Membership, event_time: str | None) -> DataFrame:
-    """Left join; where an `on` column or the time is NULL there is no member that could be missing."""
-    lookup, dimension = membership.lookup, membership.dimension
-    has_history = dimension.history == "scd2"
-    at = (lookup.as_of or str(event_time)) if has_history else None
-    found = membership.members.select(
-        *(F.col(name).alias(f"_key_{name}") for name in dimension.key),
-        *(F.col(column).alias(f"_taken_{name}") for name, column in lookup.pairs),
-        *(["_valid_from", "_valid_to"] if has_history else []),
-        F.lit(True).alias("_is_found"),
-    )
-    is_member = F.lit(True)
-    for column, name in zip(lookup.on, dimension.key, strict=True):
-        is_member = is_member & (rows[column] == found[f"_key_{name}"])
-    if at:
-        is_valid = (rows[at] >= found["_valid_from"]) & (
-            (rows[at] < found["_valid_to"]) | found["_valid_to"].isNull()
-        )
-        is_member = is_member & is_valid
-    asks = F.lit(True)
-    for column in [*lookup.on, *([at] if at else [])]:
-        asks = asks & rows[column].isNotNull()
-    is_missing = (found["_is_found"].isNull() & asks).alias(f"_is_missing_{membership.name}")
-    taken = [found[f"_taken_{name}"].alias(name) for name, _ in lookup.pairs]
-    return rows.join(found, on=is_member, how="left").select(
-        *(rows[name] for name in rows.columns), *taken, is_missing
-    )
-
-
-def _is_given_up(lookup: Lookup, newest_arrival: str | None) -> Column:
-    """Files went on arriving for so long after the row came."""
-    if lookup.give_up_after is None or newest_arrival is None:
-        return F.lit(False)
-    until = F.col("_arrived_at") + F.expr(f"INTERVAL {lookup.give_up_after}")
-    return F.coalesce(until <= F.lit(newest_arrival).cast("timestamp"), F.lit(False))
 
 
 # Versions of keys, all at once: the newest of each key, or the intervals of all of them (scd2).
@@ -236,21 +150,31 @@ def intervals(
     ties: Sequence[Column] = (),
 ) -> DataFrame:
     """One row per interval of a key, `_valid_from` on and until before `_valid_to`: versions in a row that
-    say the same are one.
+    say the same are one, and one that deletes ends the interval before it.
     """
-    at, *more = sequence
-    row = F.struct(*(name for name in versions.columns if name not in (*key, at)))
-    order = [*map(F.col, more), *ties, F.col("_content")]
-    by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate(order)))
-    winners = versions.groupBy(*key, at).agg(F.max_by(row, by).alias("_row")).select(*key, at, "_row.*")
+    winners, at = winners_by_time(versions, key, sequence, ties), sequence[0]
     in_order = Window.partitionBy(*key).orderBy(at)
-    said = F.struct(
-        *(_comparable(winners, name) for name in declared if name not in (*key, *sequence)),
-        F.lit(1).alias("_"),
-    )
+    said = what_is_said(winners, [name for name in declared if name not in (*key, *sequence)])
     opening = winners.withColumn("_said", said).withColumn("_said_before", F.lag("_said").over(in_order))
     opened = opening.where(~F.col("_said").eqNullSafe(F.col("_said_before"))).drop("_said", "_said_before")
-    return opened.withColumns({"_valid_from": F.col(at), "_valid_to": F.lead(at).over(in_order)})
+    until = opened.withColumns({"_valid_from": F.col(at), "_valid_to": F.lead(at).over(in_order)})
+    return until.where(F.col("_class") == CANDIDATE)
+
+
+def winners_by_time(
+    versions: DataFrame, key: Sequence[str], sequence: Sequence[str], ties: Sequence[Column] = ()
+) -> DataFrame:
+    """Of the versions of a key and time the one that counts."""
+    at, *more = sequence
+    row = F.struct(*(name for name in versions.columns if name not in (*key, at)))
+    order = [*map(F.col, more), *ties, F.col("_class") == DELETE, F.col("_content")]
+    by = F.struct(*(column.alias(f"_{number}") for number, column in enumerate(order)))
+    return versions.groupBy(*key, at).agg(F.max_by(row, by).alias("_row")).select(*key, at, "_row.*")
+
+
+def what_is_said(winners: DataFrame, names: Sequence[str]) -> Column:
+    """The attributes of a version, and whether it deletes."""
+    return F.struct(*(_comparable(winners, name) for name in names), "_class")
 
 
 def _comparable(rows: DataFrame, name: str) -> Column:

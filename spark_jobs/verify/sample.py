@@ -53,7 +53,7 @@ def decode_sample(again: Recomputation, table: str, hidden: Collection[str]) -> 
         again.pipeline.dimensions[name] if layer == "dimension" else again.pipeline.silver[name]
     )
     explode = definition.explode if isinstance(definition, Silver) else None
-    deletes = isinstance(definition, Silver) and definition.delete_when is not None
+    deletes = definition.delete_when is not None
     source = again.pipeline.sources[definition.from_]
     plain = PlainTable(source.record_format, definition.columns, explode, source)
     picked = _pick(again.standing.records(definition.from_))

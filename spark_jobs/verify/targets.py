@@ -46,7 +46,7 @@ def targets_of(again: Recomputation, table: str) -> Iterator[tuple[str, Callable
     waits_for = [
         source
         for source in again.inputs[table]
-        if not (layer == "silver" and TableName(source).is_in("dimension"))
+        if not (TableName(table).has_keys and TableName(source).is_in("dimension"))
     ]
     if not again.standing.has(table) and not all(map(again.standing.has, waits_for)):
         return
@@ -54,6 +54,8 @@ def targets_of(again: Recomputation, table: str) -> Iterator[tuple[str, Callable
         dimension = again.pipeline.dimensions[name]
         yield table, lambda: _dimension(again, table, dimension)
         yield f"quarantine.{table}", lambda: _quarantine(again, table)
+        if dimension.has_ends:
+            yield f"deleted.{table}", lambda: _deleted(again, table, dimension)
     elif layer == "silver":
         yield from _targets_of_silver(again, table, again.pipeline.silver[name])
     else:
@@ -79,7 +81,8 @@ def _targets_of_silver(
 
 def _dimension(again: Recomputation, table: str, dimension: Dimension) -> Target:
     key = (*dimension.key, *(["_valid_from"] if dimension.history == "scd2" else []))
-    own = dict.fromkeys([*dimension.columns, *dimension.sequence])
+    taken = [column for lookup in dimension.lookup.values() for column in lookup.taken]
+    own = dict.fromkeys([*dimension.columns, *taken, *dimension.sequence])
     values = (*(name for name in own if name not in key), "_valid_to", "_content")
     return Target(table, again.standing.table(table), again.table(table), key, values)
 
@@ -129,9 +132,13 @@ def _parked(again: Recomputation, table: str) -> Target:
     return Target(name, again.standing.table(name), again.parked(table), None, PLACE)
 
 
-def _deleted(again: Recomputation, table: str, silver: Silver) -> Target:
-    name, key = f"deleted.{table}", tuple(silver.key or ())
-    sequence = tuple(column for column in silver.sequence if column not in key)
+def _deleted(again: Recomputation, table: str, definition: Silver | Dimension) -> Target:
+    name, key = f"deleted.{table}", tuple(definition.key or ())
+    if isinstance(definition, Dimension) and definition.snapshot:  # which version was the last is no matter
+        return Target(name, again.standing.table(name), again.deleted(table), None, key)
+    if isinstance(definition, Dimension) and definition.history == "scd2":
+        key = (*key, definition.sequence[0])
+    sequence = tuple(column for column in definition.sequence if column not in key)
     return Target(name, again.standing.table(name), again.deleted(table), key, sequence)
 
 

@@ -42,8 +42,9 @@ def test_silver_tables_have_the_columns_that_expressions_may_name() -> None:
 
 
 def test_dimensions_have_the_columns_that_sql_may_name() -> None:
-    for dimension in load_project(ROOT, {}).pipelines["retail"].dimensions.values():
-        assert set(dimension_columns(dimension)) == names(dimension_ddl(dimension))
+    retail = load_project(ROOT, {}).pipelines["retail"]
+    for name in retail.dimensions:
+        assert set(dimension_columns(retail, name)) == names(dimension_ddl(retail, name))
 
 
 def test_silver_tables_say_what_had_been_seen_where_a_gold_table_has_a_watermark(tmp_path: Path) -> None:

@@ -141,3 +141,27 @@ def test_parts_of_a_path_belong_to_the_tables_that_take_them_and_fix_its_folder(
     assert changes("silver.days", short, long) == ["(parts of the paths of its source)"]
     assert changes("bronze.clicks", short, {"path": "other/{day}"}) == ["path"]
     assert changes("bronze.clicks", {"path": "in"}, {"path": "other"}) == []
+
+
+def test_what_dimensions_got_later_is_part_of_a_definition_only_where_it_is_given(tmp_path: Path) -> None:
+    people: dict[str, Any] = {"from": "people", "key": "id", "columns": {"id": "int"}, "sequence_by": "id"}
+
+    def parts(more: dict[str, Any]) -> dict[str, Any]:
+        web = {
+            "pipeline": "web",
+            "sources": {"people": {"format": "json", "path": "people"}},
+            "dimensions": {"people": people | more},
+        }
+        return definition_parts(Pipeline.model_validate(web), "dimension.people", tmp_path)
+
+    assert {*parts({})} == {
+        "from",
+        "key",
+        "columns",
+        "sequence_by",
+        "history",
+        "where",
+        "(format of its source)",
+        "(fields of its source)",
+    }
+    assert harmful_changes("dimension.people", parts({}), parts({"delete_when": "id < 0"})) == ["delete_when"]

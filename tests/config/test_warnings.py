@@ -106,6 +106,24 @@ def test_a_feed_of_changes_in_another_order_than_its_commits_is_warned_of(worksp
         assert warnings_of(workspace.root) == [], text
 
 
+def test_a_deletion_in_a_history_of_changes_that_goes_by_their_own_times_is_warned_of(
+    workspace: Workspace,
+) -> None:
+    """A deleted row tells its last time once more."""
+    feed = FEED.replace("= 'delete'", "IN ('delete', 'update_preimage')").replace("silver:", "dimensions:")
+    by_time = feed.replace("columns: {", "columns: {at: timestamp, ").replace(
+        "sequence_by: version", "sequence_by: at"
+    )
+    workspace.write("conf/pipelines/shop.yml", by_time + "    history: scd2\n")
+
+    [warning] = warnings_of(workspace.root)
+
+    assert "dimensions.orders.sequence_by: a deleted row has the 'at' of its last version" in warning
+    for text in (feed, by_time.replace("sequence_by: at", "sequence_by: newest_arrival\n    history: scd2")):
+        workspace.write("conf/pipelines/shop.yml", text)
+        assert warnings_of(workspace.root) == [], text
+
+
 def test_ties_without_a_key_are_refused(workspace: Workspace) -> None:
     text = PIPELINE.replace("    key: id\n", "    ties: newest_arrival\n")
     workspace.write("conf/pipelines/shop.yml", text)

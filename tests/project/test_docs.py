@@ -17,7 +17,7 @@ from typer.main import get_command
 from spark_jobs.bronze.ingest import BRONZE_DDL
 from spark_jobs.cli.app import app
 from spark_jobs.cli.check import every_problem
-from spark_jobs.config import connections, gold, relays, silver, sinks, sources
+from spark_jobs.config import connections, gold, lookups, relays, silver, sinks, sources
 from spark_jobs.config import expectation_types as own_types
 from spark_jobs.config import expectations as rules
 from spark_jobs.config import pipeline as models
@@ -55,8 +55,9 @@ SECTIONS: dict[str, type[BaseModel]] = {
     "Column": silver.Column,
     "Dimension": silver.Dimension,
     "Silver": silver.Silver,
+    "Snapshot": silver.Snapshot,
     "Event time": silver.EventTime,
-    "Lookup": silver.Lookup,
+    "Lookup": lookups.Lookup,
     "Gold": gold.Gold,
     "Window": gold.Window,
     "Dedup": gold.Dedup,
@@ -91,6 +92,7 @@ UNSEEN_ERRORS = {
     "NoSuchVersion",
     "NotInsertable",
     "Refused",
+    "LookupRing",
     "Ring",
     "ConflictError",
     "MisfitError",

@@ -180,9 +180,7 @@ def _check_sql_tables(
     every table, where known, also of those of other pipelines that one of them reads.
     """
     tables: dict[str, Columns | None] = {f"bronze.{name}": None for name in pipeline.sources}
-    tables |= {
-        f"dimension.{name}": dimension_columns(dimension) for name, dimension in pipeline.dimensions.items()
-    }
+    tables |= {f"dimension.{name}": dimension_columns(pipeline, name) for name in pipeline.dimensions}
     tables |= {f"silver.{name}": silver_columns(pipeline, name) for name in pipeline.silver}
     tables |= {
         f"gold.{name}": aggregate_columns(pipeline, gold) if gold.from_ or gold.join else None

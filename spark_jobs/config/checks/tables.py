@@ -1,20 +1,15 @@
 """Checks of dimensions and silver tables: keys, versions, deletes, event time and lookups."""
 
 from spark_jobs.config.checks.columns import Path, check_columns, check_key, check_named
-from spark_jobs.config.columns import own_columns, row_columns
+from spark_jobs.config.checks.lookups import check_lookups, check_lookups_of_dimension
+from spark_jobs.config.columns import row_columns
 from spark_jobs.config.expressions import judge_row_expression
 from spark_jobs.config.names import NEWEST_ARRIVAL, ROW_PLACES
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.silver import Dimension, Lookup, Silver
-from spark_jobs.config.text import count
-from spark_jobs.config.types import decimal_precision
+from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.validation import Report
 
 # Checks of dimensions and silver tables: keys, versions, deletes, event time and lookups.
-
-MOST_DIGITS = 38
-DIGITS_OF_WHOLE = {"tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0), "bigint": (20, 0)}
-"""As Spark makes decimals of them."""
 
 
 def check_dimension(pipeline: Pipeline, name: str, dimension: Dimension, report: Report) -> None:
@@ -22,18 +17,40 @@ def check_dimension(pipeline: Pipeline, name: str, dimension: Dimension, report:
     check_columns(pipeline, dimension, path, report)
     check_key(dimension, dimension.key, path, report)
     _check_sequence(pipeline, dimension, dimension.sequence_by, path, report)
+    if dimension.delete_when is not None:
+        _check_delete(pipeline, dimension, dimension.delete_when, path, report)
+    check_lookups_of_dimension(pipeline, name, path, report)
+    if dimension.snapshot is not None:
+        _check_snapshot(pipeline, dimension, path, report)
     first = dimension.sequence_by[0]
     kind = dimension.columns[first].type if first in dimension.columns else None
     if dimension.history == "scd2" and kind not in ("timestamp", "date"):
-        if kind is None and first not in (NEWEST_ARRIVAL, *ROW_PLACES):
-            return  # there is no such column
+        if kind is None and first not in ROW_PLACES:
+            return  # there is no such column, or versions are valid from when they arrive
         what = f"the column {first!r} is {kind}" if kind else f"{first!r} is no time"
         report.add(
             (*path, "sequence_by"),
             first,
             f"{what}, but the versions of scd2 are valid from a time",
-            "name a timestamp or date column first, or write history: scd1",
+            f"name a timestamp or date column first; or write sequence_by: {NEWEST_ARRIVAL}, and a version is"
+            " valid from when it arrives; or history: scd1",
         )
+
+
+def _check_snapshot(pipeline: Pipeline, dimension: Dimension, path: Path, report: Report) -> None:
+    """A snapshot has one time, or is a file that arrives; and nothing in it deletes."""
+    place, source = (*path, "snapshot"), pipeline.sources.get(dimension.from_)
+    if source is not None and (source.is_stream or source.is_change_feed):
+        message = f"{dimension.from_!r} brings changes, record by record: no part of it has all members"
+        report.add(place, True, message, "remove snapshot, or read the feed from files")
+    if dimension.delete_when is not None:
+        message = "'delete_when' is incompatible with snapshot: a member ends by not being in it"
+        hint = "leave such rows out with where: then they are not in the snapshot; or remove snapshot"
+        report.add((*path, "delete_when"), dimension.delete_when, message, hint)
+    if len(dimension.sequence_by) > 1 or dimension.sequence_by[0] in ROW_PLACES:
+        message = "a snapshot has one time, by which its rows belong together"
+        hint = f"name the one column of it, or write sequence_by: {NEWEST_ARRIVAL}: each file is a snapshot"
+        report.add((*path, "sequence_by"), ", ".join(dimension.sequence_by), message, hint)
 
 
 def check_silver(pipeline: Pipeline, name: str, silver: Silver, report: Report) -> None:
@@ -49,10 +66,7 @@ def check_silver(pipeline: Pipeline, name: str, silver: Silver, report: Report) 
         if event_type not in (None, "timestamp"):
             message = f"the event time {silver.event_time.column!r} is {event_type}, not timestamp"
             report.add(place, silver.event_time.column, message, "declare the column as timestamp")
-    taken = {column.lower(): f"column {column!r} of this table" for column in silver.columns}
-    for dimension, lookup in silver.lookup.items():
-        _check_lookup(pipeline, silver, dimension, lookup, path, report)
-        _check_taken(dimension, lookup, taken, path, report)
+    check_lookups(pipeline, silver, path, report)
 
 
 def _check_sequence(
@@ -122,117 +136,15 @@ def _check_versions(pipeline: Pipeline, silver: Silver, path: Path, report: Repo
         )
 
 
-def _check_delete(pipeline: Pipeline, silver: Silver, delete_when: str, path: Path, report: Report) -> None:
+def _check_delete(
+    pipeline: Pipeline, table: Silver | Dimension, delete_when: str, path: Path, report: Report
+) -> None:
     """A key without an order of versions is a problem of the key; here it needs no second one."""
     place = (*path, "delete_when")
-    if silver.key is None:
+    if table.key is None:
         message = (
             "'delete_when' is incompatible with a table without key: nothing says which row is to be deleted"
         )
         report.add(place, delete_when, message, "add the key, or leave such rows out with where")
-    for message, hint in judge_row_expression(delete_when, row_columns(pipeline, silver)):
+    for message, hint in judge_row_expression(delete_when, row_columns(pipeline, table)):
         report.add(place, delete_when, message, hint)
-
-
-def _check_lookup(
-    pipeline: Pipeline, silver: Silver, name: str, lookup: Lookup, path: Path, report: Report
-) -> None:
-    place = (*path, "lookup", name)
-    on_types = [check_named(silver, column, (*place, "on"), report) for column in lookup.on]
-    if lookup.give_up_after is not None and lookup.if_missing != "park":
-        outcome = "published with NULLs" if lookup.if_missing == "unknown" else "quarantined"
-        message = (
-            f"'give_up_after' is incompatible with if_missing: {lookup.if_missing}: the row is {outcome} at"
-            " once and does not wait"
-        )
-        report.add(
-            (*place, "give_up_after"),
-            lookup.give_up_after,
-            message,
-            "remove give_up_after, or write if_missing: park",
-        )
-    if not report.require(place, name, list(pipeline.dimensions), "dimension"):
-        return
-    dimension = pipeline.dimensions[name]
-    if len(lookup.on) != len(dimension.key):
-        key = f"{len(dimension.key)}: {', '.join(dimension.key)}"
-        message = f"'on' names {count(len(lookup.on), 'column')}, but the key of dimension {name!r} has {key}"
-        report.add(
-            (*place, "on"),
-            lookup.on,
-            message,
-            "name one column of this table for each column of the key, in its order",
-        )
-    else:
-        _check_join_types(dimension, lookup, on_types, place, report)
-    for _, column in lookup.pairs:
-        report.require(
-            (*place, "take"), column, list(dimension.columns), f"column of dimension {name!r} called"
-        )
-    _check_as_of(silver, name, dimension, lookup, place, report)
-
-
-def _check_join_types(
-    dimension: Dimension, lookup: Lookup, on_types: list[str | None], place: Path, report: Report
-) -> None:
-    """A bigint does not match a string: Spark would cast one of them, and fail or find nothing. Nor do two
-    numbers that no decimal can both hold: it would round one of them, and 0.4 would find the member 0.
-    """
-    members = own_columns(dimension)
-    for column, found, key in zip(lookup.on, on_types, dimension.key, strict=True):
-        if found is not None and key in members and not _can_be_equal(found, members[key]):
-            message = f"{column!r} is {found}, but the key {key!r} of the dimension is {members[key]}"
-            report.add((*place, "on"), column, message, "declare both with the same type")
-
-
-def _can_be_equal(one: str, other: str) -> bool:
-    if one == other:
-        return True
-    sizes = [DIGITS_OF_WHOLE.get(kind) or decimal_precision(kind) for kind in (one, other)]
-    known = [size for size in sizes if size is not None]
-    if len(known) < len(sizes):
-        return False
-    behind_the_point = max(scale for _, scale in known)
-    return max(precision - scale for precision, scale in known) + behind_the_point <= MOST_DIGITS
-
-
-def _check_as_of(
-    silver: Silver, name: str, dimension: Dimension, lookup: Lookup, place: Path, report: Report
-) -> None:
-    if dimension.history == "scd1":
-        if lookup.as_of is not None:
-            message = f"'as_of' is incompatible with dimension {name!r}, which keeps no history (scd1)"
-            report.add(
-                (*place, "as_of"),
-                lookup.as_of,
-                message,
-                "remove as_of, or write history: scd2 in the dimension",
-            )
-    elif lookup.as_of is not None:
-        found = check_named(silver, lookup.as_of, (*place, "as_of"), report)
-        if found not in (None, "timestamp"):
-            report.add(
-                (*place, "as_of"),
-                lookup.as_of,
-                f"the column {lookup.as_of!r} is {found}, not timestamp",
-                "use a timestamp column",
-            )
-    elif silver.event_time is None:
-        message = f"dimension {name!r} has versions (scd2), but nothing says as of which time"
-        report.add(place, name, message, "add as_of: <timestamp column>, or event_time to the table")
-
-
-def _check_taken(dimension: str, lookup: Lookup, taken: dict[str, str], path: Path, report: Report) -> None:
-    """A taken column may have the name of a column of the table, or of another that is taken."""
-    for name, column in lookup.pairs:
-        mine = f"column {column!r} of dimension {dimension!r}"
-        if (owner := taken.get(name.lower())) is not None:
-            called = mine if name == column else f"{mine}, taken as {name!r},"
-            hint = (
-                "take it once"
-                if owner == mine
-                else f"take it under another name, as in {{{column}: {dimension}_{column}}}"
-            )
-            place = (*path, "lookup", dimension, "take")
-            report.add(place, name, f"the {called} has the name of {owner}", hint)
-        taken.setdefault(name.lower(), mine)

@@ -90,7 +90,7 @@ def _waits_for(pipeline: Pipeline, conf: Path) -> set[str]:
 
 def _columns(pipeline: Pipeline, layer: str, name: str) -> Columns | None:
     if layer == "dimension":
-        return dimension_columns(pipeline.dimensions[name])
+        return dimension_columns(pipeline, name)
     if layer == "silver":
         return silver_columns(pipeline, name)
     gold = pipeline.gold[name]
