@@ -2,6 +2,7 @@
 name.
 """
 
+from spark_jobs.config.expectations import FAILED_RULES
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import name_at_home
 from spark_jobs.config.pipeline import Pipeline
@@ -60,6 +61,7 @@ def silver_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
         | ROW_ORIGIN
         | _arrival(silver)
         | (SEEN if pipeline.is_watermarked(name) else {})
+        | ({FAILED_RULES: "array<string>"} if pipeline.tagging(f"silver.{name}") else {})
     )
 
 

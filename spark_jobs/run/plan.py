@@ -11,6 +11,7 @@ from typing import Any
 from spark_jobs.config import Project
 from spark_jobs.config.definition import definition_parts, fingerprint
 from spark_jobs.config.errors import UsageError, did_you_mean
+from spark_jobs.config.expectations import rules_version
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import order_tables
 from spark_jobs.config.names import other_pipeline, parse_duration
@@ -37,8 +38,9 @@ from spark_jobs.landing.arrivals import (
 from spark_jobs.landing.packing import TIMES_COLUMNAR
 
 ARRIVALS, DEFINITION, WATERMARK, IDENTITIES = "arrivals", "definition", "watermark", "identities"
+TAGGING = "tagging"
 """Inputs of a table that are no tables: files, what the pipeline file says of it, how far the event time of
-its rows has come, and which tables of other pipelines these are.
+its rows has come, which tables of other pipelines these are, and by which rules its rows are tagged.
 """
 BYTES_PER_MESSAGE = 300
 """About, to tell a small run from a big load."""
@@ -78,6 +80,8 @@ class Plan:
         inputs: dict[str, Any] = {source: self.version(source) for source in self.tables[table]}
         if others := {source: self.others[source] for source in self.tables[table] if source in self.others}:
             inputs[IDENTITIES] = identities(others)
+        if tagging := self.pipeline.tagging(table):
+            inputs[TAGGING] = rules_version(tagging)
         if layer == "gold":
             inputs[DEFINITION] = fingerprint(definition_parts(self.pipeline, table, self.conf))
             gold = self.pipeline.gold[name]

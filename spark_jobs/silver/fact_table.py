@@ -5,6 +5,7 @@ side tables as Spark DDL.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from spark_jobs.config.expectations import FAILED_RULES
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sensitive import sensitive_columns
 from spark_jobs.config.silver import Column, Dimension, Lookup, Silver
@@ -31,6 +32,8 @@ class FactTable:
     """The columns that decide between versions of one sequence, or of all where there is none; without them
     the content does.
     """
+    is_tagged: bool = False
+    """Whether its rows name the rules that they do not meet."""
     hidden: frozenset[str] = frozenset()
     """Asked with `in`: the columns that are sensitive, or tell of one that is."""
 
@@ -112,6 +115,7 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
         is_change_feed=source.is_change_feed,
         is_stream=source.is_stream,
         ties=ARRIVAL if key and table.keeps_arrival else (),
+        is_tagged=bool(pipeline.tagging(f"silver.{name}")),
         hidden=sensitive_columns(pipeline, f"silver.{name}"),
     )
 
@@ -147,6 +151,7 @@ ORIGIN_DDL = (
 )
 ARRIVAL_DDL = "_chunk bigint, _element int"
 """Where the arrival decides between versions: what the origin lacks of a row's place among the arrivals."""
+TAGS_DDL = f"{FAILED_RULES} array<string>"
 SEEN_DDL = "_seen_until timestamp, _closed_until timestamp"
 SET_ASIDE_DDL = (
     f"record string, reasons array<{REASON}>, file string, file_id string, line bigint, element int,"
@@ -178,7 +183,8 @@ def silver_ddl(pipeline: Pipeline, name: str) -> str:
         columns += [(name, pipeline.dimensions[dimension].columns[column]) for name, column in lookup.pairs]
     event = "_event_at timestamp, " if table.event_time else ""
     seen = f", {SEEN_DDL}" if pipeline.is_watermarked(name) else ""
-    return f"{_declared(columns)}, {event}{_origin(table)}{seen}"
+    tags = f", {TAGS_DDL}" if pipeline.tagging(f"silver.{name}") else ""
+    return f"{_declared(columns)}, {event}{_origin(table)}{tags}{seen}"
 
 
 def deleted_ddl(pipeline: Pipeline, name: str) -> str:

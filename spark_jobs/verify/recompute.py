@@ -16,6 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.expectations import FAILED_RULES
 from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import other_pipeline
@@ -23,6 +24,7 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.silver import Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.gold.functions import compute_python, compute_sql
+from spark_jobs.silver.failed_rules import with_failed_rules
 from spark_jobs.verify import gold_rows, rows
 from spark_jobs.verify.published import Standing, judged_rows
 from spark_jobs.verify.rows import Membership, with_members
@@ -156,7 +158,15 @@ class Recomputation:
         taken = [column for lookup in silver.lookup.values() for column in lookup.taken]
         event = [F.col(silver.event_time.column).alias("_event_at")] if silver.event_time else []
         seen_until = ["_seen_until", "_closed_until"] if self.pipeline.is_watermarked(name) else []
-        return _unprocessed(published).select(*silver.columns, *taken, *event, *ORIGIN, *seen_until)
+        found = _unprocessed(published).select(*silver.columns, *taken, *event, *ORIGIN, *seen_until)
+        return self._tagged(found, f"silver.{name}")
+
+    def _tagged(self, found: DataFrame, table: str) -> DataFrame:
+        """Rows name the rules that they fail where the table has the column for it."""
+        standing = self.standing.table(table)
+        known = self.pipeline.tagging(table) if standing is None else FAILED_RULES in standing.columns
+        version = self.consumed.get(table, {}).get("tagging")
+        return with_failed_rules(found, self.standing.tagging(table, version)) if known else found
 
     def _versions(self, name: str, silver: Silver) -> DataFrame:
         """The newest version of every key, deletes included; without a key every row."""
