@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from spark_jobs.config.errors import Hinted
-from spark_jobs.config.names import ColumnName, Duration, Model, Names, RelativePath, Tables
+from spark_jobs.config.names import ColumnName, Delay, Duration, Model, Names, RelativePath, Tables
 from spark_jobs.config.types import SparkType
 
 Mode = Literal["append", "update", "complete"]
@@ -90,7 +90,7 @@ class JoinSide(Model):
     from_: str = Field(
         alias="from", description="silver.<table> of this pipeline, without key and lookup, with event_time"
     )
-    watermark: Duration = Field(description="how late its rows may come, behind its own greatest event time")
+    watermark: Delay = Field(description="how late its rows may come, behind its own greatest event time")
 
 
 class Within(Model):
@@ -202,11 +202,11 @@ class Gold(Model):
             " table"
         ),
     )
-    watermark: Duration | None = Field(
+    watermark: Delay | None = Field(
         None,
         description=(
             "a window is closed once its end lies so far behind the greatest event time; rows that come later"
-            " are late"
+            " are late; 0 seconds: once its end is reached"
         ),
     )
     late: Literal["repair", "keep"] | None = Field(

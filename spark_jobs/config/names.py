@@ -117,6 +117,12 @@ def check_relative_path(value: str) -> str:
     return path.as_posix()
 
 
+def parse_delay(value: str) -> timedelta:
+    """As a duration, and it may be nothing."""
+    match = re.fullmatch(r"0+ (second|minute|hour|day|week)s?", value.strip())
+    return timedelta() if match else parse_duration(value)
+
+
 def parse_duration(value: str) -> timedelta:
     match = re.fullmatch(r"(\d{1,9}) (second|minute|hour|day|week)s?", value.strip())
     if match is None or int(match[1]) == 0:
@@ -129,6 +135,11 @@ def parse_duration(value: str) -> timedelta:
 
 def check_duration(value: str) -> str:
     parse_duration(value)
+    return value.strip()
+
+
+def check_delay(value: str) -> str:
+    parse_delay(value)
     return value.strip()
 
 
@@ -156,6 +167,7 @@ ColumnName = Annotated[
 ]
 RelativePath = Annotated[str, AfterValidator(check_relative_path)]
 Duration = Annotated[str, AfterValidator(check_duration)]
+Delay = Annotated[str, AfterValidator(check_delay)]
 OtherTable = Annotated[str, AfterValidator(check_other_table)]
 Names = Annotated[
     list[ColumnName], BeforeValidator(as_list, json_schema_input_type=ColumnName | list[ColumnName])

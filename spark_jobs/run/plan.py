@@ -14,7 +14,7 @@ from spark_jobs.config.errors import UsageError, did_you_mean
 from spark_jobs.config.expectations import rules_version
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import order_tables
-from spark_jobs.config.names import other_pipeline, parse_duration
+from spark_jobs.config.names import other_pipeline, parse_delay, parse_duration
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
 from spark_jobs.config.table_name import TableName
@@ -189,7 +189,7 @@ class Plan:
             seen = self.ledger.seen(source, self.generation(source)).closed(
                 self.close_marks(TableName(source).name)
             )
-        return Watermark.of(seen, parse_duration(str(gold.watermark)))
+        return Watermark.of(seen, parse_delay(str(gold.watermark)))
 
     def _close_marks_of_other(self, source: str) -> list[int]:
         silver = self.pipeline.silver_named(source)
