@@ -17,6 +17,8 @@ from spark_jobs.lake.queries import refuse_clocks, refuse_floating_sums
 from spark_jobs.lake.seen import Watermark
 
 MOST_WINDOWS_LISTED = 500
+BOUNDS = ("window_start", "window_end")
+"""Columns of every row of a window: measures may name them, and mean this window's."""
 """Touched windows that a replace names one by one; beyond it the whole span between the first and the last is
 recomputed.
 """
@@ -102,7 +104,11 @@ def aggregate(rows: DataFrame, gold: Gold, processed_at: datetime) -> DataFrame:
 
 def windowed(rows: DataFrame, gold: Gold, event_time: str) -> DataFrame:
     assert gold.window is not None
-    window = F.window(F.col(event_time), gold.window.length, gold.window.step)
+    if gold.window.calendar:
+        rows, window = rows.where(F.col(event_time).isNotNull()), in_calendar(gold.window, F.col(event_time))
+    else:
+        window = F.window(F.col(event_time), gold.window.length, gold.window.step)
+    own = [name for name in rows.columns if name not in BOUNDS]
     return rows.withColumn("_window", window).select(
         *rows.columns, F.col("_window.start").alias("window_start"), F.col("_window.end").alias("window_end")
     )

@@ -126,6 +126,7 @@ def _check_aggregate(
         if home is not pipeline:
             check_others_watermark(gold, is_kept=home.is_watermarked(name), path=path, report=report)
     stable = {name: spark_type for name, spark_type in known.items() if name not in OF_PROCESSING}
+    bounds = WINDOW if gold.window else {}
     for index, name in enumerate(gold.group_by):
         place = (*path, "group_by", index)
         if report.require(place, name, _plain(known), "column") and is_complex(known[name]):
@@ -134,8 +135,8 @@ def _check_aggregate(
     _check_result_names(gold, path, report)
     for name, measure in gold.measures.items():
         for message, hint in [
-            *judge_measure(measure, stable, gold.group_by, silver_key(silver)),
-            *judge_sums(measure, stable),
+            *judge_measure(measure, stable | bounds, [*bounds, *gold.group_by], silver_key(silver)),
+            *judge_sums(measure, stable | bounds),
         ]:
             report.add((*path, "measures", name), measure, message, hint)
     for message, hint in judge_row_expression(gold.where, stable) if gold.where else ():
