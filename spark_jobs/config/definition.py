@@ -67,6 +67,8 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
             dimension: pipeline.dimensions[dimension].history for dimension in definition.lookup
         }
         parts["(a gold table has a watermark on it)"] = pipeline.is_watermarked(name)
+    if layer == "gold":
+        _without_later_keys(parts)
     if layer == "gold" and (
         file := definition.sql or (definition.python or definition.state or "").partition(":")[0]
     ):
@@ -82,6 +84,13 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
             silver.event_time.column if silver and silver.event_time else None
         )
     return parts
+
+
+def _without_later_keys(parts: dict[str, Any]) -> None:
+    """What a gold table is, said as it was before there were further keys."""
+    for key in ("calendar", "zone"):
+        if parts["window"] and parts["window"][key] is None:
+            del parts["window"][key]
 
 
 def _of_records(parts: dict[str, Any], source: AnySource) -> None:

@@ -126,10 +126,10 @@ def parse_delay(value: str) -> timedelta:
 def parse_duration(value: str) -> timedelta:
     match = re.fullmatch(r"(\d{1,9}) (second|minute|hour|day|week)s?", value.strip())
     if match is None or int(match[1]) == 0:
-        raise Hinted(
-            f"{shorten(value)} is not a duration",
-            "write a number and a unit, as in '15 minutes', '1 hour' or '7 days'",
-        )
+        hint = "write a number and a unit, as in '15 minutes', '1 hour' or '7 days'"
+        if re.search(r"month|quarter|year", value):
+            hint += "; months and years differ in length: for windows write calendar: month"
+        raise Hinted(f"{shorten(value)} is not a duration", hint)
     return timedelta(seconds=int(match[1]) * UNITS[match[2]])
 
 

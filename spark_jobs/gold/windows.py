@@ -12,13 +12,14 @@ from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold, Window
 from spark_jobs.config.names import parse_duration
+from spark_jobs.gold.calendar import in_calendar
 from spark_jobs.lake.json_text import WHOLE_JSON
 from spark_jobs.lake.queries import refuse_clocks, refuse_floating_sums
 from spark_jobs.lake.seen import Watermark
 
-MOST_WINDOWS_LISTED = 500
 BOUNDS = ("window_start", "window_end")
 """Columns of every row of a window: measures may name them, and mean this window's."""
+MOST_WINDOWS_LISTED = 500
 """Touched windows that a replace names one by one; beyond it the whole span between the first and the last is
 recomputed.
 """
@@ -53,7 +54,7 @@ def find_touched(changes: DataFrame, gold: Gold, event_time: str) -> Selection |
     if len(found) > MOST_WINDOWS_LISTED:
         last = starts.agg(F.max("window_start").cast("string")).collect()[0][0]
         condition = f"window_start >= {_literal(found[0])} AND window_start <= {_literal(last)}"
-    return Selection(condition, _literal(found[0]), f"{_literal(last)} + INTERVAL {gold.window.length}")
+    return Selection(condition, _literal(found[0]), f"{_literal(last)} + INTERVAL {gold.window.longest}")
 
 
 def closed_windows(watermark: Watermark) -> str:
@@ -70,8 +71,8 @@ def newly_closed(gold: Gold, before: Watermark, now: Watermark) -> Selection:
     assert gold.window is not None
     condition = f"({closed_windows(now)}) AND NOT ({closed_windows(before)})"
     ends = [*([literal_time(now.until)] if now.until else [])]
-    ends += [f"{literal_time(now.closed_until)} + INTERVAL {gold.window.length}"] if now.closed_until else []
-    earliest = f"{literal_time(before.until)} - INTERVAL {gold.window.length}" if before.until else None
+    ends += [f"{literal_time(now.closed_until)} + INTERVAL {gold.window.longest}"] if now.closed_until else []
+    earliest = f"{literal_time(before.until)} - INTERVAL {gold.window.longest}" if before.until else None
     return Selection(
         condition, earliest, f"greatest({', '.join(ends)})" if len(ends) > 1 else ends[0] if ends else None
     )
@@ -110,12 +111,14 @@ def windowed(rows: DataFrame, gold: Gold, event_time: str) -> DataFrame:
         window = F.window(F.col(event_time), gold.window.length, gold.window.step)
     own = [name for name in rows.columns if name not in BOUNDS]
     return rows.withColumn("_window", window).select(
-        *rows.columns, F.col("_window.start").alias("window_start"), F.col("_window.end").alias("window_end")
+        *own, F.col("_window.start").alias("window_start"), F.col("_window.end").alias("window_end")
     )
 
 
 def window_count(window: Window, at: Column) -> Column:
     """In how many windows a time lies, by arithmetic: what is checked against the windows themselves."""
+    if window.calendar:
+        return at.isNotNull().cast("bigint")
     size, slide = _micros(window.length), _micros(window.step)
     last, before_first = _start(F.unix_micros(at), slide), _start(F.unix_micros(at) - size, slide)
     return F.coalesce(((last - before_first) / slide).cast("bigint"), F.lit(0))
@@ -127,6 +130,9 @@ def first_window(window: Window, at: Column) -> tuple[Column, Column]:
     """
     if window.gap:
         return at, at + F.expr(f"INTERVAL {window.gap}")
+    if window.calendar:
+        found = in_calendar(window, at)
+        return found["start"], found["end"]
     size, slide = _micros(window.length), _micros(window.step)
     start = _start(F.unix_micros(at) - size, slide) + slide
     return F.timestamp_micros(start), F.timestamp_micros(start + size)

@@ -51,7 +51,11 @@ def in_windows(silver: DataFrame, gold: Gold, column: str) -> DataFrame:
     rows = silver.where(gold.where) if gold.where else silver
     if gold.window is None or gold.window.gap:
         return rows
-    window = F.window(F.col(column), gold.window.length, gold.window.step)
+    if gold.window.calendar:
+        rows = rows.where(F.col(column).isNotNull())
+        window = calendar_window(gold.window.calendar, gold.window.zone or "UTC", column)
+    else:
+        window = F.window(F.col(column), gold.window.length, gold.window.step)
     return rows.select("*", window.alias("_window")).select(
         *(name for name in silver.columns if name not in WINDOW),
         F.col("_window.start").alias("window_start"),
@@ -59,10 +63,6 @@ def in_windows(silver: DataFrame, gold: Gold, column: str) -> DataFrame:
     )
 
 
-def _is_late(watermark: str) -> Column:
-    """What the table had seen before the row's file came says that the window was closed."""
-    is_behind = F.col("window_end") <= F.col("_seen_until") - F.expr(f"INTERVAL {watermark}")
-    is_after_close = F.col("window_start") <= F.col("_closed_until")
 def in_sessions(rows: DataFrame, groups: Sequence[str], column: str, gap: str) -> DataFrame:
     """Each row with the bounds of its session: one begins where the row before lies a gap or more behind."""
     at, length = F.col(column), F.expr(f"INTERVAL {gap}")
@@ -101,6 +101,10 @@ def calendar_window(unit: str, zone: str, column: str) -> Column:
     return F.when(F.col(column) >= F.expr(starts[1]), late).otherwise(early)
 
 
+def _is_late(watermark: str) -> Column:
+    """What the table had seen before the row's file came says that the window was closed."""
+    is_behind = F.col("window_end") <= F.col("_seen_until") - F.expr(f"INTERVAL {watermark}")
+    is_after_close = F.col("window_start") <= F.col("_closed_until")
     return F.coalesce(is_behind, F.lit(False)) | F.coalesce(is_after_close, F.lit(False))
 
 
