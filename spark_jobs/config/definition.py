@@ -91,6 +91,8 @@ def _without_later_keys(parts: dict[str, Any]) -> None:
     for key in ("calendar", "zone"):
         if parts["window"] and parts["window"][key] is None:
             del parts["window"][key]
+    if not parts["running"]:
+        del parts["running"]
 
 
 def _of_records(parts: dict[str, Any], source: AnySource) -> None:

@@ -177,7 +177,8 @@ class Gold(Model):
         None,
         alias="from",
         description=(
-            "silver.<table>, or <pipeline>.silver.<table> of another one, with measures, state or dedup"
+            "silver.<table>, or <pipeline>.silver.<table> of another one, with measures, state or dedup;"
+            " gold.<table>, with measures"
         ),
     )
     window: Window | None = None
@@ -185,7 +186,11 @@ class Gold(Model):
     measures: dict[ColumnName, str] = Field(
         default_factory=dict, description="name: SQL aggregate, as in revenue: sum(amount)"
     )
-    where: str | None = Field(None, min_length=1, description="SQL condition on the silver rows")
+    running: dict[ColumnName, str] = Field(
+        default_factory=dict,
+        description="name: SQL aggregate over the measures of this window and those before it in its group",
+    )
+    where: str | None = Field(None, min_length=1, description="SQL condition on the rows that are read")
     sql: RelativePath | None = Field(
         None,
         description=(
@@ -258,12 +263,20 @@ class Gold(Model):
         return self.is_native or self.late == "keep"
 
     @property
+    def reads_gold(self) -> bool:
+        """Whether it aggregates another gold table of its pipeline."""
+        return (self.from_ or "").startswith("gold.")
+
+    @property
     def mode(self) -> Mode:
-        return self.emit or ("append" if self.is_native else "update" if self.window else "complete")
+        is_whole = self.window is None or self.reads_gold or bool(self.running)
+        return self.emit or ("append" if self.is_native else "complete" if is_whole else "update")
 
     @property
     def delays(self) -> list[tuple[str, str | None]]:
         """The silver tables that it reads row by row, each with how late its rows may come."""
         if self.join:
             return [(side.from_, side.watermark) for side in self.join.sides.values()]
-        return [(self.from_, self.dedup.within if self.dedup else self.watermark)] if self.from_ else []
+        if self.from_ is None or self.reads_gold:
+            return []
+        return [(self.from_, self.dedup.within if self.dedup else self.watermark)]

@@ -104,12 +104,13 @@ def _with_bounds(rows: DataFrame, gold: Gold, event_time: str) -> DataFrame:
     """Each row with the bounds of its session. Spark gives these to a session alone, not to what is computed
     of its rows.
     """
-    own = rows.select(*(name for name in rows.columns if name not in BOUNDS))
-    sessions = _by_session(own, gold, event_time, F.count(F.lit(1)).alias("_rows_of_session"))
-    found, at = sessions.drop("_rows_of_session").alias("old"), F.col(f"new.{event_time}")
+    times = rows.withColumn("_at", F.col(event_time))
+    own = times.select(*(name for name in times.columns if name not in BOUNDS))
+    sessions = _by_session(own, gold, "_at", F.count(F.lit(1)).alias("_rows_of_session"))
+    found, at = sessions.drop("_rows_of_session").alias("old"), F.col("new._at")
     is_within = (at >= F.col("old.window_start")) & (at < F.col("old.window_end"))
     joined = own.alias("new").join(found, on=_same(gold.group_by) & is_within, how="inner")
-    return joined.select("new.*", *(f"old.{name}" for name in BOUNDS))
+    return joined.select("new.*", *(f"old.{name}" for name in BOUNDS)).drop("_at")
 
 
 def _write(

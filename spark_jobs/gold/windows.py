@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import Window as Over
 from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold, Window
@@ -101,6 +102,16 @@ def aggregate(rows: DataFrame, gold: Gold, processed_at: datetime) -> DataFrame:
     if not groups:  # SQL gives one row even for no rows at all
         counted = counted.where("_row_count > 0")
     return counted.select(*groups, *gold.measures, "_row_count", F.lit(processed_at).alias("_processed_at"))
+
+
+def with_running(windows: DataFrame, gold: Gold) -> DataFrame:
+    """Adds the running totals of each group: over its windows up to this one, in their order."""
+    before = Over.partitionBy(*gold.group_by).orderBy("window_start")
+    before = before.rowsBetween(Over.unboundedPreceding, Over.currentRow)
+    totals = {name: F.expr(total).over(before) for name, total in gold.running.items()}
+    at = windows.columns.index("_row_count")
+    in_order = [*windows.columns[:at], *totals, *windows.columns[at:]]
+    return windows.withColumns(totals).select(*in_order) if totals else windows
 
 
 def windowed(rows: DataFrame, gold: Gold, event_time: str) -> DataFrame:

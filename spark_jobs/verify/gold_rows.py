@@ -34,6 +34,11 @@ def aggregate(silver: DataFrame, gold: Gold, column: str, progress: DataFrame | 
     result = rows.groupBy(*key_of(gold)).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
     if not key_of(gold):  # SQL gives one row even for no rows at all
         result = result.where("_row_count > 0")
+    groups = f"PARTITION BY {', '.join(f'`{name}`' for name in gold.group_by)}" if gold.group_by else ""
+    until_now = f"({groups} ORDER BY window_start RANGE UNBOUNDED PRECEDING)"
+    result = result.select(
+        "*", *(F.expr(f"{total} OVER {until_now}").alias(name) for name, total in gold.running.items())
+    )
     if gold.mode == "append" and gold.watermark and progress is not None:
         result = (
             result.crossJoin(F.broadcast(progress)).where(_is_closed(gold.watermark)).drop(*progress.columns)
@@ -64,10 +69,10 @@ def in_windows(silver: DataFrame, gold: Gold, column: str) -> DataFrame:
 
 
 def in_sessions(rows: DataFrame, groups: Sequence[str], column: str, gap: str) -> DataFrame:
-    """Each row with the bounds of its session: one begins where the row before lies a gap or more behind."""
+    """Each row with the bounds of its session: one begins more than a gap behind the row before."""
     at, length = F.col(column), F.expr(f"INTERVAL {gap}")
     in_order = Window.partitionBy(*groups).orderBy(column)
-    is_first = F.coalesce(F.lag(at).over(in_order) + length <= at, F.lit(True))
+    is_first = F.coalesce(F.lag(at).over(in_order) + length < at, F.lit(True))
     before = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
     numbered = rows.withColumn("_is_first", is_first.cast("int")).withColumn(
         "_session", F.sum("_is_first").over(before)

@@ -99,6 +99,8 @@ class Recomputation:
 
     def window_column(self, gold: Gold) -> str:
         """The window's own column, else the event time."""
+        if gold.reads_gold:
+            return (gold.window.column if gold.window else None) or "window_start"
         silver = self.pipeline.silver_named(gold.from_)
         event = silver.event_time if silver else None
         return (gold.window.column if gold.window else None) or (event.column if event else "")

@@ -109,7 +109,9 @@ def _gold(again: Recomputation, table: str, gold: Gold) -> Target:
         declared = [name for name in recomputed.columns if not name.startswith("_")]
         return Target(table, standing, recomputed, None, (*ROW_PLACE, *declared))
     if gold.from_:
-        return Target(table, standing, recomputed, tuple(key_of(gold)), (*gold.measures, "_row_count"))
+        return Target(
+            table, standing, recomputed, tuple(key_of(gold)), (*gold.measures, *gold.running, "_row_count")
+        )
     names = dict.fromkeys([*recomputed.columns, *(standing.columns if standing is not None else ())])
     return Target(table, standing, recomputed, None, tuple(name for name in names if name not in UNCOMPARED))
 
