@@ -25,7 +25,7 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from spark_jobs.config import Project
 from spark_jobs.config.gold import Gold
-from spark_jobs.config.names import parse_duration
+from spark_jobs.config.names import parse_delay
 from spark_jobs.gold.functions import load_hook
 
 EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a class is given times without a zone, in UTC
@@ -62,7 +62,7 @@ class Trial:
         self.gold, self.declared, self.event_time = gold, declared, event_time
         self.key = gold.key or []
         self.is_by_event = gold.timers != "processing"
-        self.delay = parse_duration(gold.watermark) if gold.watermark else timedelta()
+        self.delay = parse_delay(gold.watermark) if gold.watermark else timedelta()
         self.late: list[Mapping[str, Any]] = []
         self.newest: datetime | None = None
         mode = "EventTime" if self.is_by_event else "ProcessingTime"

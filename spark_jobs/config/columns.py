@@ -4,6 +4,7 @@ name.
 
 from collections.abc import Collection
 
+from spark_jobs.config.expectations import FAILED_RULES
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import ROW_ORIGINS, name_at_home
 from spark_jobs.config.pipeline import Pipeline
@@ -86,6 +87,7 @@ def silver_columns(pipeline: Pipeline, name: str) -> dict[str, str]:
         | ROW_ORIGIN
         | _arrival(silver)
         | (SEEN if pipeline.is_watermarked(name) else {})
+        | ({FAILED_RULES: "array<string>"} if pipeline.tagging(f"silver.{name}") else {})
     )
 
 
@@ -97,15 +99,40 @@ def aggregate_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
     """The columns of a gold table made by `from` and measures, or by a native query."""
     if gold.is_native:
         return _native_columns(pipeline, gold) | {"_processed_at": "timestamp"}
-    home, name = pipeline.home_of(gold.from_ or ""), name_at_home(gold.from_ or "").removeprefix("silver.")
-    known = silver_columns(home, name) if home and name in home.silver else {}
+    known = aggregated_columns(pipeline, gold)
     groups = {name: known.get(name, ANY) for name in gold.group_by}
     system = (
         {"_row_count": "bigint"}
         | ({"_revision": "int"} if gold.watermark and gold.kind == "windows" else {})
         | {"_processed_at": "timestamp"}
     )
-    return (WINDOW if gold.window else {}) | groups | dict.fromkeys(gold.measures, ANY) | system
+    measures = dict.fromkeys([*gold.measures, *gold.running], ANY)
+    return (WINDOW if gold.window else {}) | groups | measures | system
+
+
+def aggregated_columns(pipeline: Pipeline, gold: Gold) -> dict[str, str]:
+    """The columns of the table whose rows a gold table aggregates; none where there is no such table, or
+    where tables are made from one another.
+    """
+    if gold.reads_gold:
+        source = gold_above(pipeline, gold)
+        return aggregate_columns(pipeline, source) if source is not None and source.measures else {}
+    home, name = pipeline.home_of(gold.from_ or ""), name_at_home(gold.from_ or "").removeprefix("silver.")
+    return silver_columns(home, name) if home and name in home.silver else {}
+
+
+def gold_above(pipeline: Pipeline, gold: Gold) -> Gold | None:
+    """The gold table that another one aggregates; None where there is none, or where tables are made from one
+    another.
+    """
+    found, seen = gold, list[str]()
+    while found.reads_gold:
+        name = str(found.from_).removeprefix("gold.")
+        if name in seen or name not in pipeline.gold:
+            return None
+        seen.append(name)
+        found = pipeline.gold[name]
+    return pipeline.gold[seen[0]] if seen else None
 
 
 def row_keys(pipeline: Pipeline) -> dict[str, list[str]]:

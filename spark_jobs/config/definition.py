@@ -83,6 +83,8 @@ def definition_parts(pipeline: Pipeline, table: str, conf: Path) -> dict[str, An
             dimension: pipeline.dimensions[dimension].history for dimension in definition.lookup
         }
         parts["(a gold table has a watermark on it)"] = pipeline.is_watermarked(name)
+    if layer == "gold":
+        _without_later_keys(parts)
     if layer == "gold" and (
         file := definition.sql or (definition.python or definition.state or "").partition(":")[0]
     ):
@@ -109,6 +111,15 @@ def _of_dimension(parts: dict[str, Any], lookups: Lookups, pipeline: Pipeline) -
         parts["snapshot"] = True
     if lookups:
         parts["(history of its dimensions)"] = {name: pipeline.dimensions[name].history for name in lookups}
+
+
+def _without_later_keys(parts: dict[str, Any]) -> None:
+    """What a gold table is, said as it was before there were further keys."""
+    for key in ("calendar", "zone"):
+        if parts["window"] and parts["window"][key] is None:
+            del parts["window"][key]
+    if not parts["running"]:
+        del parts["running"]
 
 
 def _of_records(parts: dict[str, Any], source: AnySource) -> None:

@@ -98,6 +98,7 @@ _WORDS = {
     "complete": "full overwrite truncate",
     "quarantine": "reject drop remove row",
     "block": "fail error stop abort raise",
+    "tag": "mark flag annotate label",
     "warn": "warning ignore continue",
 }
 SYNONYMS: dict[str, list[str]] = {}

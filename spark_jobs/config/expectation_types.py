@@ -30,7 +30,9 @@ COMPILED = (
     "expect_multicolumn_sum_to_equal",
     "expect_select_column_values_to_be_unique_within_record",
 )
-"""The types that are also compiled to a predicate of one row: only they may say `on_fail: quarantine`."""
+"""The types that are also compiled to a predicate of one row: only they may say `on_fail: quarantine`, or
+`tag`.
+"""
 
 CUSTOM_SQL = "unexpected_rows_expectation"
 REFUSED = {

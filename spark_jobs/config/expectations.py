@@ -15,7 +15,7 @@ from pydantic import Field
 
 from spark_jobs.config.names import Model, Name
 
-OnFail = Literal["quarantine", "warn", "block"]
+OnFail = Literal["quarantine", "tag", "warn", "block"]
 Severity = Literal["critical", "warning", "info"]
 Scope = Literal["batch", "table"]
 READABLE = "readable"
@@ -28,6 +28,8 @@ what the batch was blocked for.
 """
 COLUMN_KEYS = ("column", "column_A", "column_B", "column_list", "column_set")
 """The arguments of GX's expectations that name columns."""
+FAILED_RULES = "_failed_rules"
+"""The column of a silver table in which its rules with `on_fail: tag` stand that a row does not meet."""
 
 
 class Expectation(Model):
@@ -43,8 +45,8 @@ class Expectation(Model):
     )
     on_fail: OnFail = Field(
         description=(
-            "quarantine: the failing rows are set aside; warn: it is said; block: nothing of the batch is"
-            " published"
+            "quarantine: the failing rows are set aside; tag: they are published with the rule's name in"
+            " _failed_rules; warn: it is said; block: nothing of the batch is published"
         )
     )
     severity: Severity = Field("warning", description="how bad a failure is: critical, warning or info")
@@ -108,6 +110,11 @@ def make_rules(expectations: Expectations) -> tuple[Rule, ...]:
     return tuple(
         Rule(name=name, **expectation.model_dump()) for name, expectation in expectations.expectations.items()
     )
+
+
+def tagging(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """The rules whose names stand in the rows that do not meet them, in alphabetical order."""
+    return tuple(sorted((rule for rule in rules if rule.on_fail == "tag"), key=lambda rule: rule.name))
 
 
 def rules_version(rules: Iterable[Rule]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
-from spark_jobs.config.columns import OF_PROCESSING
+from spark_jobs.config.columns import OF_PROCESSING, WINDOW
 from spark_jobs.config.comparable import compared_maps
 from spark_jobs.config.constants import clocks_in_constants
 from spark_jobs.config.epochs import floating_epochs
@@ -103,7 +103,10 @@ def judge_measure(
         node for node in tree.walk() if isinstance(node, exp.Func) and function_names(node) & AGGREGATES
     ]
     foreign = _of_data_alone(text, tree, columns)
-    if not aggregates and not foreign:
+    grouped = {name.lower() for name in group_by}
+    named = {name.lower() for name in columns_of_tree(tree)}
+    is_of_window = bool(named) and named <= grouped & set(WINDOW)
+    if not aggregates and not foreign and not is_of_window:
         hint = "write for example count(*), sum(amount) or max(price); group_by takes plain columns"
         complaints.append((f"{shorten(text)} is not an aggregate", hint))
     if {name for name, _ in calls_in(text)} & GENERATORS:
@@ -115,7 +118,6 @@ def judge_measure(
                 "a measure aggregates the rows of its group; use a SQL table of gold",
             )
         )
-    grouped = {name.lower() for name in group_by}
     for column in tree.find_all(exp.Column) if aggregates else ():
         name = column.parts[0].name
         if name.lower() not in grouped and not _is_inside(column, aggregates):

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from spark_jobs.config.calendar import LONGEST, Unit, Zone
 from spark_jobs.config.errors import Hinted
-from spark_jobs.config.names import ColumnName, Duration, Model, Names, RelativePath, Tables
+from spark_jobs.config.names import ColumnName, Delay, Duration, Model, Names, RelativePath, Tables
 from spark_jobs.config.types import SparkType
 
 Mode = Literal["append", "update", "complete"]
@@ -30,8 +31,8 @@ def _as_pairs(value: object) -> object:
 
 
 class Window(Model):
-    """Tumbling windows of `size`, sliding ones that start every `slide`, or sessions that a `gap` without
-    rows ends.
+    """Tumbling windows of `size`, sliding ones that start every `slide`, those of a `calendar`, or sessions
+    that a `gap` without rows ends.
     """
 
     size: Duration | None = Field(None, description="how long a window is")
@@ -41,22 +42,39 @@ class Window(Model):
     gap: Duration | None = Field(
         None, description="sessions, in place of size: one ends when no row of its group came for so long"
     )
+    calendar: Unit | None = Field(
+        None, description="in place of size: the days, weeks from Monday on, months, … of a time zone"
+    )
+    zone: Zone | None = Field(
+        None, description="calendar only: the time zone by its name, as in Europe/Berlin; without it UTC"
+    )
     column: ColumnName | None = Field(
         None, description="a timestamp column of the silver table; without it its event time"
     )
 
     @model_validator(mode="after")
     def _has_one_length(self) -> "Window":
-        if (self.size is None) == (self.gap is None):
-            found = "both are given" if self.size else "none is given"
+        given = [name for name in ("size", "gap", "calendar") if getattr(self, name) is not None]
+        if len(given) != 1:
+            found = f"{' and '.join(map(repr, given))} are given" if given else "none is given"
             raise Hinted(
-                f"a window has either 'size' or 'gap', but {found}",
-                "keep or add one, as in size: 1 hour or gap: 30 minutes",
+                f"a window has one of 'size', 'gap' and 'calendar', but {found}",
+                "keep or add one, as in size: 1 hour, gap: 30 minutes or calendar: month",
             )
         if self.gap and self.slide:
             raise Hinted(
                 "'slide' is incompatible with 'gap': a session starts with its first row",
                 "remove slide, or use size",
+            )
+        if self.calendar and self.slide:
+            raise Hinted(
+                f"'slide' is incompatible with 'calendar': one {self.calendar} follows the other",
+                "remove slide, or use size",
+            )
+        if self.zone and not self.calendar:
+            raise Hinted(
+                f"'zone' is incompatible with {given[0]!r}, which is so long whatever clocks say",
+                "remove zone, or use calendar, as in calendar: day",
             )
         return self
 
@@ -65,6 +83,11 @@ class Window(Model):
         """The size; only for windows that have one."""
         assert self.size is not None
         return self.size
+
+    @property
+    def longest(self) -> str:
+        """No window is longer; only for those that are no sessions."""
+        return LONGEST[self.calendar] if self.calendar else self.length
 
     @property
     def step(self) -> str:
@@ -90,7 +113,7 @@ class JoinSide(Model):
     from_: str = Field(
         alias="from", description="silver.<table> of this pipeline, without key and lookup, with event_time"
     )
-    watermark: Duration = Field(description="how late its rows may come, behind its own greatest event time")
+    watermark: Delay = Field(description="how late its rows may come, behind its own greatest event time")
 
 
 class Within(Model):
@@ -154,7 +177,8 @@ class Gold(Model):
         None,
         alias="from",
         description=(
-            "silver.<table>, or <pipeline>.silver.<table> of another one, with measures, state or dedup"
+            "silver.<table>, or <pipeline>.silver.<table> of another one, with measures, state or dedup;"
+            " gold.<table>, with measures"
         ),
     )
     window: Window | None = None
@@ -162,7 +186,11 @@ class Gold(Model):
     measures: dict[ColumnName, str] = Field(
         default_factory=dict, description="name: SQL aggregate, as in revenue: sum(amount)"
     )
-    where: str | None = Field(None, min_length=1, description="SQL condition on the silver rows")
+    running: dict[ColumnName, str] = Field(
+        default_factory=dict,
+        description="name: SQL aggregate over the measures of this window and those before it in its group",
+    )
+    where: str | None = Field(None, min_length=1, description="SQL condition on the rows that are read")
     sql: RelativePath | None = Field(
         None,
         description=(
@@ -202,11 +230,11 @@ class Gold(Model):
             " table"
         ),
     )
-    watermark: Duration | None = Field(
+    watermark: Delay | None = Field(
         None,
         description=(
             "a window is closed once its end lies so far behind the greatest event time; rows that come later"
-            " are late"
+            " are late; 0 seconds: once its end is reached"
         ),
     )
     late: Literal["repair", "keep"] | None = Field(
@@ -235,12 +263,20 @@ class Gold(Model):
         return self.is_native or self.late == "keep"
 
     @property
+    def reads_gold(self) -> bool:
+        """Whether it aggregates another gold table of its pipeline."""
+        return (self.from_ or "").startswith("gold.")
+
+    @property
     def mode(self) -> Mode:
-        return self.emit or ("append" if self.is_native else "update" if self.window else "complete")
+        is_whole = self.window is None or self.reads_gold or bool(self.running)
+        return self.emit or ("append" if self.is_native else "complete" if is_whole else "update")
 
     @property
     def delays(self) -> list[tuple[str, str | None]]:
         """The silver tables that it reads row by row, each with how late its rows may come."""
         if self.join:
             return [(side.from_, side.watermark) for side in self.join.sides.values()]
-        return [(self.from_, self.dedup.within if self.dedup else self.watermark)] if self.from_ else []
+        if self.from_ is None or self.reads_gold:
+            return []
+        return [(self.from_, self.dedup.within if self.dedup else self.watermark)]

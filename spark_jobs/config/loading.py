@@ -21,7 +21,7 @@ from spark_jobs.config.names import check_name
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.root import LAKEHOUSE as LAKEHOUSE
 from spark_jobs.config.root import find_root as find_root
-from spark_jobs.config.rule_files import survey_rules
+from spark_jobs.config.rule_files import PipelineRules, survey_rules
 from spark_jobs.config.validation import validate
 
 T = TypeVar("T")
@@ -100,6 +100,7 @@ def survey_project(
     ]
     _link(root, pipelines, problems, has_all=only is None)
     rules, mistakes = survey_rules(root, pipelines, only)
+    _tell_tagging(root, pipelines, rules)
     problems += mistakes
     if lakehouse is None:
         return None, problems
@@ -200,6 +201,15 @@ def _link(root: Path, pipelines: dict[str, Pipeline], problems: list[Problem], *
                     waiting.append(loaded)
             if name in known:
                 pipeline.link({name: known[name]})
+
+
+def _tell_tagging(root: Path, pipelines: Mapping[str, Pipeline], rules: Mapping[str, PipelineRules]) -> None:
+    """Let every pipeline know which rules tag its rows, also those that are read for their tables alone."""
+    for name, pipeline in pipelines.items():
+        pipeline.tag_by(rules[name])
+        for other, upstream in pipeline.upstream.items():
+            if other not in pipelines:
+                upstream.tag_by(survey_rules(root, {other: upstream}, other)[0][other])
 
 
 def _load_file(path: Path, root: Path, load: Callable[[Path, Path], T]) -> T:

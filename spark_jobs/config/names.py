@@ -137,13 +137,19 @@ def check_relative_path(value: str) -> str:
     return path.as_posix()
 
 
+def parse_delay(value: str) -> timedelta:
+    """As a duration, and it may be nothing."""
+    match = re.fullmatch(r"0+ (second|minute|hour|day|week)s?", value.strip())
+    return timedelta() if match else parse_duration(value)
+
+
 def parse_duration(value: str) -> timedelta:
     match = re.fullmatch(r"(\d{1,9}) (second|minute|hour|day|week)s?", value.strip())
     if match is None or int(match[1]) == 0:
-        raise Hinted(
-            f"{shorten(value)} is not a duration",
-            "write a number and a unit, as in '15 minutes', '1 hour' or '7 days'",
-        )
+        hint = "write a number and a unit, as in '15 minutes', '1 hour' or '7 days'"
+        if re.search(r"month|quarter|year", value):
+            hint += "; months and years differ in length: for windows write calendar: month"
+        raise Hinted(f"{shorten(value)} is not a duration", hint)
     return timedelta(seconds=int(match[1]) * UNITS[match[2]])
 
 
@@ -158,6 +164,11 @@ def check_share(value: str) -> str:
     if match is None or int(match[1]) > 100:
         raise Hinted(f"{shorten(value)} is no share", "write a whole number from 0% to 100%, as in '20%'")
     return value
+
+
+def check_delay(value: str) -> str:
+    parse_delay(value)
+    return value.strip()
 
 
 def as_list(value: object) -> object:
@@ -185,6 +196,7 @@ ColumnName = Annotated[
 RelativePath = Annotated[str, AfterValidator(check_relative_path)]
 Duration = Annotated[str, AfterValidator(check_duration)]
 Share = Annotated[str, AfterValidator(check_share)]
+Delay = Annotated[str, AfterValidator(check_delay)]
 OtherTable = Annotated[str, AfterValidator(check_other_table)]
 Names = Annotated[
     list[ColumnName], BeforeValidator(as_list, json_schema_input_type=ColumnName | list[ColumnName])

@@ -5,12 +5,13 @@ The models hold what one file can say about itself. What needs several keys, SQL
 checks/.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from spark_jobs.config.errors import Hinted
+from spark_jobs.config.expectations import Rule, tagging
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.names import (
     Cron,
@@ -116,6 +117,7 @@ class Pipeline(Model):
         default_factory=dict, description="in a file of their own: topics to topics, outside the tables"
     )
     _upstream: dict[str, "Pipeline"] = PrivateAttr(default_factory=dict)
+    _tagging: dict[str, tuple[Rule, ...]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _has_a_table(self) -> "Pipeline":
@@ -156,6 +158,14 @@ class Pipeline(Model):
 
     def link(self, upstream: dict[str, "Pipeline"]) -> None:
         self._upstream.update(upstream)
+
+    def tag_by(self, rules: Mapping[str, Iterable[Rule]]) -> None:
+        """Know the rules of its tables that tag rows: they give a table a column."""
+        self._tagging = {table: found for table, known in rules.items() if (found := tagging(known))}
+
+    def tagging(self, table: str) -> tuple[Rule, ...]:
+        """The rules of a table whose names stand in the rows that do not meet them."""
+        return self._tagging.get(table, ())
 
     def home_of(self, table: str) -> "Pipeline | None":
         """The pipeline that a table belongs to, this one or another; None where that one is not loaded."""

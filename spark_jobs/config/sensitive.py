@@ -2,9 +2,10 @@
 that come from sensitive ones upstream.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from spark_jobs.config.columns import WINDOW
+from spark_jobs.config.columns import WINDOW, gold_above
 from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold, Join
 from spark_jobs.config.graph import gold_inputs
@@ -162,25 +163,43 @@ def _of_gold(pipeline: Pipeline, gold: Gold, conf: Path | None) -> Names:
         return _of_join(pipeline, gold.join)
     if gold.from_ is None:
         return EVERYTHING if _reads_sensitive(pipeline, gold, conf) else Names()
+    if gold.reads_gold:
+        return _of_gold_above(pipeline, gold, conf)
     home, silver = pipeline.home_of(gold.from_), pipeline.silver_named(gold.from_)
     hidden = _of_silver(home, silver) if home and silver else Names()
     if not hidden or silver is None:
         return Names()
     if gold.is_native:  # a class may do anything with its rows
         return EVERYTHING if gold.state else hidden
-    measures = [
-        name
-        for name, measure in gold.measures.items()
-        if any(column in hidden for column in columns_named(measure, hidden))
-    ]
     at = (gold.window.column if gold.window else None) or (
         silver.event_time.column if silver.event_time else None
     )
+    return _of_aggregate(gold, hidden, at)
+
+
+def _of_gold_above(pipeline: Pipeline, gold: Gold, conf: Path | None) -> Names:
+    if (above := gold_above(pipeline, gold)) is None:
+        return Names()
+    at = (gold.window.column if gold.window else None) or "window_start"
+    return _of_aggregate(gold, _of_gold(pipeline, above, conf), at)
+
+
+def _of_aggregate(gold: Gold, hidden: Names, at: str | None) -> Names:
+    """What groups, windows and measures tell of these columns."""
     windows = tuple(WINDOW) if gold.window and at in hidden else ()
+    groups = [column for column in gold.group_by if column in hidden]
+    measures = _telling(gold.measures, Names([*hidden, *(name.lower() for name in windows)]))
     return Names(
-        name.lower()
-        for name in (*(column for column in gold.group_by if column in hidden), *measures, *windows)
+        name.lower() for name in (*groups, *windows, *measures, *_telling(gold.running, Names(measures)))
     )
+
+
+def _telling(expressions: Mapping[str, str], hidden: Names) -> list[str]:
+    return [
+        name.lower()
+        for name, sql in expressions.items()
+        if any(column in hidden for column in columns_named(sql, hidden))
+    ]
 
 
 def _of_join(pipeline: Pipeline, join: Join) -> Names:

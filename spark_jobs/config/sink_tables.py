@@ -24,7 +24,10 @@ def why_rows_change(pipeline: Pipeline, table: str) -> str | None:
         if silver.key:
             return f"a newer version of a {', '.join(silver.key)} replaces the one before"
         looked_up = ", ".join(silver.lookup)
-        return f"a row is corrected when a member of {looked_up} changes" if silver.lookup else None
+        if silver.lookup:
+            return f"a row is corrected when a member of {looked_up} changes"
+        tags = pipeline.tagging(table)
+        return "a row is corrected when a rule with on_fail: tag changes" if tags else None
     gold = pipeline.gold[name]
     if gold.is_native:
         return None  # what a native query has emitted it never changes

@@ -59,11 +59,11 @@ def made_too_late(pipeline: Pipeline, edges: Edges) -> list[tuple[str, str]]:
 
 
 def _table_stages(pipeline: Pipeline) -> list[Stage]:
-    """One task per table. Gold tables by SQL or Python may read one another, and only the engine knows their
-    order: one task for all.
+    """One task per table. Gold tables by SQL or Python, or made from gold tables, may read one another, and
+    only the engine knows their order: one task for all.
     """
-    windows = [name for name, table in pipeline.gold.items() if table.from_]
-    derived = [f"gold.{name}" for name, table in pipeline.gold.items() if not table.from_]
+    windows = [name for name, table in pipeline.gold.items() if table.from_ and not table.reads_gold]
+    derived = [f"gold.{name}" for name in pipeline.gold if name not in windows]
     return [
         _one_each("bronze", pipeline.sources),
         _one_each("dimension", pipeline.dimensions),

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold, Join
-from spark_jobs.config.names import parse_duration
+from spark_jobs.config.names import parse_delay
 from spark_jobs.lake.json_text import MICROSECONDS
 from spark_jobs.lake.seen import Seen, Watermark
 
@@ -123,7 +123,7 @@ class Course:
         """`highs` are the greatest event times of the inputs in what the next batch reads, `now` those of all
         that is there.
         """
-        delays = {side.from_: parse_duration(side.watermark) for side in join.sides.values()}
+        delays = {side.from_: parse_delay(side.watermark) for side in join.sides.values()}
         reached = {name: Watermark.of(Seen(high), delays[name]).until for name, high in highs.items()}
         known = [until for until in reached.values() if until is not None]
         if join.watermark_policy == "max":

@@ -16,8 +16,9 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold
+from spark_jobs.config.sql import columns_in
 from spark_jobs.gold.process import WAS, WATERMARK, Changes, WindowTable, check_rows, sum_up
-from spark_jobs.gold.windows import closed_windows, literal_time
+from spark_jobs.gold.windows import BOUNDS, closed_windows, literal_time
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
@@ -26,7 +27,6 @@ from spark_jobs.lake.kept import kept
 from spark_jobs.lake.seen import Watermark
 from spark_jobs.lake.tables import Batch
 
-WINDOW = ("window_start", "window_end")
 INSERTED, UPDATED, DELETED = "inserted", "updated", "deleted"
 
 
@@ -83,12 +83,34 @@ def rebuild_windows(spark: SparkSession, batch: Batch, table: WindowTable) -> Co
 def make_sessions(rows: DataFrame, gold: Gold, event_time: str, processed_at: datetime) -> DataFrame:
     """One row per session and group: its end is a gap after its last row, as Spark counts it."""
     measures = [F.expr(expression).alias(name) for name, expression in gold.measures.items()]
-    session = F.session_window(F.col(event_time), _gap(gold)).alias("_session")
-    made = rows.groupBy(session, *gold.group_by).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
-    bounds = [F.col("_session.start").alias("window_start"), F.col("_session.end").alias("window_end")]
+    measures.append(F.count(F.lit(1)).alias("_row_count"))
+    if any(set(BOUNDS) & set(columns_in(measure)) for measure in gold.measures.values()):
+        made = _with_bounds(rows, gold, event_time).groupBy(*BOUNDS, *gold.group_by).agg(*measures)
+    else:
+        made = _by_session(rows, gold, event_time, *measures)
     return made.select(
-        *bounds, *gold.group_by, *gold.measures, "_row_count", F.lit(processed_at).alias("_processed_at")
+        *BOUNDS, *gold.group_by, *gold.measures, "_row_count", F.lit(processed_at).alias("_processed_at")
     )
+
+
+def _by_session(rows: DataFrame, gold: Gold, event_time: str, *measures: Column) -> DataFrame:
+    session = F.session_window(F.col(event_time), _gap(gold)).alias("_session")
+    made = rows.groupBy(session, *gold.group_by).agg(*measures)
+    bounds = [F.col(f"_session.{name.removeprefix('window_')}").alias(name) for name in BOUNDS]
+    return made.select(*bounds, *(name for name in made.columns if name != "_session"))
+
+
+def _with_bounds(rows: DataFrame, gold: Gold, event_time: str) -> DataFrame:
+    """Each row with the bounds of its session. Spark gives these to a session alone, not to what is computed
+    of its rows.
+    """
+    times = rows.withColumn("_at", F.col(event_time))
+    own = times.select(*(name for name in times.columns if name not in BOUNDS))
+    sessions = _by_session(own, gold, "_at", F.count(F.lit(1)).alias("_rows_of_session"))
+    found, at = sessions.drop("_rows_of_session").alias("old"), F.col("new._at")
+    is_within = (at >= F.col("old.window_start")) & (at < F.col("old.window_end"))
+    joined = own.alias("new").join(found, on=_same(gold.group_by) & is_within, how="inner")
+    return joined.select("new.*", *(f"old.{name}" for name in BOUNDS)).drop("_at")
 
 
 def _write(
@@ -136,7 +158,7 @@ def _differences(shown: DataFrame, old: DataFrame | None, gold: Gold) -> Iterato
     if old is None:
         yield shown.withColumn("_change", F.lit(INSERTED)), Counts(inserted=shown.count())
         return
-    names, keys = shown.columns, [*WINDOW, *gold.group_by]
+    names, keys = shown.columns, [*BOUNDS, *gold.group_by]
     said = F.to_json(F.struct(*gold.measures, "_row_count"), WHOLE_JSON)
     new, was = shown.withColumn("_said", said).alias("new"), old.withColumn("_said", said).alias("old")
     joined = new.join(was, on=_same(keys), how="full_outer")
@@ -165,7 +187,7 @@ def _put(changed: DataFrame, counts: Counts, batch: Batch, table: WindowTable, *
     values: dict[str, str | Column] = {
         f"`{name}`": f"new.`{name}`" for name in changed.columns if name != "_change"
     }
-    same = " AND ".join(f"old.`{name}` <=> new.`{name}`" for name in (*WINDOW, *table.gold.group_by))
+    same = " AND ".join(f"old.`{name}` <=> new.`{name}`" for name in (*BOUNDS, *table.gold.group_by))
     with tables.merging(changed, table.name, same, batch, counts) as merge:
         merge = merge.whenMatchedDelete(condition=f"new._change = '{DELETED}'").whenMatchedUpdate(set=values)
         merge.whenNotMatchedInsert(values=values).execute()

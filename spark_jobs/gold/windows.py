@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
+from pyspark.sql import Window as Over
 from pyspark.sql import functions as F
 
 from spark_jobs.config.gold import Gold, Window
 from spark_jobs.config.names import parse_duration
+from spark_jobs.gold.calendar import in_calendar
 from spark_jobs.lake.json_text import WHOLE_JSON
 from spark_jobs.lake.queries import refuse_clocks, refuse_floating_sums
 from spark_jobs.lake.seen import Watermark
 
+BOUNDS = ("window_start", "window_end")
+"""Columns of every row of a window: measures may name them, and mean this window's."""
 MOST_WINDOWS_LISTED = 500
 """Touched windows that a replace names one by one; beyond it the whole span between the first and the last is
 recomputed.
@@ -51,7 +55,7 @@ def find_touched(changes: DataFrame, gold: Gold, event_time: str) -> Selection |
     if len(found) > MOST_WINDOWS_LISTED:
         last = starts.agg(F.max("window_start").cast("string")).collect()[0][0]
         condition = f"window_start >= {_literal(found[0])} AND window_start <= {_literal(last)}"
-    return Selection(condition, _literal(found[0]), f"{_literal(last)} + INTERVAL {gold.window.length}")
+    return Selection(condition, _literal(found[0]), f"{_literal(last)} + INTERVAL {gold.window.longest}")
 
 
 def closed_windows(watermark: Watermark) -> str:
@@ -68,8 +72,8 @@ def newly_closed(gold: Gold, before: Watermark, now: Watermark) -> Selection:
     assert gold.window is not None
     condition = f"({closed_windows(now)}) AND NOT ({closed_windows(before)})"
     ends = [*([literal_time(now.until)] if now.until else [])]
-    ends += [f"{literal_time(now.closed_until)} + INTERVAL {gold.window.length}"] if now.closed_until else []
-    earliest = f"{literal_time(before.until)} - INTERVAL {gold.window.length}" if before.until else None
+    ends += [f"{literal_time(now.closed_until)} + INTERVAL {gold.window.longest}"] if now.closed_until else []
+    earliest = f"{literal_time(before.until)} - INTERVAL {gold.window.longest}" if before.until else None
     return Selection(
         condition, earliest, f"greatest({', '.join(ends)})" if len(ends) > 1 else ends[0] if ends else None
     )
@@ -100,16 +104,32 @@ def aggregate(rows: DataFrame, gold: Gold, processed_at: datetime) -> DataFrame:
     return counted.select(*groups, *gold.measures, "_row_count", F.lit(processed_at).alias("_processed_at"))
 
 
+def with_running(windows: DataFrame, gold: Gold) -> DataFrame:
+    """Adds the running totals of each group: over its windows up to this one, in their order."""
+    before = Over.partitionBy(*gold.group_by).orderBy("window_start")
+    before = before.rowsBetween(Over.unboundedPreceding, Over.currentRow)
+    totals = {name: F.expr(total).over(before) for name, total in gold.running.items()}
+    at = windows.columns.index("_row_count")
+    in_order = [*windows.columns[:at], *totals, *windows.columns[at:]]
+    return windows.withColumns(totals).select(*in_order) if totals else windows
+
+
 def windowed(rows: DataFrame, gold: Gold, event_time: str) -> DataFrame:
     assert gold.window is not None
-    window = F.window(F.col(event_time), gold.window.length, gold.window.step)
+    if gold.window.calendar:
+        rows, window = rows.where(F.col(event_time).isNotNull()), in_calendar(gold.window, F.col(event_time))
+    else:
+        window = F.window(F.col(event_time), gold.window.length, gold.window.step)
+    own = [name for name in rows.columns if name not in BOUNDS]
     return rows.withColumn("_window", window).select(
-        *rows.columns, F.col("_window.start").alias("window_start"), F.col("_window.end").alias("window_end")
+        *own, F.col("_window.start").alias("window_start"), F.col("_window.end").alias("window_end")
     )
 
 
 def window_count(window: Window, at: Column) -> Column:
     """In how many windows a time lies, by arithmetic: what is checked against the windows themselves."""
+    if window.calendar:
+        return at.isNotNull().cast("bigint")
     size, slide = _micros(window.length), _micros(window.step)
     last, before_first = _start(F.unix_micros(at), slide), _start(F.unix_micros(at) - size, slide)
     return F.coalesce(((last - before_first) / slide).cast("bigint"), F.lit(0))
@@ -121,6 +141,9 @@ def first_window(window: Window, at: Column) -> tuple[Column, Column]:
     """
     if window.gap:
         return at, at + F.expr(f"INTERVAL {window.gap}")
+    if window.calendar:
+        found = in_calendar(window, at)
+        return found["start"], found["end"]
     size, slide = _micros(window.length), _micros(window.step)
     start = _start(F.unix_micros(at) - size, slide) + slide
     return F.timestamp_micros(start), F.timestamp_micros(start + size)

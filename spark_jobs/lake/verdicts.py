@@ -177,12 +177,24 @@ class Verdicts:
             return _rules_row(table, ())
         return noted[-1] if noted else None
 
+    def noted(self, table: str) -> list[tuple[datetime, tuple[Rule, ...]]]:
+        """The rules that rows of a table were ever judged by, the oldest first, with when they were noted."""
+        return [
+            (row["noted_at"], _rules_of(row["definition"]))
+            for row in self.ledger.ordered("rules")
+            if row["table"] == table
+        ]
+
     def rules(self, table: str, version: str) -> tuple[Rule, ...]:
         """The rules of a table by their version."""
         found = next(
             row for row in self.ledger.rows("rules") if (row["table"], row["rules"]) == (table, version)
         )
-        return tuple(Rule.of_dict(rule) for rule in json.loads(found["definition"]))
+        return _rules_of(found["definition"])
+
+
+def _rules_of(definition: str) -> tuple[Rule, ...]:
+    return tuple(Rule.of_dict(rule) for rule in json.loads(definition))
 
 
 def _rules_row(table: str, rules: Sequence[Rule]) -> dict[str, Any]:

@@ -60,6 +60,7 @@ class TableState(StrEnum):
 
 class RuleState(StrEnum):
     MET = "met"
+    TAGGED = "tagged"
     SET_ASIDE = "set_aside"
     WARNING = "warning"
     BLOCKING = "blocking"

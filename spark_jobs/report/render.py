@@ -26,6 +26,7 @@ RUNS_DRAWN = 30
 TEMPLATES = Path(__file__).parent / "templates"
 ON_FAIL = {
     "quarantine": "Failing rows are quarantined",
+    "tag": "Failing rows are published with the rule's name in _failed_rules",
     "warn": "A failure is reported and blocks nothing",
     "block": "A failure blocks the batch",
 }

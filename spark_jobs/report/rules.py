@@ -161,8 +161,8 @@ def _found_by_query(rows: Sequence[Row]) -> int:
 
 
 def state_of(row: Row) -> RuleState:
-    """A quarantine rule that set rows aside did its work; any other rule that is not met says so by what it
-    is for.
+    """A rule that set rows aside or tagged them did its work; any other rule that is not met says so by what
+    it is for.
     """
     if row["problem"]:
         return RuleState.PROBLEM
@@ -170,6 +170,8 @@ def state_of(row: Row) -> RuleState:
         return RuleState.SET_ASIDE if row["failed"] else RuleState.MET if row["is_met"] else RuleState.PROBLEM
     if row["is_met"]:
         return RuleState.MET
+    if row["on_fail"] == "tag":
+        return RuleState.TAGGED
     return RuleState.BLOCKING if row["on_fail"] == "block" else RuleState.WARNING
 
 

@@ -27,6 +27,7 @@ TITLES = {
     "not_in_run": ("Not in this run", "", "·"),
     "no_trace": ("No trace of it", "", "·"),
     "met": ("Met", "good", "✓"),
+    "tagged": ("Rows tagged", "info", "!"),
     "set_aside": ("Rows quarantined", "warn", "!"),
     "warning": ("Not met", "warn", "!"),
     "blocking": ("Not met", "bad", "✗"),

@@ -19,7 +19,7 @@ from spark_jobs.gold.functions import compute_python, compute_sql
 from spark_jobs.gold.late import LATE_DDL
 from spark_jobs.gold.process import WAS, WATERMARK, WindowTable
 from spark_jobs.gold.sessions import make_sessions
-from spark_jobs.gold.windows import aggregate, select_rows
+from spark_jobs.gold.windows import aggregate, select_rows, with_running
 from spark_jobs.lake import delta_log, small_writes, streams, tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
@@ -40,9 +40,11 @@ CLOSE, CHANGES = "close", "changes"
 
 
 def window_table(pipeline: Pipeline, name: str, gold: Gold) -> WindowTable:
+    column = gold.window.column if gold.window else None
+    if gold.reads_gold:  # the rows of its windows lie where these begin
+        return WindowTable(f"gold.{name}", gold, str(gold.from_), column or "window_start", [])
     silver = pipeline.silver_named(gold.from_)
     assert silver is not None
-    column = gold.window.column if gold.window else None
     event_time = column or (silver.event_time.column if silver.event_time else "_event_at")
     taken = [column for lookup in silver.lookup.values() for column in lookup.taken]
     return WindowTable(f"gold.{name}", gold, str(gold.from_), event_time, [*silver.columns, *taken])
@@ -248,9 +250,10 @@ def _compute_whole(
     event_time = window_table(run.pipeline, "", gold).event_time
     if gold.kind == "sessions":
         counted = silver.where(gold.where or "true").where(F.col(event_time).isNotNull())
-        return make_sessions(
+        sessions = make_sessions(
             counted.observe(entered, F.count(F.lit(1)).alias("rows")), gold, event_time, processed_at
         )
+        return with_running(sessions, gold)
     rows = (
         select_rows(silver, gold, event_time, None)
         if gold.window
@@ -258,4 +261,5 @@ def _compute_whole(
         if gold.where
         else silver
     )
-    return aggregate(rows.observe(entered, F.count(F.lit(1)).alias("rows")), gold, processed_at)
+    made = aggregate(rows.observe(entered, F.count(F.lit(1)).alias("rows")), gold, processed_at)
+    return with_running(made, gold)

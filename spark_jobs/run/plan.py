@@ -11,9 +11,10 @@ from typing import Any
 from spark_jobs.config import Project
 from spark_jobs.config.definition import definition_parts, fingerprint
 from spark_jobs.config.errors import UsageError, did_you_mean
+from spark_jobs.config.expectations import rules_version
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import ended_tables, order_tables
-from spark_jobs.config.names import other_pipeline, parse_duration
+from spark_jobs.config.names import other_pipeline, parse_delay, parse_duration
 from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.sources import FileSource
 from spark_jobs.config.table_name import TableName
@@ -37,8 +38,9 @@ from spark_jobs.landing.arrivals import (
 from spark_jobs.landing.packing import TIMES_COLUMNAR
 
 ARRIVALS, DEFINITION, WATERMARK, IDENTITIES = "arrivals", "definition", "watermark", "identities"
+TAGGING = "tagging"
 """Inputs of a table that are no tables: files, what the pipeline file says of it, how far the event time of
-its rows has come, and which tables of other pipelines these are.
+its rows has come, which tables of other pipelines these are, and by which rules its rows are tagged.
 """
 BYTES_PER_MESSAGE = 300
 """About, to tell a small run from a big load."""
@@ -80,6 +82,8 @@ class Plan:
             inputs[IDENTITIES] = identities(others)
         if layer == "silver":  # a fact waits no longer for a member that is known to have ended
             inputs |= {ended: self.version(ended) for ended in ended_tables(self.pipeline, name)}
+        if tagging := self.pipeline.tagging(table):
+            inputs[TAGGING] = rules_version(tagging)
         if layer == "gold":
             inputs[DEFINITION] = fingerprint(definition_parts(self.pipeline, table, self.conf))
             gold = self.pipeline.gold[name]
@@ -187,7 +191,7 @@ class Plan:
             seen = self.ledger.seen(source, self.generation(source)).closed(
                 self.close_marks(TableName(source).name)
             )
-        return Watermark.of(seen, parse_duration(str(gold.watermark)))
+        return Watermark.of(seen, parse_delay(str(gold.watermark)))
 
     def _close_marks_of_other(self, source: str) -> list[int]:
         silver = self.pipeline.silver_named(source)

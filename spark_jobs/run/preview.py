@@ -17,7 +17,16 @@ from spark_jobs.landing.feed import make_feed
 from spark_jobs.landing.look import Look, look_at, read_if_it_matters
 from spark_jobs.landing.streams import broker_settings, look_at_stream
 from spark_jobs.run.definitions import check_definitions
-from spark_jobs.run.plan import ARRIVALS, DEFINITION, WATERMARK, Plan, due_tables, make_plan, say_nothing
+from spark_jobs.run.plan import (
+    ARRIVALS,
+    DEFINITION,
+    TAGGING,
+    WATERMARK,
+    Plan,
+    due_tables,
+    make_plan,
+    say_nothing,
+)
 
 # Why a table is due, in words for a person.
 
@@ -74,6 +83,8 @@ def _say_moved(plan: Plan, table: str, name: str, before: Any, now: Any, looks: 
         )
     if name == DEFINITION:
         return "its definition changed"
+    if name == TAGGING:
+        return "the rules that tag its rows changed"
     if name == WATERMARK:
         return f"the watermark moved to {max((at for at in now or () if at), default='the beginning')}"
     if now is None:

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from spark_jobs.config.expectation_types import CUSTOM_SQL
-from spark_jobs.config.expectations import Rule, rules_version
+from spark_jobs.config.expectations import FAILED_RULES, Rule, rules_version, tagging
 from spark_jobs.config.own_rules import MAY_END, is_within
 from spark_jobs.config.text import count
 from spark_jobs.lake.blocked import ASIDE, HOLD, RELEASE, Finding, Grounds, hide
@@ -186,11 +187,8 @@ class BatchGate:
         aside.
         """
         is_row_asked = candidate.count > 0 and not candidate.has_older
-        asked = [
-            rule
-            for rule in self.rules
-            if rule.type != MAY_END and (is_row_asked or rule.on_fail != "quarantine")
-        ]
+        others = [rule for rule in self.rules if rule.on_fail != "tag" and rule.type != MAY_END]
+        asked = [rule for rule in others if is_row_asked or rule.on_fail != "quarantine"]
         is_changed = bool(asked) and (candidate.count > 0 or candidate.removes())
         found = self.judge_rows(candidate.rows, asked, candidate.whole, candidate.count) if is_changed else []
         missed = [result for result in found if result.rule.on_fail == "quarantine" and not result.is_met]
@@ -198,7 +196,7 @@ class BatchGate:
             raise NotJudged(self.batch_id[0], unanswered)
         if missed:
             raise SplitDisagrees(self.batch_id[0], missed)
-        by_name = {result.rule.name: result for result in found}
+        by_name = {result.rule.name: result for result in [*found, *count_tagged(candidate, self.rules)]}
         results = []
         for rule in self.rules:
             if rule.on_fail == "quarantine" and candidate.asked:
@@ -211,6 +209,20 @@ class BatchGate:
             elif rule.name in by_name:
                 results.append(by_name[rule.name])
         return results
+
+
+def count_tagged(candidate: Candidate, rules: Sequence[Rule]) -> list[RuleResult]:
+    """How many of the rows say of each rule that tags that they do not meet it. Their own word counts: what
+    Great Expectations cannot judge, as a condition that fails on a row, is a tag as well.
+    """
+    asked = tagging(rules) if FAILED_RULES in candidate.rows.columns and candidate.count else ()
+    if not asked:
+        return []
+    failed = candidate.rows.agg(*(F.count_if(F.array_contains(FAILED_RULES, rule.name)) for rule in asked))
+    return [
+        RuleResult(rule, is_met=count == 0, rows=candidate.count, failed=count)
+        for rule, count in zip(asked, failed.collect()[0], strict=True)
+    ]
 
 
 def say_finding(result: RuleResult) -> str:

@@ -20,6 +20,7 @@ from spark_jobs.lake.seen import Seen
 from spark_jobs.lake.tables import Batch
 from spark_jobs.lake.verdicts import Decision
 from spark_jobs.run.context import Done, RunContext
+from spark_jobs.run.tagging import as_it_stands, finish_tagging, is_behind, tag
 from spark_jobs.silver.dimensions import process_history
 from spark_jobs.silver.fact_table import (
     SET_ASIDE_DDL,
@@ -152,10 +153,12 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
     """
     silver, table = run.pipeline.silver[name], f"silver.{name}"
     run.create(table, silver_ddl(run.pipeline, name), tables.CHANGE_FEED)
-    target = silver_table(run.pipeline, name)
+    target = as_it_stands(run, silver_table(run.pipeline, name))
     if silver.delete_when:
         run.create(target.deleted, deleted_ddl(silver), tables.CHANGEABLE)
     generation, ledger = run.plan.generation(table), run.order.ledger
+    finish_tagging(run, target, LENIENT)
+    is_tagged_otherwise = is_behind(run, target, consumed)
     apply_requests(run, target, LENIENT)
     for step in (OLDER_UNPARK, UNPARK):
         if ledger.open_batch(table, step, generation) is not None:
@@ -174,6 +177,8 @@ def run_silver(run: RunContext, name: str, inputs: dict[str, Any], consumed: dic
     has_news = moved or any(inputs.get(name) != consumed.get(name) for name in target.ended)
     if target.may_wait and (has_news or run.plan.has_waited_enough(table)) and _waits(run, target):
         _unpark(run, target, UNPARK)
+    if is_tagged_otherwise:
+        tag(run, target, LENIENT)
 
 
 def _moved_dimensions(

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_jobs.config.columns import own_columns, taken_columns
+from spark_jobs.config.expectations import FAILED_RULES
 from spark_jobs.config.graph import ended_tables
 from spark_jobs.config.lookups import Lookup, in_order, lookups_used
 from spark_jobs.config.names import NEWEST_ARRIVAL
@@ -39,6 +40,8 @@ class FactTable:
     """The columns that decide between versions of one sequence, or of all where there is none; without them
     the content does.
     """
+    is_tagged: bool = False
+    """Whether its rows name the rules that they do not meet."""
     hidden: frozenset[str] = frozenset()
     """Asked with `in`: the columns that are sensitive, or tell of one that is."""
 
@@ -142,6 +145,7 @@ def silver_table(pipeline: Pipeline, name: str) -> FactTable:
         is_stream=source.is_stream,
         ended=tuple(ended_tables(pipeline, name)),
         ties=ARRIVAL if key and table.keeps_arrival else (),
+        is_tagged=bool(pipeline.tagging(f"silver.{name}")),
         hidden=sensitive_columns(pipeline, f"silver.{name}"),
     )
 
@@ -191,6 +195,7 @@ ORIGIN_DDL = (
 )
 ARRIVAL_DDL = "_chunk bigint, _element int"
 """Where the arrival decides between versions: what the origin lacks of a row's place among the arrivals."""
+TAGS_DDL = f"{FAILED_RULES} array<string>"
 SEEN_DDL = "_seen_until timestamp, _closed_until timestamp"
 SET_ASIDE_DDL = (
     f"record string, reasons array<{REASON}>, file string, file_id string, line bigint, element int,"
@@ -221,7 +226,8 @@ def silver_ddl(pipeline: Pipeline, name: str) -> str:
     columns = [*own_columns(table).items(), *taken_columns(pipeline, table).items()]
     event = "_event_at timestamp, " if table.event_time else ""
     seen = f", {SEEN_DDL}" if pipeline.is_watermarked(name) else ""
-    return f"{_declared(columns)}, {event}{_origin(table)}{seen}"
+    tags = f", {TAGS_DDL}" if pipeline.tagging(f"silver.{name}") else ""
+    return f"{_declared(columns)}, {event}{_origin(table)}{tags}{seen}"
 
 
 def deleted_ddl(table: Silver | Dimension) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.expectations import FAILED_RULES
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
 from spark_jobs.lake.small_writes import Upsert, append, upsert
@@ -63,8 +64,10 @@ def candidate(judgement: Judgement, tally: Tally, batch: Batch, table: FactTable
     def whole() -> DataFrame:
         if not batch.inputs.get(table.name):
             return rows
-        standing = batch.read(rows.sparkSession, table.name).select(*rows.columns)
-        return (without(standing, changed, table.key) if table.key else standing).unionByName(rows)
+        standing = batch.read(rows.sparkSession, table.name)
+        known = standing.select(*(name for name in rows.columns if name in standing.columns))
+        left = without(known, changed, table.key) if table.key else known
+        return left.unionByName(rows, allowMissingColumns=True)
 
     inserted, updated = (judgement.by_class.get(name, 0) for name in ("inserted", "updated"))
     removed = inserted - judgement.by_class["grown"]
@@ -91,7 +94,8 @@ def shown_columns(batch: Batch, table: FactTable) -> list[Column | str]:
     """What rules may name: all that a row says, and where it came from."""
     event_time = table.decoding.event_time
     event = [F.col(event_time).alias("_event_at")] if event_time else []
-    return [*table.declared, *table.taken, *event, *_origin(batch, table)]
+    tags = [FAILED_RULES] if table.is_tagged else []
+    return [*table.declared, *table.taken, *event, *_origin(batch, table), *tags]
 
 
 def published_columns(batch: Batch, table: FactTable) -> list[Column | str]:

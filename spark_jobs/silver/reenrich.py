@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.config.expectations import FAILED_RULES, tagging
 from spark_jobs.lake import tables
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import Candidate
@@ -15,6 +16,7 @@ from spark_jobs.lake.kept import kept
 from spark_jobs.lake.small_writes import Upsert, upsert
 from spark_jobs.lake.tables import Batch
 from spark_jobs.silver.fact_table import FactTable
+from spark_jobs.silver.failed_rules import with_failed_rules
 from spark_jobs.silver.lookup import look_up, touched_facts
 from spark_jobs.silver.publish import without
 
@@ -39,15 +41,16 @@ def reenrich(spark: SparkSession, table: FactTable, name: str, after: int, batch
         is_same = is_same & _value(again, column).eqNullSafe(_value(again, f"_was_{column}"))
     identity = _identity(table, following, taken)
     differing = again.where(~is_same).withColumn("_processed_at", F.lit(batch.processed_at))
+    values = (*taken, "_processed_at", *([FAILED_RULES] if table.is_tagged else []))
+    if table.is_tagged:
+        differing = with_failed_rules(differing, tagging(batch.gate.rules))
     with kept(differing) as differing:
         count = differing.count()
         counts = Counts(rows_in=count, updated=count)
-        corrected = differing.select(*identity, *taken, "_processed_at")
+        corrected = differing.select(*identity, *values)
         if count:
             batch.gate.judge(_candidate(differing.select(*facts.columns), count, identity, batch, table))
-            how = Upsert(
-                identity, (*taken, "_processed_at"), insert_when=None, is_null_safe=len(following) > 1
-            )
+            how = Upsert(identity, values, insert_when=None, is_null_safe=len(following) > 1)
             upsert(corrected.dropDuplicates([*identity]), count, table.name, how, batch, counts)
     return counts
 
@@ -77,4 +80,5 @@ def _identity(table: FactTable, following: Sequence[str], taken: Sequence[str]) 
         if known in following:
             at = [lookup.as_of or str(table.decoding.event_time)] if dimension.history == "scd2" else []
             place += [column for column in (*lookup.on, *at) if column not in taken]
-    return tuple(dict.fromkeys(place))
+    said = ["_content"] if table.is_tagged else []  # what rules look at may be any column of the row
+    return tuple(dict.fromkeys([*place, *said]))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.config.expectations import SET_ASIDE
+from spark_jobs.config.expectations import SET_ASIDE, tagging
 from spark_jobs.config.graph import ended_members
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.gate import row_rules
@@ -19,6 +19,7 @@ from spark_jobs.lake.tables import Batch, RowsMissing
 from spark_jobs.silver.decisions import needs_texts, with_decisions
 from spark_jobs.silver.decode import decode
 from spark_jobs.silver.fact_table import FactTable
+from spark_jobs.silver.failed_rules import with_failed_rules
 from spark_jobs.silver.feed import Feed, add_seen
 from spark_jobs.silver.lookup import look_up, mark_ended, missing_reasons
 from spark_jobs.silver.publish import Judgement, candidate, publish
@@ -114,6 +115,7 @@ def check_records(tally: Tally, entered: int, batch: Batch) -> None:
 def judge(ranked: DataFrame, tally: Tally, batch: Batch, table: FactTable) -> Iterator[Judgement]:
     """Judge the winners against the versions that stand."""
     winners = ranked.where(F.col("_class") == "winner")
+    winners = with_failed_rules(winners, tagging(batch.gate.rules)) if table.is_tagged else winners
     by_class = {name: count for name, count in tally.by_class.items() if name != "winner"}
     count = tally.by_class.get("winner", 0)
     standing = _standing(winners.sparkSession, tally, batch, table) if count else None

@@ -30,16 +30,15 @@ def aggregate(silver: DataFrame, gold: Gold, column: str, progress: DataFrame | 
         rows = rows.where(~_is_late(str(gold.watermark)))
     measures = [F.expr(measure).alias(name) for name, measure in gold.measures.items()]
     if gold.window and gold.window.gap:
-        session = F.session_window(F.col(column), gold.window.gap)
-        found = rows.where(F.col(column).isNotNull()).groupBy(session.alias("_window"), *gold.group_by)
-        bounds = [F.col(f"_window.{edge}").alias(f"window_{edge}") for edge in ("start", "end")]
-        result = (
-            found.agg(*measures, F.count(F.lit(1)).alias("_row_count")).select(*bounds, "*").drop("_window")
-        )
-    else:
-        result = rows.groupBy(*key_of(gold)).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
+        rows = in_sessions(rows.where(F.col(column).isNotNull()), gold.group_by, column, gold.window.gap)
+    result = rows.groupBy(*key_of(gold)).agg(*measures, F.count(F.lit(1)).alias("_row_count"))
     if not key_of(gold):  # SQL gives one row even for no rows at all
         result = result.where("_row_count > 0")
+    groups = f"PARTITION BY {', '.join(f'`{name}`' for name in gold.group_by)}" if gold.group_by else ""
+    until_now = f"({groups} ORDER BY window_start RANGE UNBOUNDED PRECEDING)"
+    result = result.select(
+        "*", *(F.expr(f"{total} OVER {until_now}").alias(name) for name, total in gold.running.items())
+    )
     if gold.mode == "append" and gold.watermark and progress is not None:
         result = (
             result.crossJoin(F.broadcast(progress)).where(_is_closed(gold.watermark)).drop(*progress.columns)
@@ -57,12 +56,54 @@ def in_windows(silver: DataFrame, gold: Gold, column: str) -> DataFrame:
     rows = silver.where(gold.where) if gold.where else silver
     if gold.window is None or gold.window.gap:
         return rows
-    window = F.window(F.col(column), gold.window.length, gold.window.step)
+    if gold.window.calendar:
+        rows = rows.where(F.col(column).isNotNull())
+        window = calendar_window(gold.window.calendar, gold.window.zone or "UTC", column)
+    else:
+        window = F.window(F.col(column), gold.window.length, gold.window.step)
     return rows.select("*", window.alias("_window")).select(
-        *silver.columns,
+        *(name for name in silver.columns if name not in WINDOW),
         F.col("_window.start").alias("window_start"),
         F.col("_window.end").alias("window_end"),
     )
+
+
+def in_sessions(rows: DataFrame, groups: Sequence[str], column: str, gap: str) -> DataFrame:
+    """Each row with the bounds of its session: one begins more than a gap behind the row before."""
+    at, length = F.col(column), F.expr(f"INTERVAL {gap}")
+    in_order = Window.partitionBy(*groups).orderBy(column)
+    is_first = F.coalesce(F.lag(at).over(in_order) + length < at, F.lit(True))
+    before = in_order.rangeBetween(Window.unboundedPreceding, Window.currentRow)
+    numbered = rows.withColumn("_is_first", is_first.cast("int")).withColumn(
+        "_session", F.sum("_is_first").over(before)
+    )
+    session = Window.partitionBy(*groups, "_session")
+    bounds = {"window_start": F.min(at).over(session), "window_end": F.max(at).over(session) + length}
+    return numbered.withColumns(bounds).drop("_is_first", "_session")
+
+
+NEXT_DAY = {
+    "day": "date_add({day}, 1)",
+    "week": "date_add({day}, 7)",
+    "month": "add_months({day}, 1)",
+    "quarter": "add_months({day}, 3)",
+    "year": "add_months({day}, 12)",
+}
+LOCAL_DAY = "CAST(convert_timezone('UTC', '{zone}', CAST({at} AS TIMESTAMP_NTZ)) AS DATE)"
+MIDNIGHT = "make_timestamp(year({day}), month({day}), day({day}), 0, 0, 0, '{zone}')"
+
+
+def calendar_window(unit: str, zone: str, column: str) -> Column:
+    """By dates: the last of three neighbouring midnights of the zone that is not after the time, and the one
+    behind it.
+    """
+    day = LOCAL_DAY.format(zone=zone, at=f"`{column}`")
+    first = day if unit == "day" else f"CAST(date_trunc('{unit}', {day}) AS DATE)"
+    second = NEXT_DAY[unit].format(day=first)
+    third = NEXT_DAY[unit].format(day=second)
+    starts = [MIDNIGHT.format(day=each, zone=zone) for each in (first, second, third)]
+    late, early = (F.expr(f"named_struct('start', {starts[at]}, 'end', {starts[at + 1]})") for at in (1, 0))
+    return F.when(F.col(column) >= F.expr(starts[1]), late).otherwise(early)
 
 
 def _is_late(watermark: str) -> Column:

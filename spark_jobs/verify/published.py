@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.config.expectations import SET_ASIDE, Rule
+from spark_jobs.config.expectations import SET_ASIDE, Rule, rules_version, tagging
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.ledger import Ledger
@@ -73,6 +73,14 @@ class Standing:
         ledger = Ledger(self.lake)
         live = ledger.live_definitions()
         return spans(ledger, table, live[table].generation if table in live else 1)
+
+    def tagging(self, table: str, version: str | None) -> tuple[Rule, ...]:
+        """The rules of this version by which the rows of a table were tagged last; the newest where it is not
+        known.
+        """
+        noted = [tagging(rules) for _, rules in Verdicts(Ledger(self.lake)).noted(table)]
+        same = [rules for rules in noted if (rules_version(rules) if rules else None) == version]
+        return (same or noted or [()])[-1]
 
     def close_marks(self, source: str) -> DataFrame:
         """The chunks at which the feed was declared closed."""
@@ -179,3 +187,18 @@ def _as_decided(rows: DataFrame, decided: DataFrame) -> DataFrame:
     return joined.select(
         *(changed[name].alias(name) if name in changed else F.col(name) for name in rows.columns)
     )
+
+
+def with_columns_of(frame: DataFrame, table: DataFrame | None) -> DataFrame:
+    """A recomputed table with the columns of the one that stands, in its order: SQL and Python may name them
+    all.
+    """
+    known = {field.name: field.dataType for field in table.schema.fields} if table is not None else {}
+    absent = {
+        column: kind
+        for column, kind in known.items()
+        if column.startswith("_") and column not in frame.columns
+    }
+    full = frame.withColumns({column: F.lit(None).cast(kind) for column, kind in absent.items()})
+    in_order = [column for column in known if column in full.columns]
+    return full.select(*in_order, *(column for column in full.columns if column not in in_order))

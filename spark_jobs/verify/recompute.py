@@ -16,6 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.expectations import FAILED_RULES
 from spark_jobs.config.files import read_text
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.lookups import Lookup, in_order
@@ -24,9 +25,10 @@ from spark_jobs.config.pipeline import Pipeline
 from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
 from spark_jobs.gold.functions import compute_python, compute_sql
+from spark_jobs.silver.failed_rules import with_failed_rules
 from spark_jobs.verify import gold_rows, rows, snapshots
 from spark_jobs.verify.members import Membership, with_members, with_taken
-from spark_jobs.verify.published import Standing, judged_rows
+from spark_jobs.verify.published import Standing, judged_rows, with_columns_of
 
 ANSI = "spark.sql.ansi.enabled"
 ORIGIN = ("_arrived_at", "_processed_at", "_file", "_file_id", "_line", "_content")
@@ -102,6 +104,8 @@ class Recomputation:
 
     def window_column(self, gold: Gold) -> str:
         """The window's own column, else the event time."""
+        if gold.reads_gold:
+            return (gold.window.column if gold.window else None) or "window_start"
         silver = self.pipeline.silver_named(gold.from_)
         event = silver.event_time if silver else None
         return (gold.window.column if gold.window else None) or (event.column if event else "")
@@ -177,7 +181,15 @@ class Recomputation:
         taken = [column for lookup in silver.lookup.values() for column in lookup.taken]
         event = [F.col(silver.event_time.column).alias("_event_at")] if silver.event_time else []
         seen_until = ["_seen_until", "_closed_until"] if self.pipeline.is_watermarked(name) else []
-        return _unprocessed(published).select(*silver.columns, *taken, *event, *ORIGIN, *seen_until)
+        found = _unprocessed(published).select(*silver.columns, *taken, *event, *ORIGIN, *seen_until)
+        return self._tagged(found, f"silver.{name}")
+
+    def _tagged(self, found: DataFrame, table: str) -> DataFrame:
+        """Rows name the rules that they fail where the table has the column for it."""
+        standing = self.standing.table(table)
+        known = self.pipeline.tagging(table) if standing is None else FAILED_RULES in standing.columns
+        version = self.consumed.get(table, {}).get("tagging")
+        return with_failed_rules(found, self.standing.tagging(table, version)) if known else found
 
     def _versions(self, name: str, table: Silver | Dimension) -> DataFrame:
         """The newest version of every key, deletes included; of a history that of every time; without a key
@@ -253,23 +265,8 @@ class Recomputation:
 
     def _input(self, table: str, name: str) -> DataFrame:
         if other_pipeline(name) is None:
-            return self._as_it_stands(name)
+            return with_columns_of(self.table(name), self.standing.table(name))
         return self.standing.other(name, self.consumed.get(table, {}).get(name))
-
-    def _as_it_stands(self, name: str) -> DataFrame:
-        """The recomputed table with the columns of the one that stands, in its order: SQL and Python may name
-        them all.
-        """
-        frame, table = self.table(name), self.standing.table(name)
-        known = {field.name: field.dataType for field in table.schema.fields} if table is not None else {}
-        absent = {
-            column: kind
-            for column, kind in known.items()
-            if column.startswith("_") and column not in frame.columns
-        }
-        full = frame.withColumns({column: F.lit(None).cast(kind) for column, kind in absent.items()})
-        in_order = [column for column in known if column in full.columns]
-        return full.select(*in_order, *(column for column in full.columns if column not in in_order))
 
     @contextmanager
     def _strict(self) -> Iterator[None]:

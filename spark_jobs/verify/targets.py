@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.expectations import FAILED_RULES
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.silver import Dimension, Silver
 from spark_jobs.config.table_name import TableName
@@ -90,7 +91,7 @@ def _dimension(again: Recomputation, table: str, dimension: Dimension) -> Target
 def _silver(again: Recomputation, table: str, silver: Silver) -> Target:
     taken = [column for lookup in silver.lookup.values() for column in lookup.taken]
     placed = silver.sequence if silver.key else []
-    own = tuple(dict.fromkeys([*silver.columns, *taken, "_event_at", "_content", *placed]))
+    own = tuple(dict.fromkeys([*silver.columns, *taken, "_event_at", "_content", *placed, FAILED_RULES]))
     standing, recomputed = again.standing.table(table), again.table(table)
     if silver.key:
         return Target(
@@ -111,7 +112,9 @@ def _gold(again: Recomputation, table: str, gold: Gold) -> Target:
         declared = [name for name in recomputed.columns if not name.startswith("_")]
         return Target(table, standing, recomputed, None, (*ROW_PLACE, *declared))
     if gold.from_:
-        return Target(table, standing, recomputed, tuple(key_of(gold)), (*gold.measures, "_row_count"))
+        return Target(
+            table, standing, recomputed, tuple(key_of(gold)), (*gold.measures, *gold.running, "_row_count")
+        )
     names = dict.fromkeys([*recomputed.columns, *(standing.columns if standing is not None else ())])
     return Target(table, standing, recomputed, None, tuple(name for name in names if name not in UNCOMPARED))
 

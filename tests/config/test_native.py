@@ -43,7 +43,7 @@ REFUSED = {
     f"one: {{from: silver.clicks, state: hooks/half.py:Half, {STATE}}}": "the class Half has no handleInputRows",
     f"one: {{from: silver.clicks, state: hooks/half.py:Whole, {STATE}}}": "there is no class in conf/hooks/half.py called 'Whole'",
     "one: {from: silver.clicks, state: hooks/half.py:Half, watermark: 1 hour}": "'key' is missing: a table made by 'state' needs it",
-    "one: {from: silver.clicks, window: {gap: 1 hour, size: 1 hour}, measures: {n: count(*)}}": "but both are given",
+    "one: {from: silver.clicks, window: {gap: 1 hour, size: 1 hour}, measures: {n: count(*)}}": "'size' and 'gap' are given",
     "one: {from: silver.clicks, window: {gap: 1 hour, slide: 1 hour}, measures: {n: count(*)}}": "'slide' is incompatible with 'gap'",
     "one: {sql: sql/one.sql, key: id}": "'key' is incompatible with 'sql': it belongs to 'state'",
 }  # fmt: skip

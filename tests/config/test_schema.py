@@ -108,5 +108,5 @@ def test_an_expectation_file_has_a_schema_of_its_own() -> None:
     assert set(schema["properties"]) == set(Expectations.model_fields)
     assert set(expectation["properties"]) == set(Expectation.model_fields)
     assert expectation["additionalProperties"] is False
-    assert expectation["properties"]["on_fail"]["enum"] == ["quarantine", "warn", "block"]
+    assert expectation["properties"]["on_fail"]["enum"] == ["quarantine", "tag", "warn", "block"]
     assert "expect_column_max_to_be_recent" in expectation["properties"]["type"]["examples"]

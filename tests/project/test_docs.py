@@ -30,7 +30,7 @@ from spark_jobs.lake.layout import SIDES, Lake
 from spark_jobs.lake.ledger_schemas import SCHEMAS
 from spark_jobs.landing.arrivals_schema import ARRIVALS
 from spark_jobs.run.result import EXIT_CODES
-from spark_jobs.silver.fact_table import ORIGIN_DDL, SEEN_DDL, SET_ASIDE_DDL
+from spark_jobs.silver.fact_table import ORIGIN_DDL, SEEN_DDL, SET_ASIDE_DDL, TAGS_DDL
 from tests.conftest import Workshop
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -330,7 +330,8 @@ def test_every_system_column_is_explained() -> None:
     declared = [
         part.split()[0]
         for part in re.split(
-            r", (?![^<]*>)", f"{BRONZE_DDL}, {ORIGIN_DDL}, {SEEN_DDL}, {SET_ASIDE_DDL}, {LATE_DDL}"
+            r", (?![^<]*>)",
+            f"{BRONZE_DDL}, {ORIGIN_DDL}, {SEEN_DDL}, {TAGS_DDL}, {SET_ASIDE_DDL}, {LATE_DDL}",
         )
     ]
     stored = [name for schema in (ARRIVALS, *SCHEMAS.values()) for name in schema.names]

@@ -60,8 +60,8 @@ RULES = [
     Rule(
         "spark_jobs/landing", ("spark_jobs.bronze", "spark_jobs.silver", "spark_jobs.gold", "spark_jobs.cli")
     ),
-    # A verification shares with the engine what reads a landed file and decodes one row, the user's own SQL
-    # and Python, and the reading of tables: no more.
+    # A verification shares with the engine what reads a landed file, decodes one row and judges it by a rule,
+    # the user's own SQL and Python, and the reading of tables: no more.
     Rule(
         "spark_jobs/verify",
         ("spark_jobs",),
@@ -78,6 +78,7 @@ RULES = [
             "spark_jobs.session",
             "spark_jobs.silver.decode",
             "spark_jobs.silver.decoding",
+            "spark_jobs.silver.failed_rules",
             "spark_jobs.gold.functions",
             *("spark_jobs.bronze.arrived", "spark_jobs.bronze.records", "spark_jobs.landing"),
             *("spark_jobs.lake.scan.scan_pieces", "spark_jobs.lake.storage.StorageFailed"),

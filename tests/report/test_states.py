@@ -152,6 +152,19 @@ def test_the_rows_of_a_query_are_no_share_of_the_batch() -> None:
     assert (found.state, found.rows, found.failed) == (RuleState.WARNING, None, None)
 
 
+def test_rows_that_are_tagged_are_counted_and_need_no_look() -> None:
+    row = {"rule": "total_is_usual", "type": "expect_column_values_to_be_between", "on_fail": "tag", "scope": "batch",
+           "step": "stream", "is_met": False, "rows": 160, "failed": 3, "problem": None}  # fmt: skip
+
+    [tagged], [met], [unknown] = (
+        found_rules([{**row, **other}])
+        for other in ({}, {"is_met": True, "failed": 0}, {"failed": None, "problem": "no column"})
+    )
+
+    assert (tagged.state, tagged.rows, tagged.failed) == (RuleState.TAGGED, 160, 3)
+    assert (met.state, unknown.state) == (RuleState.MET, RuleState.PROBLEM)
+
+
 def test_empty_files_are_counted_on_the_page(shop: LakeOfRuns) -> None:
     shop.run(Day(0))
     shop.arrive("orders", Day(0), "taken", "shop/empty.json", size=0)

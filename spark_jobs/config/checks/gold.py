@@ -9,10 +9,19 @@ from pathlib import Path as FilePath
 from spark_jobs.config.checks.columns import Path
 from spark_jobs.config.checks.hooks import read_module
 from spark_jobs.config.checks.native import check_native, check_native_modes
+from spark_jobs.config.checks.rollup import check_running, check_window_of_gold, judge_adding, source_of
 from spark_jobs.config.checks.sums import judge_sums
 from spark_jobs.config.checks.upstream import is_unloaded
 from spark_jobs.config.checks.watermarks import check_emit, check_others_watermark, check_watermark
-from spark_jobs.config.columns import ANY, OF_PROCESSING, WINDOW, silver_columns, silver_key
+from spark_jobs.config.columns import (
+    ANY,
+    OF_PROCESSING,
+    WINDOW,
+    aggregated_columns,
+    row_keys,
+    silver_columns,
+    silver_key,
+)
 from spark_jobs.config.expressions import judge_measure, judge_row_expression
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.graph import table_names
@@ -29,7 +38,8 @@ from spark_jobs.config.validation import Report
 ORIGINS = ("from", "sql", "python", "join")
 AGGREGATES, STATE = ("from",), ("state",)
 ONLY_FOR = {
-    **dict.fromkeys(("window", "group_by", "measures"), AGGREGATES), "where": ("from", "state", "dedup"),
+    **dict.fromkeys(("window", "group_by", "measures", "running"), AGGREGATES),
+    "where": ("from", "state", "dedup"),
     "watermark": ("from", "state"), "inputs": ("python",),
     **dict.fromkeys(("key", "columns", "timers"), STATE),
 }  # fmt: skip
@@ -66,6 +76,8 @@ def check_gold(
     _check_combination(gold, given[0], path, report)
     if gold.is_native:
         check_native(pipeline, gold, conf, path, report)
+    elif gold.reads_gold:
+        _check_rollup(pipeline, name, gold, path, report)
     elif gold.from_ is not None:
         _check_aggregate(pipeline, gold, others, conf, path, report)
     if gold.python is not None:
@@ -125,7 +137,27 @@ def _check_aggregate(
         check_watermark(gold, silver, known, path, report)
         if home is not pipeline:
             check_others_watermark(gold, is_kept=home.is_watermarked(name), path=path, report=report)
+    _check_parts(gold, known, silver_key(silver), path, report)
+
+
+def _check_rollup(pipeline: Pipeline, name: str, gold: Gold, path: Path, report: Report) -> None:
+    """A table made from another gold table."""
+    source = source_of(pipeline, name, gold, path, report)
+    known = aggregated_columns(pipeline, gold)
+    if source is None or not known:  # a ring is a problem of its own
+        return
+    if gold.window is not None:
+        check_window_of_gold(gold, source, known, path, report)
+    _check_parts(gold, known, row_keys(pipeline)[str(gold.from_)], path, report)
+    for measure, sql in gold.measures.items():
+        for message, hint in judge_adding(sql, source.measures):
+            report.add((*path, "measures", measure), sql, message, hint)
+
+
+def _check_parts(gold: Gold, known: dict[str, str], key: list[str], path: Path, report: Report) -> None:
+    """Groups, measures, totals and the condition, over these columns of rows that `key` identifies."""
     stable = {name: spark_type for name, spark_type in known.items() if name not in OF_PROCESSING}
+    bounds = WINDOW if gold.window else {}
     for index, name in enumerate(gold.group_by):
         place = (*path, "group_by", index)
         if report.require(place, name, _plain(known), "column") and is_complex(known[name]):
@@ -134,10 +166,11 @@ def _check_aggregate(
     _check_result_names(gold, path, report)
     for name, measure in gold.measures.items():
         for message, hint in [
-            *judge_measure(measure, stable, gold.group_by, silver_key(silver)),
-            *judge_sums(measure, stable),
+            *judge_measure(measure, stable | bounds, [*bounds, *gold.group_by], key),
+            *judge_sums(measure, stable | bounds),
         ]:
             report.add((*path, "measures", name), measure, message, hint)
+    check_running(gold, path, report)
     for message, hint in judge_row_expression(gold.where, stable) if gold.where else ():
         report.add((*path, "where"), gold.where, message, hint)
 
@@ -152,13 +185,15 @@ def _check_result_names(gold: Gold, path: Path, report: Report) -> None:
         (name, (*path, "group_by", index)) for index, name in enumerate(gold.group_by)
     ]
     places += [(name, (*path, "measures", name)) for name in gold.measures]
+    places += [(name, (*path, "running", name)) for name in gold.running]
     seen = dict.fromkeys(WINDOW, "a column of the window") if gold.window else {}
     for name, place in places:
         if name.lower() in seen:
             report.add(
                 place, name, f"the name {name!r} is already {seen[name.lower()]}", "choose another name"
             )
-        seen.setdefault(name.lower(), "a measure" if "measures" in place else "in group_by")
+        is_computed = "measures" in place or "running" in place
+        seen.setdefault(name.lower(), "a measure" if is_computed else "in group_by")
 
 
 def _check_window(gold: Gold, silver: Silver, known: dict[str, str], path: Path, report: Report) -> None:

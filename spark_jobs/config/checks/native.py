@@ -13,7 +13,6 @@ from spark_jobs.config.expressions import judge_row_expression
 from spark_jobs.config.gold import Gold, Join, JoinSide
 from spark_jobs.config.names import other_pipeline
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.silver import Silver
 from spark_jobs.config.types import is_complex
 from spark_jobs.config.validation import Report
 
@@ -96,7 +95,7 @@ def _check_input(
         return None
     name = table.removeprefix("silver.")
     silver = pipeline.silver[name]
-    for reason in _changes_rows(silver):
+    for reason in _changes_rows(pipeline, name):
         message = (
             f"{kind!r} is incompatible with {table}: {reason}, and a native query cannot take a row back"
         )
@@ -114,10 +113,13 @@ def _check_input(
     }
 
 
-def _changes_rows(silver: Silver) -> list[str]:
+def _changes_rows(pipeline: Pipeline, name: str) -> list[str]:
+    silver = pipeline.silver[name]
     found = ["it has a key, so that newer versions replace its rows"] if silver.key else []
+    found += ["it has a lookup, so that members that change correct its rows"] if silver.lookup else []
+    is_tagged = bool(pipeline.tagging(f"silver.{name}"))
     return found + (
-        ["it has a lookup, so that members that change correct its rows"] if silver.lookup else []
+        ["it has rules with on_fail: tag, so that its rows follow rules that change"] if is_tagged else []
     )
 
 

@@ -36,6 +36,11 @@ from spark_jobs.config.validation import Report
 # The rules by which rows are set aside without any expectation (silver/decode.py): a reason must tell which
 # one it was.
 RESERVED = (READABLE, "decodable", "required")
+DONE_TO_ROWS = {
+    "quarantine": {"done": "set aside", "rows": "rows that arrive can be set aside"},
+    "tag": {"done": "tagged", "rows": "single rows can be tagged"},
+}
+"""What a failure does to each row: such rules judge single rows."""
 Place = tuple[str | int, ...]
 
 
@@ -111,7 +116,7 @@ def _check_rule(table: JudgedTable, rule: Rule, report: Report) -> None:
         check_own_type(table, rule, path, report)
     for place, name in named_columns(rule.kwargs):
         if known is not None and name not in known:
-            report.add((*path, "kwargs", *place), name, *_no_such_column(table, name, known))
+            report.add((*path, "kwargs", *place), name, *_no_such_column(table, rule, name, known))
     check_arguments(rule, known or {}, path, report)
     check_row_condition(rule, known, path, report)
     if rule.type == CUSTOM_SQL:
@@ -120,14 +125,22 @@ def _check_rule(table: JudgedTable, rule: Rule, report: Report) -> None:
 
 def _check_action(table: JudgedTable, rule: Rule, path: Place, report: Report) -> None:
     """What `on_fail` and `scope` may be combined with."""
-    if rule.on_fail != "quarantine":
+    if rule.on_fail not in DONE_TO_ROWS:
         return
-    place = (*path, "on_fail")
+    place, asked = (*path, "on_fail"), f"{rule.on_fail!r} is incompatible with"
+    done = DONE_TO_ROWS[rule.on_fail]
     if TableName(table.name).is_gold:
-        message = "'quarantine' is incompatible with a gold table, whose rows are computed from others"
-        report.add(place, rule.on_fail, message, "use warn or block here, or quarantine in the silver table")
+        message = f"{asked} a gold table, whose rows are computed from others"
+        report.add(
+            place, rule.on_fail, message, f"use warn or block here, or {rule.on_fail} in the silver table"
+        )
+    elif rule.on_fail == "tag" and not TableName(table.name).is_in("silver"):
+        message = f"{asked} a dimension: facts take columns of its members, and would not see the tag"
+        report.add(
+            place, rule.on_fail, message, "use quarantine, warn or block here, or tag in the silver table"
+        )
     elif rule.type not in COMPILED:
-        message = f"'quarantine' is incompatible with {rule.type}, which does not judge single rows"
+        message = f"{asked} {rule.type}, which does not judge single rows"
         report.add(
             place,
             rule.on_fail,
@@ -135,12 +148,10 @@ def _check_action(table: JudgedTable, rule: Rule, path: Place, report: Report) -
             f"use warn or block, or a type that does; {did_you_mean(rule.type, COMPILED)}",
         )
     if rule.scope == "table":
-        message = "'quarantine' is incompatible with scope: table: only rows that arrive can be set aside"
+        message = f"{asked} scope: table: only {done['rows']}"
         report.add((*path, "scope"), rule.scope, message, "remove scope, or use warn or block")
     if "mostly" in rule.kwargs:
-        message = (
-            "'quarantine' is incompatible with 'mostly': each failing row is set aside, whatever their share"
-        )
+        message = f"{asked} 'mostly': each failing row is {done['done']}, whatever their share"
         report.add(
             (*path, "kwargs", "mostly"), rule.kwargs["mostly"], message, "remove mostly, or use warn or block"
         )
@@ -150,11 +161,16 @@ def _nameable(table: JudgedTable, rule: Rule) -> Columns | None:
     """The columns that the rule may name; None where they cannot be told."""
     if rule.on_fail == "quarantine" and not TableName(table.name).is_gold:
         return table.own
+    if rule.on_fail == "tag" and table.columns is not None:
+        return {name: kind for name, kind in table.columns.items() if not name.startswith("_")}
     return table.columns if rule.type.startswith("expect_table_columns_") else table.stable
 
 
-def _no_such_column(table: JudgedTable, name: str, known: Columns) -> tuple[str, str]:
+def _no_such_column(table: JudgedTable, rule: Rule, name: str, known: Columns) -> tuple[str, str]:
     if table.columns is not None and name in table.columns:
+        if rule.on_fail == "tag":
+            message = f"the column {name!r} is the system's own, which no row is tagged for"
+            return message, did_you_mean(name, known)
         if name in OF_PROCESSING:
             return f"the column {name!r} tells when rows were processed, not what they say", did_you_mean(
                 name, known

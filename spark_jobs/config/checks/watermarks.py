@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from spark_jobs.config.checks.columns import Path
+from spark_jobs.config.checks.rollup import check_whole
 from spark_jobs.config.gold import Gold
 from spark_jobs.config.silver import Silver
 from spark_jobs.config.validation import Report
@@ -32,6 +33,8 @@ def check_emit(gold: Gold, origin: str, path: Path, report: Report) -> None:
                 message,
                 "write emit: complete, or make the table with from and a window",
             )
+    elif gold.reads_gold or gold.running:
+        check_whole(gold, _closing(gold), path, report)
     elif gold.window is None:
         _check_without_window(gold, path, report)
     elif gold.emit == "complete":
