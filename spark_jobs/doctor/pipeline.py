@@ -7,6 +7,7 @@ from functools import partial
 from spark_jobs.config.errors import ConfigError
 from spark_jobs.config.loading import Project
 from spark_jobs.config.text import count
+from spark_jobs.doctor.event_times import look_at_times
 from spark_jobs.doctor.finding import BAD, WARNING, Finding, Fix, looked_at, ok
 from spark_jobs.doctor.tables import do_upkeep, look_at_files, look_at_landed, look_at_strangers
 from spark_jobs.lake.checkpoints import Checkpoint, CheckpointDamaged, CheckpointLost, check_checkpoint
@@ -21,8 +22,6 @@ from spark_jobs.run.leftovers import old_checkpoints, rebuilt_beside
 from spark_jobs.run.plan import Plan, make_plan
 
 LONG_HELD = timedelta(days=1)
-AHEAD = timedelta(days=1)
-"""A watermark so far ahead of the clock was moved by a wrong time: it closes windows that have just begun."""
 CLOCK_BACK = timedelta(minutes=5)
 
 
@@ -40,7 +39,7 @@ def look_at_pipeline(project: Project, name: str, now: datetime) -> list[Finding
         ("definitions", partial(_definitions, plan), "`weir check` says more"),
         ("ledger", partial(_ledger, plan, now), backup),
         ("checkpoints", partial(_checkpoints, plan), backup),
-        ("states", partial(_states, project, name, now), f"`weir status {name}` says more"),
+        ("states", partial(_states, project, plan, now), f"`weir status {name}` says more"),
         ("waiting rows", partial(_waiting, project, plan), f"`weir account {name}` says more"),
         ("files", partial(look_at_files, project, plan), backup),
         ("landed files", partial(look_at_landed, project, plan), f"`weir quarantine list {name}` says more"),
@@ -158,8 +157,9 @@ def _parted(said: str) -> tuple[str, str]:
     return message, remedy
 
 
-def _states(project: Project, name: str, now: datetime) -> Iterator[Finding]:
-    """Tables that failed or are blocked, and watermarks that lie ahead of the clock."""
+def _states(project: Project, plan: Plan, now: datetime) -> Iterator[Finding]:
+    """Tables that failed or are blocked, and watermarks that a wrong time has moved."""
+    name = plan.pipeline.name
     status, is_well = status_of(project, name, now), True
     for table in status.tables:
         if table.error:
@@ -170,22 +170,11 @@ def _states(project: Project, name: str, now: datetime) -> Iterator[Finding]:
             is_well = False
             message = f"a batch of {table.table} is blocked"
             yield Finding(name, "states", WARNING, message, f"`weir status {name}` has the ways to go on")
-        if table.watermark is not None and table.watermark - now > AHEAD:
-            is_well = False
-            yield _poisoned(name, table.table, table.watermark, table.watermark_by)
+    for finding in look_at_times(plan, status, now):
+        is_well = False
+        yield finding
     if is_well:
-        yield ok(name, "states", "no table failed or is blocked, no watermark lies ahead")
-
-
-def _poisoned(name: str, table: str, watermark: datetime, moved_by: dict[str, object] | None) -> Finding:
-    moved_by = moved_by or {}
-    where = f"{moved_by['file']!r} line {moved_by['line']}" if moved_by.get("file") else "a record"
-    moved = f"the watermark of {table} is {watermark:%Y-%m-%d %H:%M:%S}, moved there by {where}"
-    remedy = (
-        "give the event time of its silver table a `future:` (docs/pipeline-file.md, Event time), which"
-        f" quarantines such records, and `weir rebuild {name}`"
-    )
-    return Finding(name, "event times", BAD, f"{moved}: rows of now are late", remedy)
+        yield ok(name, "states", "no table failed or is blocked, no event time looks wrong")
 
 
 def _waiting(project: Project, plan: Plan) -> Iterator[Finding]:
