@@ -133,7 +133,7 @@ def test_a_file_in_a_wrong_place_is_a_problem(
             "on_fail",
             "drop",
             "'drop' is not allowed",
-            "quarantine, warn, block",
+            "quarantine, tag, warn, block",
         ),
         ("    on_fail: quarantine\n", "", "amount_in_range", None, "the key 'on_fail' is missing", "add it"),
         ("reason:", "why:", "why", "Nobody pays less than nothing.", "the key 'why' is unknown", "reason"),
