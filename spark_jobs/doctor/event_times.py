@@ -28,16 +28,16 @@ def look_at_times(plan: Plan, status: PipelineStatus, now: datetime) -> Iterator
         seen.add(silver)
         where = _where(table)
         remedy = (
-            "set `future` of its event time tighter, or leave the row out by `where` (docs/pipeline-file.md, A"
-            f" wrong clock), and `weir rebuild {status.pipeline} {silver}`"
+            "set `future` of its event time tighter, or leave the row out by `where`"
+            f" (docs/pipeline-file.md, A wrong clock), and `weir rebuild {status.pipeline} {silver}`"
         )
         if table.watermark - now > AHEAD:
             message = f"the watermark of {table.table} is {_moment(table.watermark)}, moved there by {where}"
             yield Finding(status.pipeline, "event times", BAD, f"{message}: rows of now are late", remedy)
         elif gap := _gap(plan.lake.table(silver)):
             message = (
-                f"the greatest event time of {silver}, of {where}, lies {gap.days:,} days ahead of all others: rows"
-                " in between are late"
+                f"the greatest event time of {silver}, of {where}, lies {gap.days:,} days ahead of all"
+                " others: rows in between are late"
             )
             yield Finding(status.pipeline, "event times", WARNING, message, f"if it is wrong: {remedy}")
 

@@ -128,9 +128,8 @@ def _nearest_first(known: dict[str, TableRef], name: str) -> list[str]:
 def _names(pipeline: Pipeline) -> Iterator[str]:
     tables = [TableName(name) for name in table_names(pipeline)]
     yield from tables
-    yield from (f"quarantine.{name}" for name in tables if name.has_keys)
-    for side in ("parked", "deleted"):
-        yield from (f"{side}.{name}" for name in tables if name.is_in("silver"))
+    for side in ("quarantine", "parked", "deleted"):
+        yield from (f"{side}.{name}" for name in tables if name.has_keys)
     yield from (f"late.{name}" for name in tables if name.is_gold)
     yield from (f"{ARRIVALS}.{source}" for source in pipeline.sources)
     yield from (f"{LEDGER}.{name}" for name in LEDGER_TABLES)

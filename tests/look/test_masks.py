@@ -100,6 +100,9 @@ def test_late_and_deleted_rows_hide_the_same(ward: Workshop) -> None:
     )
     deleted = masked(ward, "deleted.silver.visits", id=1, at=AT, _content=77, _file="a.json")
 
+    left = masked(ward, "deleted.dimension.people", id=1, name=NAME, _file="a.json")
+
+    assert left == {"id": 1, "name": MASK, "_file": "a.json"}
     shown = json.dumps({"id": 1, "name": MASK, "note": "x"}, ensure_ascii=False)
     times = dict.fromkeys(("window_start", "event_at", "late_seconds"), MASK)
     assert late == {**times, "row": shown, "file": "a.json"}
