@@ -72,6 +72,10 @@ Columns = dict[
 
 
 Ties = Literal["hash", "newest_arrival"]
+MOST_EXPLODED = 2**38
+"""Of a record that is exploded, its elements times its bytes: each element is judged with the whole record at
+hand, and millions of them in one of megabytes would take days.
+"""
 TIES = (
     "versions of one sequence that say different things: a hash of their content decides, or the one that"
     " arrived last wins"

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.config.silver import MOST_EXPLODED
 from spark_jobs.config.types import is_complex
 from spark_jobs.silver.decoding import PLACE, Decoding
 from spark_jobs.silver.fitting import FLOATING
@@ -90,6 +91,7 @@ def _remove(value: Any, path: Path) -> None:
 
 
 ROOT: Path = ()
+TOO_MANY_ELEMENTS = "it has too many elements for its length: send it as several records"
 
 
 def extract_fields(records: DataFrame, how: Decoding) -> DataFrame:
@@ -110,7 +112,7 @@ def extract_fields(records: DataFrame, how: Decoding) -> DataFrame:
     misshaped.append(is_there(items) & F.col("_items").isNull())
     if inside:
         misshaped.append(F.exists("_items", lambda item: is_there(item) & as_object(item).isNull()))
-    rows = _explode(rows.withColumn("_wrong", _wrong(how, opened, misshaped)))
+    rows = _explode(rows.withColumn("_wrong", F.coalesce(_wrong(how, opened, misshaped), _too_many())))
     rows, misshaped = _open(rows, inside, opened, array)
     if inside:
         said = _repeated(how, {path: opened[path] for path in inside})
@@ -179,6 +181,11 @@ def _wrong(how: Decoding, opened: Mapping[Path, str], misshaped: Iterable[Column
     is_misshaped = F.coalesce(any_of(misshaped), F.lit(False))
     said = F.coalesce(said, _repeated(how, opened), F.when(is_misshaped, F.lit(OTHER_SHAPE)))
     return F.when(F.col("_problem").isNull(), said)
+
+
+def _too_many() -> Column:
+    work = F.size("_items").cast("bigint") * F.octet_length("_record")
+    return F.when(work > MOST_EXPLODED, F.lit(TOO_MANY_ELEMENTS))
 
 
 def _repeated(how: Decoding, opened: Mapping[Path, str]) -> Column:

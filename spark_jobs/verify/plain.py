@@ -15,7 +15,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, NoReturn
 
-from spark_jobs.config.silver import Column
+from spark_jobs.config.silver import MOST_EXPLODED, Column
 from spark_jobs.config.sources import AnySource, FileSource
 from spark_jobs.config.types import decimal_precision
 
@@ -125,6 +125,8 @@ def decode_plain(record: str, table: PlainTable) -> dict[int, dict[str, Any]]:
         return {}
     if not isinstance(elements, list) or not all(isinstance(element, Object) for element in elements):
         raise UnsureRecordError
+    if len(elements) * len(record.encode()) > MOST_EXPLODED:
+        raise BrokenRecordError
     return {
         number: _row_of_element(whole, element, array, table) for number, element in enumerate(elements, 1)
     }

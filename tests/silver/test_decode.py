@@ -12,6 +12,7 @@ import pytest
 
 from spark_jobs.config.expectations import Rule
 from spark_jobs.lake.queries import ReadsTheClock
+from spark_jobs.silver import fields
 from spark_jobs.silver.strict_sql import CannotHold
 
 pytestmark = pytest.mark.spark
@@ -728,6 +729,24 @@ def test_an_array_gives_a_row_per_element_and_an_empty_one_is_filtered(decode_re
             (decoded[10][0], [CUT], False),
         ],
         ({"id": None, "line": None, "sku": None}, [], True),
+    ]
+
+
+def test_a_record_with_too_many_elements_for_its_length_is_one_row(
+    decode_records: Decode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = {"id": "bigint", "line": {"type": "int", "from": "items.line"}}
+    most = '{"id":1,"items":[{"line":1},{"line":2}]}'
+    monkeypatch.setattr(fields, "MOST_EXPLODED", 2 * len(most))
+
+    decoded = decode_records([most, f"{most} ", '{"id":3}'], columns, explode="items")
+
+    too_many = ("decodable", None, fields.TOO_MANY_ELEMENTS)
+    assert [(row["line"], reasons) for row, reasons, _ in decoded] == [
+        (1, []),
+        (2, []),
+        (None, [too_many]),
+        (None, []),
     ]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.config.silver import Column
+from spark_jobs.verify import plain
 from spark_jobs.verify.plain import (
     MISFIT,
     UNSURE,
@@ -102,6 +103,15 @@ def test_each_element_of_an_exploded_array_is_a_row_with_what_is_beside_it() -> 
     assert decode_plain('{"order": {"id": 7}}', lines) == {}
     with pytest.raises(UnsureRecordError):
         decode_plain('{"order": {"lines": [1]}}', lines)
+
+
+def test_a_record_with_too_many_elements_for_its_length_is_no_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines, record = table(explode="lines", n={"type": "int", "from": "lines.n"}), '{"lines": [{}, {}]}'
+    monkeypatch.setattr(plain, "MOST_EXPLODED", 2 * len(record))
+
+    assert decode_plain(record, lines) == {1: {"n": None}, 2: {"n": None}}
+    with pytest.raises(BrokenRecordError):
+        decode_plain(f"{record} ", lines)
 
 
 @pytest.mark.parametrize("record", ["[]", "7", '"a"', "null", '{"a": 1, "a": 2}'])
