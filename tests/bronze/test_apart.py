@@ -49,5 +49,5 @@ def test_an_orc_file_over_which_its_reader_dies_concerns_itself_alone(
 ) -> None:
     orc.write_table(pa.table({"id": [1, 2]}), str(tmp_path / "a.orc"))
     assert len(read(tmp_path / "a.orc", "orc")) == 2
-    monkeypatch.setattr(records, "_check_anew", lambda *_: end_by(signal.SIGABRT))
+    monkeypatch.setattr(records, "_try_reading", lambda *_: end_by(signal.SIGABRT))
     assert "its reader ends with SIGABRT" in refusal(read(tmp_path / "a.orc", "orc"))
