@@ -133,6 +133,7 @@ TOTALS = {
     "a sum": ("{a: sum(orders), b: max(revenue), c: count(*), d: sum(_row_count)}", None),
     "no aggregate": ("{a: revenue}", "is not an aggregate"),
     "more than one": ("{a: sum(revenue) / sum(orders)}", "is not one aggregate"),
+    "of an aggregate": ("{a: sum(max(revenue))}", "is an aggregate of an aggregate"),
     "different values": ("{a: count(DISTINCT orders)}", "counts different values"),
     "a sum of those": ("{a: sum(cities)}", "'cities' counts different values"),
     "a column of silver": ("{a: sum(amount)}", "no column 'amount'"),
