@@ -109,6 +109,9 @@ def judge_measure(
     if not aggregates and not foreign and not is_of_window:
         hint = "write for example count(*), sum(amount) or max(price); group_by takes plain columns"
         complaints.append((f"{shorten(text)} is not an aggregate", hint))
+    if any(outer is not node for node in aggregates for outer in aggregates if _holds(outer, node)):
+        hint = "make a gold table of the inner one, and from this the other"
+        complaints.append((f"{shorten(text)} is an aggregate of an aggregate", hint))
     if {name for name, _ in calls_in(text)} & GENERATORS:
         complaints.append((f"{shorten(text)} makes several rows of one", SEVERAL))
     if tree.find(exp.Window):
@@ -169,6 +172,10 @@ def _of_data_alone(text: str, tree: exp.Expr, columns: Collection[str]) -> list[
         + judge_forms(text)
         + judge_sizes(tree, types)
     )
+
+
+def _holds(outer: exp.Expr, node: exp.Expr) -> bool:
+    return any(part is node for part in outer.walk())
 
 
 def _is_inside(node: exp.Expr, others: Sequence[exp.Expr]) -> bool:

@@ -20,6 +20,7 @@ from spark_jobs.operations.status import status_of
 from spark_jobs.run.definitions import check_definitions
 from spark_jobs.run.leftovers import old_checkpoints, rebuilt_beside
 from spark_jobs.run.plan import Plan, make_plan
+from spark_jobs.run.stage import unfinished_swap
 
 LONG_HELD = timedelta(days=1)
 CLOCK_BACK = timedelta(minutes=5)
@@ -207,6 +208,10 @@ def _leftovers(project: Project, plan: Plan) -> Iterator[Finding]:
     name = plan.pipeline.name
     if holder_of(plan.lake.lease()) is not None:
         return  # it may be a rebuild at work
+    if cut := unfinished_swap(plan.ledger):
+        message = f"a rebuild was cut while it replaced {', '.join(cut)}"
+        yield Finding(name, "leftovers", WARNING, message, f"`weir run {name}` finishes it")
+        return  # what it has built is still needed
     checkpoints, rebuilt = old_checkpoints(plan), rebuilt_beside(plan)
     said = [count(len(checkpoints), "old checkpoint")] if checkpoints else []
     said += ["what a cut rebuild has built"] if rebuilt else []

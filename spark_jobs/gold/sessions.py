@@ -84,13 +84,19 @@ def make_sessions(rows: DataFrame, gold: Gold, event_time: str, processed_at: da
     """One row per session and group: its end is a gap after its last row, as Spark counts it."""
     measures = [F.expr(expression).alias(name) for name, expression in gold.measures.items()]
     measures.append(F.count(F.lit(1)).alias("_row_count"))
-    if any(set(BOUNDS) & set(columns_in(measure)) for measure in gold.measures.values()):
+    if names_bounds(gold):
         made = _with_bounds(rows, gold, event_time).groupBy(*BOUNDS, *gold.group_by).agg(*measures)
     else:
         made = _by_session(rows, gold, event_time, *measures)
     return made.select(
         *BOUNDS, *gold.group_by, *gold.measures, "_row_count", F.lit(processed_at).alias("_processed_at")
     )
+
+
+def names_bounds(gold: Gold) -> bool:
+    """Whether a measure does, in whatever case."""
+    named = {name.lower() for measure in gold.measures.values() for name in columns_in(measure)}
+    return not named.isdisjoint(BOUNDS)
 
 
 def _by_session(rows: DataFrame, gold: Gold, event_time: str, *measures: Column) -> DataFrame:

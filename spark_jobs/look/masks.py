@@ -7,8 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.config.pipeline import Pipeline
-from spark_jobs.config.sensitive import MASK, Everything, all_names, sensitive_columns, sensitive_paths
+from spark_jobs.config.sensitive import (
+    MASK,
+    Everything,
+    all_names,
+    has_sensitive,
+    sensitive_columns,
+    sensitive_paths,
+)
 from spark_jobs.config.sensitive_fields import FieldPath
+from spark_jobs.config.sink_tables import known_columns
 from spark_jobs.config.table_name import TableName
 from spark_jobs.lake.delta_table import literal, quoted
 from spark_jobs.look.names import ARRIVALS, LEDGER, TableRef
@@ -47,7 +55,8 @@ def masked_columns(ref: TableRef, columns: list[str]) -> dict[str, Masked]:
         return _of_set_aside(ref, hidden, columns)
     if ref.layer == "late":
         return _of_late(ref, columns)
-    return {name: HIDDEN for name in columns if name in hidden}
+    gone = _no_longer_declared(ref, columns)
+    return {name: HIDDEN for name in columns if name in hidden or name in gone}
 
 
 def masking_sql(name: str) -> str:
@@ -57,6 +66,22 @@ def masking_sql(name: str) -> str:
 
 def _all(names: tuple[str, ...], columns: list[str]) -> dict[str, Masked]:
     return {name: HIDDEN for name in columns if name in names}
+
+
+def _no_longer_declared(ref: TableRef, columns: list[str]) -> set[str]:
+    """Columns of an older version that the pipeline file does not have any more, so that nothing says whether
+    they were sensitive: of a pipeline that has sensitive ones they count as such.
+    """
+    if not has_sensitive(ref.pipeline):
+        return set()
+    table = TableName(ref.name).name if ref.layer == "deleted" else ref.name
+    known = known_columns(ref.pipeline, table)
+    declared = None if known is None else {name.lower() for name in known}
+    return {
+        name
+        for name in columns
+        if declared is not None and not name.startswith("_") and name.lower() not in declared
+    }
 
 
 def _of_records(paths: frozenset[FieldPath], columns: list[str]) -> dict[str, Masked]:

@@ -16,6 +16,8 @@ from spark_jobs.config.sensitive_fields import FieldPath
 
 NUMBER = "\ue000"
 """Before a number while a record is taken apart: so it comes out digit by digit as it went in."""
+HALF = re.compile("[\ud800-\udfff]")
+"""Half of a character, which a record may hold as \\ud83d, and which no text in UTF-8 has."""
 OF_THE_RECORD = ("readable", "decodable", SET_ASIDE)
 """Rules that speak of the record as a whole, in words of their own: their value is none of the record's."""
 
@@ -28,13 +30,15 @@ def mask_record(record: str | None, hidden: Collection[FieldPath]) -> str | None
         return record
     try:
         fields = json.loads(record, parse_int=_keep, parse_float=_keep, parse_constant=_keep)
+        if () in hidden or not isinstance(fields, dict):
+            return MASK
+        for path in hidden:
+            fields = _masked(fields, [part.lower() for part in path])
+        shown = json.dumps(fields, ensure_ascii=False)
     except (ValueError, RecursionError):
         return MASK
-    if () in hidden or not isinstance(fields, dict):
-        return MASK
-    for path in hidden:
-        fields = _masked(fields, [part.lower() for part in path])
-    return re.sub(f'"{NUMBER}([^"]*)"', r"\1", json.dumps(fields, ensure_ascii=False))
+    shown = re.sub(f'"{NUMBER}([^"]*)"', r"\1", shown)
+    return HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", shown)
 
 
 def mask_reasons(

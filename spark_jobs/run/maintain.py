@@ -15,6 +15,7 @@ from typing import Any
 
 from spark_jobs.config import Project
 from spark_jobs.config.graph import order_tables
+from spark_jobs.config.names import NAME
 from spark_jobs.config.table_name import TableName
 from spark_jobs.config.text import count
 from spark_jobs.failure import first_line, keep_trace_outside
@@ -273,10 +274,11 @@ class _Upkeep:
     def _needs_of_others(self, table: str) -> Iterator[Need]:
         """Batches of other pipelines that read the table, cut ones and those at work now. A reader that is
         merely behind needs none of the old files: where changes are no longer kept, it takes the table as it
-        stands.
+        stands. One that is not loaded is asked too: its ledger says what its batches read.
         """
-        for name, pipeline in self.project.pipelines.items():
-            if any(table in inputs for inputs in order_tables(pipeline, self.project.conf).values()):
+        for name in filter(NAME.fullmatch, names_in(self.project.lake)):
+            known, conf = self.project.pipelines.get(name), self.project.conf
+            if known is None or any(table in inputs for inputs in order_tables(known, conf).values()):
                 yield from _cut_batches(Ledger(Lake(self.project.lake, name)), table, f"{name}.")
 
 

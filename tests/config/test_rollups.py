@@ -99,6 +99,18 @@ def test_counts_of_different_values_are_not_added(workspace: Workspace, name: st
 
 
 @pytest.mark.parametrize(
+    ("more", "keys"),
+    [("wrong: max(_revision)", ""), ("wrong: max(_processed_at)", ""), (MORE, "    where: _revision = 0\n")],
+    ids=["measure", "time", "where"],
+)
+def test_what_tells_of_runs_is_no_part_of_it(workspace: Workspace, more: str, keys: str) -> None:
+    add(workspace, "{size: 1 day}", more=more, keys=keys)
+    workspace.replace("\n\n  rollup:", "\n    watermark: 1 hour\n\n  rollup:")
+
+    assert "there is no column '_" in workspace.problem().message
+
+
+@pytest.mark.parametrize(
     "keys", ["    emit: update\n", "    emit: append\n", "    watermark: 1 hour\n"], ids=str.strip
 )
 def test_it_is_computed_as_a_whole(workspace: Workspace, keys: str) -> None:
@@ -121,6 +133,7 @@ TOTALS = {
     "a sum": ("{a: sum(orders), b: max(revenue), c: count(*), d: sum(_row_count)}", None),
     "no aggregate": ("{a: revenue}", "is not an aggregate"),
     "more than one": ("{a: sum(revenue) / sum(orders)}", "is not one aggregate"),
+    "of an aggregate": ("{a: sum(max(revenue))}", "is an aggregate of an aggregate"),
     "different values": ("{a: count(DISTINCT orders)}", "counts different values"),
     "a sum of those": ("{a: sum(cities)}", "'cities' counts different values"),
     "a column of silver": ("{a: sum(amount)}", "no column 'amount'"),

@@ -75,6 +75,16 @@ def test_silver_and_dimensions_hide_what_is_declared_and_what_comes_from_it(ward
     assert visits == {"id": 1, "note": "x", "at": MASK, "name": MASK, "_event_at": MASK, "_content": MASK}
 
 
+def test_columns_that_are_no_longer_declared_may_have_been_sensitive(ward: Workshop) -> None:
+    visits = masked(ward, "silver.visits", id=1, note="x", NAME_OF_OLD=NAME, name=NAME, _line=3)
+    by_note = masked(ward, "gold.by_note", note="x", n=2, shortest=NAME)
+    notes = masked(ward, "gold.notes", note="x", m=2)
+
+    assert visits == {"id": 1, "note": "x", "NAME_OF_OLD": MASK, "name": MASK, "_line": 3}
+    assert by_note == {"note": "x", "n": 2, "shortest": MASK}
+    assert notes == {"note": "x", "m": 2}
+
+
 def test_rows_set_aside_hide_the_fields_and_the_values_of_their_reasons(ward: Workshop) -> None:
     record = json.dumps({"id": 1, "note": "x", "at": "yesterday"})
     reasons = [{"rule": "type timestamp", "column": "at", "value": "yesterday"}]

@@ -30,6 +30,7 @@ TOKEN = {("user", "token")}
         ('{"user": ["s3cret", null]}', '{"user": ["•••", null]}'),
         ('{"user": {"token": null}}', '{"user": {"token": null}}'),
         ('{"user": {"token": "a", "token": "s3cret"}}', '{"user": {"token": "•••"}}'),
+        ('{"half": "\\\\\\ud83d", "\\udc00": 1}',) * 2,
         ('{"price": 12.50, "big": 123456789012345678901234567890, "odd": NaN}',) * 2,
     ],
 )
@@ -42,6 +43,14 @@ ANY_VALUE = st.recursive(
     HARMLESS | st.just("s3cret"),
     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["token", "TOKEN", "Token"]), inner),
 )
+
+
+def test_a_record_that_nests_deeply_at_the_path_is_masked_as_any_other() -> None:
+    for depth in (100, 600, 900, 5_000):
+        shown = mask_record(f'{{"user": {"[" * depth}"s3cret"{"]" * depth}}}', TOKEN)
+
+        assert shown is not None
+        assert "s3cret" not in shown
 
 
 @given(ANY_VALUE)

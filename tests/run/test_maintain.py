@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from spark_jobs.cli.app import app
+from spark_jobs.config.loading import load_project
 from spark_jobs.lake.counts import Counts
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import hold_lease
@@ -185,6 +186,23 @@ def test_a_cut_batch_of_another_pipeline_keeps_what_it_reads_and_a_reader_that_i
     board.write_batch("r", ("gold.per_hour", "changes", 1, 0), datetime.now(UTC), 0, Counts(), Seen())
     board.write_table("r", "gold.per_hour", 1.0, {"log.silver.lines": 1}, 0, 1, Counts())
     assert by_table(maintain(log))["silver.lines"].deleted == 3
+
+
+def test_a_pipeline_that_is_not_loaded_is_asked_by_its_ledger(log: Workshop) -> None:
+    path, board = lake_of(log).table("silver.lines"), Ledger(Lake(log.project.lake, "board"), unguarded)
+    for number in range(3):
+        write_deltalake(path, pa.table({"n": [number]}), mode="append")
+    maintain(log)
+    age(log.root / "lake")
+    log.write("conf/pipelines/board.yml", "no pipeline")
+    (log.root / "lake" / "strange").mkdir()
+    board.begin_batch("r", ("gold.per_hour", "changes", 1, 0), {"log.silver.lines": 2, "after": 0})
+
+    done = maintain_pipeline(load_project(log.root, only="log"), "log")
+
+    kept_for = by_table(done)["silver.lines"].kept_for
+    assert kept_for is not None
+    assert "batch 0 of board.gold.per_hour (changes)" in kept_for
 
 
 def test_what_is_old_beside_the_tables_goes_and_the_rest_stays(log: Workshop) -> None:

@@ -156,7 +156,7 @@ def _check_rollup(pipeline: Pipeline, name: str, gold: Gold, path: Path, report:
 
 def _check_parts(gold: Gold, known: dict[str, str], key: list[str], path: Path, report: Report) -> None:
     """Groups, measures, totals and the condition, over these columns of rows that `key` identifies."""
-    stable = {name: spark_type for name, spark_type in known.items() if name not in OF_PROCESSING}
+    stable = {name: kind for name, kind in known.items() if name not in (*OF_PROCESSING, "_revision")}
     bounds = WINDOW if gold.window else {}
     for index, name in enumerate(gold.group_by):
         place = (*path, "group_by", index)
