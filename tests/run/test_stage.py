@@ -287,6 +287,23 @@ def test_a_dimension_that_facts_look_up_for_the_first_time_is_built_beside_with_
     assert with_new_dimensions(plan, ["dimension.shops"]) == ["dimension.shops"]
 
 
+def test_so_is_one_that_a_dimension_looks_up_and_those_that_it_looks_up_itself(facts: Workshop) -> None:
+    town = "columns: {id: bigint, v: int}, key: id, sequence_by: v"
+    new = FACTS.replace("sources: {", "sources: {towns: {format: json, path: towns}, ").replace(
+        "dimensions:",
+        f"dimensions:\n  towns: {{from: towns, {town}, lookup: {{lands: {{on: id, take: {{v: land}}}}}}}}"
+        f"\n  lands: {{from: towns, {town}}}",
+    )
+    new = new.replace("city: string}", "city: string}, lookup: {towns: {on: id, take: {v: town}}}")
+    facts.write("conf/pipelines/facts.yml", new)
+    project = facts.project
+    plan = make_plan(project.pipelines["facts"], project.conf, Lake(project.lake, "facts"))
+
+    found = with_new_dimensions(plan, ["dimension.shops", "silver.sales"])
+    assert sorted(found) == ["dimension.lands", "dimension.shops", "dimension.towns", "silver.sales"]
+    assert found == [table for table in plan.tables if table in found]
+
+
 def test_a_dry_replay_refuses_what_a_replay_would_refuse(facts: Workshop) -> None:
     lake = Lake(facts.project.lake, "facts")
     write_deltalake(lake.table("quarantine.silver.sales"), pa.table({"id": [1]}))
