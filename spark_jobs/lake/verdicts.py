@@ -147,15 +147,15 @@ class Verdicts:
         self.ledger.append("decisions", [{**batch_columns(run_id, decision.batch_id), **row, **who}])
 
     def note_rules(self, table: str, rules: Sequence[Rule]) -> bool:
-        """Keep what these rules say, by their version; whether the table's rows so far
-        were judged by others.
+        """Keep what these rules say, by their version; whether the table's rows so far were judged by others.
+        Those that tag do not count: by these the rows that are there follow.
         """
         newest, fresh = self._newest_rules(table, rules), _rules_row(table, rules)
         if newest is None and not rules:
             return False
         if newest is None or newest["rules"] != fresh["rules"]:
             self.ledger.append("rules", [fresh])
-        return newest is not None and newest["rules"] != fresh["rules"]
+        return newest is not None and _judging(newest) != _judging(fresh)
 
     def keep_rules(self, table: str, rules: Sequence[Rule]) -> None:
         """Keep what these rules say, for rows that no reader sees yet: the rules of those that are there stay
@@ -195,6 +195,10 @@ class Verdicts:
 
 def _rules_of(definition: str) -> tuple[Rule, ...]:
     return tuple(Rule.of_dict(rule) for rule in json.loads(definition))
+
+
+def _judging(row: Mapping[str, Any]) -> str:
+    return rules_version(rule for rule in _rules_of(row["definition"]) if rule.on_fail != "tag")
 
 
 def _rules_row(table: str, rules: Sequence[Rule]) -> dict[str, Any]:

@@ -110,10 +110,12 @@ def _line_of(plan: Plan, table: str, change: str) -> int:
 
 
 def dimensions_beside(plan: Plan) -> list[str]:
-    """The dimensions of the plan's facts that are not in the plan and have no definition yet."""
-    facts = (inputs for table, inputs in plan.tables.items() if TableName(table).is_in("silver"))
+    """The dimensions that facts of the plan, or dimensions of it, look up, and that are not in the plan and
+    have no definition yet.
+    """
+    looking = (inputs for table, inputs in plan.tables.items() if TableName(table).has_keys)
     named = dict.fromkeys(
-        source for inputs in facts for source in inputs if TableName(source).is_in("dimension")
+        source for inputs in looking for source in inputs if TableName(source).is_in("dimension")
     )
     return [
         dimension for dimension in named if dimension not in plan.tables and dimension not in plan.definitions
@@ -122,8 +124,8 @@ def dimensions_beside(plan: Plan) -> list[str]:
 
 def note_definitions(plan: Plan, run_id: str) -> tuple[Plan, list[str]]:
     """Write down the definitions of new tables, and harmless changes of others; these are named. A new
-    dimension of facts is among them where it was not selected: the facts need it, so it is created, without
-    rows.
+    dimension that others look up is among them where it was not selected: they need it, so it is created,
+    without rows.
     """
     fresh: dict[str, Definition] = {}
     notes = []

@@ -14,10 +14,10 @@ from spark_jobs.failure import first_line
 from spark_jobs.lake.delta_log import table_version
 from spark_jobs.lake.layout import Lake
 from spark_jobs.lake.lease import Lease
-from spark_jobs.lake.ledger_tables import ANEW, SWAPPING
+from spark_jobs.lake.ledger_tables import ANEW, SWAPPING, Definition
 from spark_jobs.lake.storage import remove
 from spark_jobs.run.order import RunOrder, new_order, note_run
-from spark_jobs.run.plan import Plan
+from spark_jobs.run.plan import DEFINITION, TAGGING, Plan
 from spark_jobs.run.result import EXIT_CODES, Start, State, Status, TableRun
 from spark_jobs.run.stage import (
     check_live,
@@ -194,6 +194,10 @@ def only_tables(plan: Plan, chosen: list[str]) -> Plan:
     return replace(plan, tables={table: inputs for table, inputs in plan.tables.items() if table in chosen})
 
 
+MADE_BY = (DEFINITION, TAGGING)
+"""Inputs that say by what the rows of a table were made."""
+
+
 def note_swapping(order: RunOrder, natives: list[str], swap: Swap) -> None:
     """Write down what was built, and that it takes the place of the current tables: from here on it is
     finished by the next command.
@@ -202,7 +206,9 @@ def note_swapping(order: RunOrder, natives: list[str], swap: Swap) -> None:
     fresh = {table: plan.definitions[table] for table in plan.tables}
     fresh |= {
         table: replace(
-            fresh[table], starts_after=plan.inputs_of_others(table), stage=describe_stage(plan.lake, table)
+            fresh[table],
+            starts_after=plan.inputs_of_others(table) | _made_by(plan, table),
+            stage=describe_stage(plan.lake, table),
         )
         for table in swap.tables
     }
@@ -211,6 +217,20 @@ def note_swapping(order: RunOrder, natives: list[str], swap: Swap) -> None:
     anew = {table: replace(plan.definitions[table], starts_after={ANEW: True}) for table in natives}
     order.ledger.write_definitions(order.run_id, begun | anew)
     swap.is_begun = True
+
+
+def _made_by(plan: Plan, table: str) -> dict[str, Any]:
+    return {name: value for name, value in plan.current_inputs(table).items() if name in MADE_BY}
+
+
+def consumed_by(now: Plan, table: str, known: Definition) -> dict[str, Any]:
+    """What a table was rebuilt from. SQL files, rules and tables of other pipelines may have changed since it
+    was built: a rebuild that was cut has written down what there was then.
+    """
+    current = now.current_inputs(table)
+    if known.state == SWAPPING:
+        current = {name: value for name, value in current.items() if name not in MADE_BY}
+    return current | known.starts_after
 
 
 def discard_stage(lake: Lake, lease: Lease) -> None:

@@ -236,11 +236,13 @@ class _Upkeep:
         return True
 
     def _follow(self, table: str, was: int | None, path: str) -> None:
-        """Whoever had consumed the version before has consumed this one: it has the same rows."""
+        """Whoever had consumed the version before has consumed this one: it has the same rows. That may also
+        be a table beside one of its inputs.
+        """
         now = table_version(path)
-        for reader, inputs in self.plan.tables.items():
+        for reader in self.plan.tables:
             known = self.consumed.get(reader, {})
-            if table in inputs and known.get(table) == was:
+            if table in known and known[table] == was:
                 self.consumed[reader] = {**known, table: now}
                 version = table_version(self.plan.lake.table(reader))
                 self.plan.ledger.write_table(

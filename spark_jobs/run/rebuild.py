@@ -125,11 +125,12 @@ def tables_to_rebuild(plan: Plan, named: Collection[str], lost: Collection[str] 
 
 
 def with_new_dimensions(plan: Plan, chosen: list[str]) -> list[str]:
-    """These tables, with the dimensions that facts among them look up for the first time: readers see nothing
-    of these yet, so that they are built beside as well.
+    """These tables, with the dimensions that they look up for the first time, and those that these look up:
+    readers see nothing of them yet, so that they are built beside as well.
     """
-    wanted = {*chosen, *dimensions_beside(only_tables(plan, chosen))}
-    return [table for table in plan.tables if table in wanted]
+    while new := dimensions_beside(only_tables(plan, chosen)):
+        chosen = [table for table in plan.tables if table in {*chosen, *new}]
+    return chosen
 
 
 def standing_tables(project: Project, name: str) -> list[str]:

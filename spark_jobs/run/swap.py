@@ -21,7 +21,7 @@ from spark_jobs.lake.gate import OpenGate
 from spark_jobs.lake.ledger_tables import LIVE, Definition
 from spark_jobs.lake.quarantine import count_open
 from spark_jobs.lake.tables import Batch
-from spark_jobs.run.finish_swap import without_sinks
+from spark_jobs.run.finish_swap import consumed_by, without_sinks
 from spark_jobs.run.order import RunOrder
 from spark_jobs.run.plan import Plan
 from spark_jobs.run.stage import NotReplaced, with_sides
@@ -115,11 +115,8 @@ def swap_tables(
                 reach("swap.after", name)
         on_replaced(table)
     now = replace(live, tables=staged.tables, definitions=live.definitions | staged.definitions)
-    # What other pipelines have published since it was built was not read: a rebuild that was cut has written
-    # down what was.
     consumed = {
-        table: now.current_inputs(table) | staged.definitions[table].starts_after
-        for table in without_sinks(staged.tables)
+        table: consumed_by(now, table, staged.definitions[table]) for table in without_sinks(staged.tables)
     }
     fresh = {table: replace(staged.definitions[table], state=LIVE, stage=None) for table in staged.tables}
     fresh |= {table: replace(fresh[table], starts_after=inputs) for table, inputs in consumed.items()}

@@ -11,7 +11,7 @@ from spark_jobs.config.expectations import FAILED_RULES, Rule, rules_version, ta
 from spark_jobs.lake import delta_log
 from spark_jobs.lake.ledger_batches import CORRECTION, STREAM
 from spark_jobs.lake.seen import Seen
-from spark_jobs.run.context import Done, RunContext
+from spark_jobs.run.context import RULES, Done, RunContext
 from spark_jobs.run.plan import TAGGING
 from spark_jobs.silver.fact_table import FactTable
 from spark_jobs.silver.tagging import tag_again
@@ -36,15 +36,21 @@ def is_behind(run: RunContext, table: FactTable, consumed: dict[str, Any]) -> bo
 
 
 def _used(run: RunContext, table: str) -> list[tuple[Rule, ...]]:
-    """The rules that rows may have been tagged by since all of them were tagged last, or since the first."""
+    """The rules that rows may have been tagged by since all of them were tagged last, or since the first,
+    whose batch knows its own.
+    """
     intents = partial(run.order.ledger.intents, generation=run.plan.generation(table))
     tagged = max((intent.begun_at for intent in intents(table, TAG)), default=None)
-    first = min((intent.begun_at for intent in intents(table, STREAM)), default=None)
-    noted, since = run.verdicts.noted(table), tagged or first
-    if since is None:
+    first = min(intents(table, STREAM), key=lambda intent: intent.begun_at, default=None)
+    noted = run.verdicts.noted(table)
+    if tagged is not None:
+        before = [rules for at, rules in noted if at <= tagged][-1:]
+        return [*before, *(rules for at, rules in noted if at > tagged)]
+    if first is None:
         return [rules for _, rules in noted]
-    before = [rules for at, rules in noted if at <= since]
-    return [*(before[-1:] if tagged else []), *(rules for at, rules in noted if at > since)]
+    version = first.inputs.get(RULES)
+    since = [rules for at, rules in noted if at > first.begun_at]
+    return [run.verdicts.rules(table, version) if version else (), *since]
 
 
 def finish_tagging(run: RunContext, table: FactTable, settings: dict[str, str]) -> None:

@@ -14,25 +14,35 @@ from spark_jobs.silver import scd2
 
 
 def place_in_order(winners: DataFrame, key: Sequence[str], snapshot: Sequence[str]) -> DataFrame:
-    """Adds `_snapshot`, the number of the snapshot that a version was in, `_next_at`, the time of the next
-    one, `_next`, the number of the next one that had its member, and `_is_new`: nothing was known of its
-    snapshot.
+    """Adds `_snapshot`, the number of the time of the snapshot that a version was in, `_next_at`, when the
+    next one came, `_next`, the number of the next one that had its member, and `_is_new`: nothing was known
+    of the snapshot.
+
+    Files that arrive together are snapshots of one time, of which the last one holds (`_is_last`): what
+    only those before it have was valid for no time.
     """
-    in_order = Window.orderBy(*snapshot)
+    own, at = F.struct(*snapshot), snapshot[0]
     known = winners.groupBy(*snapshot).agg((~F.max("_is_known")).alias("_is_new"))
-    numbered = known.withColumns(
-        {"_snapshot": F.row_number().over(in_order), "_next_at": F.lead(snapshot[0]).over(in_order)}
+    times = known.groupBy(at).agg(F.max_by("_is_new", own).alias("_is_new"), F.max(own).alias("_last"))
+    in_order = Window.orderBy(at)
+    numbered = times.withColumns(
+        {"_snapshot": F.row_number().over(in_order), "_following": F.lead(at).over(in_order)}
     )
-    of_member = Window.partitionBy(*key).orderBy(snapshot[0])
-    return winners.join(F.broadcast(numbered), on=list(snapshot)).withColumn(
-        "_next", F.lead("_snapshot").over(of_member)
-    )
+    placed = winners.join(F.broadcast(numbered), on=[at]).withColumn("_is_last", own == F.col("_last"))
+    later = Window.partitionBy(*key).orderBy(at).rowsBetween(1, Window.unboundedFollowing)
+    return placed.withColumns(
+        {
+            "_next_at": F.when(F.col("_is_last"), F.col("_following")).otherwise(F.col(at)),
+            "_next": F.min(F.when(F.col("_is_last"), F.col("_snapshot"))).over(later),
+        }
+    ).drop("_last", "_following")
 
 
 def mark_gaps(marked: DataFrame, key: Sequence[str], snapshot: Sequence[str]) -> DataFrame:
     """A version is a change also where the snapshot before it lacked its member."""
     in_order = Window.partitionBy(*key).orderBy(snapshot[0])
-    follows = F.coalesce(F.lag("_snapshot").over(in_order) == F.col("_snapshot") - 1, F.lit(False))
+    before = F.lag(F.when(F.col("_is_last"), F.col("_snapshot"))).over(in_order)
+    follows = F.coalesce(before == F.col("_snapshot") - 1, F.lit(False))
     return marked.withColumn("_is_change", F.col("_is_change") | ~follows)
 
 
@@ -64,8 +74,10 @@ def count_ended(placed: DataFrame) -> DataFrame:
     them it lacks. No row where none has come after another.
     """
     is_ended = F.coalesce(F.col("_next") != F.col("_snapshot") + 1, F.lit(True))
-    before = placed.groupBy((F.col("_snapshot") + 1).alias("_snapshot")).agg(
-        F.count(F.lit(1)).alias("stood"), F.sum(is_ended.cast("bigint")).alias("ended")
+    before = (
+        placed.where("_is_last")
+        .groupBy((F.col("_snapshot") + 1).alias("_snapshot"))
+        .agg(F.count(F.lit(1)).alias("stood"), F.sum(is_ended.cast("bigint")).alias("ended"))
     )
     new = placed.where("_is_new").select("_snapshot").distinct()
     return (

@@ -132,6 +132,30 @@ def test_small_files_are_put_together_once_and_who_was_up_to_date_still_is(log: 
     assert due_tables(plan)[0] == []
 
 
+def test_facts_that_know_which_members_have_ended_stay_up_to_date_as_well(log: Workshop) -> None:
+    members = (
+        "members: {from: members, key: n, columns: {n: bigint, v: int}, sequence_by: v, delete_when: v < 0}"
+    )
+    lookup = "lookup: {members: {on: n, take: v, if_missing: park}}"
+    pipeline = LOG.replace("sources: {", "sources: {members: {format: json, path: members}, ")
+    pipeline = pipeline.replace("silver:", f"dimensions: {{{members}}}\nsilver:").replace(
+        "bigint}}}", "bigint}, LOOKUP}}"
+    )
+    log.write("conf/pipelines/log.yml", pipeline.replace("LOOKUP", lookup))
+    ended, ledger = "deleted.dimension.members", Ledger(lake_of(log), unguarded)
+    write_deltalake(lake_of(log).table("dimension.members"), pa.table({"n": [1], "v": [1]}))
+    for number in range(3):
+        write_deltalake(lake_of(log).table(ended), pa.table({"n": [number]}), mode="append")
+    consumed = {"bronze.lines": 2, "dimension.members": 0, ended: 2}
+    ledger.write_table("r", "silver.lines", 1.0, consumed, 0, 1, Counts())
+
+    assert by_table(maintain(log))[ended].is_compacted
+
+    assert Ledger(lake_of(log)).consumed_inputs()["silver.lines"] == {**consumed, "bronze.lines": 3, ended: 3}
+    plan = make_plan(log.project.pipelines["log"], log.project.conf, lake_of(log))
+    assert due_tables(plan)[0] == []
+
+
 def test_a_reader_that_is_behind_stays_due_and_keeps_its_files(log: Workshop) -> None:
     Ledger(lake_of(log), unguarded).write_table("r", "silver.lines", 1.0, {"bronze.lines": 1}, 0, 1, Counts())
     maintain(log)

@@ -97,3 +97,21 @@ def test_rules_that_are_kept_can_be_judged_by(judged: Workshop) -> None:
     assert [
         Verdicts(plan.ledger).rules("silver.orders", version)[0].kwargs["max_value"] for version in versions
     ] == [10, 5, 10]
+
+
+def test_rules_that_tag_are_not_said_to_leave_the_rows_that_are_there(judged: Workshop) -> None:
+    def write(rules: str) -> None:
+        judged.write("expectations/shop/silver.orders.yml", rules)
+
+    tagging = RULES.replace("quarantine", "tag")
+    assert changed(judged) == ["silver.orders"]
+    both = (
+        RULES.replace("MOST", "5")
+        + tagging.replace("MOST", "3").replace("small:", "tiny:").partition(":\n")[2]
+    )
+    write(both)
+    assert changed(judged) == []
+    write(both.replace("max_value: 3", "max_value: 2"))
+    assert changed(judged) == []
+    write(tagging.replace("MOST", "2"))  # the rule that set rows aside is gone
+    assert changed(judged) == ["silver.orders"]

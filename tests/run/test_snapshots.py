@@ -265,3 +265,37 @@ def test_a_late_snapshot_that_was_cut_is_blocked_in_history_as_well(workshop: Wo
     assert [table.table for table in result.tables if table.blocked] == ["dimension.seat_history"]
     counts = next(table.counts for table in result.tables if table.table == "dimension.seats")
     assert (counts.rows_in, counts.superseded, counts.grown) == (1, 1, 0)
+
+
+@pytest.mark.parametrize("files_per_batch", [1, 2])
+def test_files_that_arrive_together_end_only_what_the_last_one_lacks(
+    workshop: Workshop, files_per_batch: int
+) -> None:
+    workshop.write(
+        "conf/pipelines/seats.yml",
+        f"""
+pipeline: seats
+sources: {{seats: {{format: csv, path: seats, files_per_batch: {files_per_batch}}}}}
+dimensions:
+  seats:
+    {{from: seats, key: seat, columns: {{seat: string, owner: string}}, sequence_by: newest_arrival, history: scd2,
+      snapshot: true}}
+""",
+    )
+
+    def land(name: int, seats: str) -> None:
+        workshop.land(f"seats/{name}.csv", "seat,owner\n" + "".join(f"{seat},A\n" for seat in seats))
+
+    land(1, "abcdefghij")
+    assert workshop.run("seats").exit_code == 0
+    land(2, "abcdefghijk")
+    land(3, "abcdefghi")  # j and k went, of 10 members that stood one
+
+    result = workshop.run("seats")
+
+    assert result.exit_code == 0, result.message
+    found = workshop.rows("seats.dimension.seats", "seat", "_valid_from", "_valid_to")
+    assert len(found) == 11
+    assert [seat for seat, _, until in found if until is None] == list("abcdefghi")
+    assert [seat for seat, since, until in found if since == until] == ["k"]
+    assert verified(workshop, "seats") == []

@@ -5,6 +5,8 @@ place of rows.
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,10 +19,10 @@ from spark_jobs.lake.ledger import Ledger
 from spark_jobs.lake.ledger_tables import LIVE, SWAPPING, Definition
 from spark_jobs.lake.selection import Selection
 from spark_jobs.run.decisions import try_replay
-from spark_jobs.run.finish_swap import Rebuild
+from spark_jobs.run.finish_swap import Rebuild, Swap, consumed_by, note_swapping, only_tables
 from spark_jobs.run.judging import version_to_judge_by
 from spark_jobs.run.order import QuarantineRequest
-from spark_jobs.run.plan import make_plan
+from spark_jobs.run.plan import TAGGING, Plan, make_plan
 from spark_jobs.run.rebuild import rebuild_tables, with_new_dimensions
 from spark_jobs.run.result import RunResult, Status
 from spark_jobs.run.stage import NotReplaceable, StageLost, check_live, check_stage, describe_stage
@@ -285,6 +287,52 @@ def test_a_dimension_that_facts_look_up_for_the_first_time_is_built_beside_with_
 
     assert sorted(with_new_dimensions(plan, ["silver.sales"])) == ["dimension.towns", "silver.sales"]
     assert with_new_dimensions(plan, ["dimension.shops"]) == ["dimension.shops"]
+
+
+def test_so_is_one_that_a_dimension_looks_up_and_those_that_it_looks_up_itself(facts: Workshop) -> None:
+    town = "columns: {id: bigint, v: int}, key: id, sequence_by: v"
+    new = FACTS.replace("sources: {", "sources: {towns: {format: json, path: towns}, ").replace(
+        "dimensions:",
+        f"dimensions:\n  towns: {{from: towns, {town}, lookup: {{lands: {{on: id, take: {{v: land}}}}}}}}"
+        f"\n  lands: {{from: towns, {town}}}",
+    )
+    new = new.replace("city: string}", "city: string}, lookup: {towns: {on: id, take: {v: town}}}")
+    facts.write("conf/pipelines/facts.yml", new)
+    project = facts.project
+    plan = make_plan(project.pipelines["facts"], project.conf, Lake(project.lake, "facts"))
+
+    found = with_new_dimensions(plan, ["dimension.shops", "silver.sales"])
+    assert sorted(found) == ["dimension.lands", "dimension.shops", "dimension.towns", "silver.sales"]
+    assert found == [table for table in plan.tables if table in found]
+
+
+def test_a_rebuild_that_was_cut_knows_by_which_rules_its_rows_were_tagged(facts: Workshop) -> None:
+    rule = "{type: expect_column_values_to_not_be_null, kwargs: {column: COLUMN}, on_fail: tag, reason: so}"
+
+    def planned(column: str) -> Plan:
+        facts.write(
+            "expectations/facts/silver.sales.yml",
+            f"expectations:\n  known: {rule.replace('COLUMN', column)}\n",
+        )
+        project = facts.project
+        return make_plan(project.pipelines["facts"], project.conf, Lake(project.lake, "facts"))
+
+    def noted(plan: Plan) -> Definition:
+        ledger = Ledger(plan.lake, guard=lambda: None)
+        order: Any = SimpleNamespace(plan=only_tables(plan, ["silver.sales"]), ledger=ledger, run_id="r")
+        note_swapping(order, [], Swap(["silver.sales"]))
+        return Ledger(plan.lake).definitions()["silver.sales"]
+
+    built = planned("city")
+    tagged_by, cut = built.current_inputs("silver.sales")[TAGGING], noted(built)
+    later = planned("shop")
+
+    assert later.current_inputs("silver.sales")[TAGGING] != tagged_by
+    assert consumed_by(later, "silver.sales", cut)[TAGGING] == tagged_by
+    (facts.root / "expectations/facts/silver.sales.yml").unlink()
+    none = make_plan(facts.project.pipelines["facts"], facts.project.conf, built.lake)
+    assert consumed_by(none, "silver.sales", cut)[TAGGING] == tagged_by
+    assert TAGGING not in consumed_by(later, "silver.sales", noted(none))
 
 
 def test_a_dry_replay_refuses_what_a_replay_would_refuse(facts: Workshop) -> None:

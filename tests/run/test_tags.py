@@ -248,6 +248,21 @@ def test_rules_of_a_run_that_came_to_no_end_leave_no_trace(at_once: Workshop, wo
     assert verified(workshop, "shop") == []
 
 
+def test_rules_of_a_first_run_that_came_to_no_end_leave_no_trace(workshop: Workshop) -> None:
+    workshop.write("conf/pipelines/shop.yml", SHOP)
+    rules(workshop, 0)
+    land(workshop, "all", ORDERS)
+    with failpoints.arm("marker.after:silver.orders@stream=raise"):
+        assert workshop.run("shop").status is Status.FAILED
+    for table in ("orders", "lines"):
+        (workshop.root / f"expectations/shop/silver.{table}.yml").unlink()
+
+    done(workshop)
+
+    assert {tuple(names) for names in tags(workshop).values()} == {()}
+    assert verified(workshop, "shop") == []
+
+
 def test_a_lake_without_tags_gets_them_and_loses_them_with_the_last_rule(workshop: Workshop) -> None:
     counted = "\ngold:\n  hourly: {from: silver.orders, window: {size: 1 hour}, measures: {order_count: count(*)}}\n"
     workshop.write("conf/pipelines/shop.yml", SHOP + counted)
