@@ -43,7 +43,6 @@ silver:
 gold:
   per_hour: {from: silver.orders, window: {size: 1 hour}, measures: {n: count(*)}, watermark: 1 hour}
 """
-NOW = datetime.now(UTC)
 
 
 def order(number: int, member: int = 1, at: str = "2024-05-02T10:00:00Z") -> str:
@@ -66,11 +65,11 @@ def shop(healthy: Workshop, tmp_path: Path) -> Workshop:
     return healthy.copied(tmp_path / "copy")
 
 
-def look(shop: Workshop, now: datetime = NOW) -> list[Finding]:
-    return look_at_pipeline(shop.project, "shop", now)
+def look(shop: Workshop, now: datetime | None = None) -> list[Finding]:
+    return look_at_pipeline(shop.project, "shop", now or datetime.now(UTC))
 
 
-def wrong(shop: Workshop, now: datetime = NOW) -> list[Finding]:
+def wrong(shop: Workshop, now: datetime | None = None) -> list[Finding]:
     return [finding for finding in look(shop, now) if finding.state != OK]
 
 
@@ -118,7 +117,7 @@ def test_a_rewritten_file_is_named_and_the_named_command_takes_it(
 ) -> None:
     shop.land("orders/a.json", order(1) + order(3))
     source = shop.project.pipelines["shop"].sources["orders"]
-    register_arrivals(make_feed(lake(shop), shop.project.landing, "orders", source, unguarded), NOW)
+    register_arrivals(make_feed(lake(shop), shop.project.landing, "orders", source, unguarded), datetime.now(UTC))
 
     [found] = wrong(shop)
 
@@ -213,7 +212,7 @@ def test_folders_without_the_right_to_write_are_named(
 
 def test_a_killed_run_and_a_sum_that_does_not_balance_are_named(shop: Workshop) -> None:
     ledger = Ledger(lake(shop), unguarded)
-    ledger.write_run(run_id="cut", pipeline="shop", at=NOW, event="started", host="h", pid=1)
+    ledger.write_run(run_id="cut", pipeline="shop", at=datetime.now(UTC), event="started", host="h", pid=1)
     ledger.write_evidence("cut", ("silver.orders", "stream", 1, 0), {}, "7 rows are missing")
 
     by_about = {finding.about: finding for finding in wrong(shop)}
@@ -225,7 +224,7 @@ def test_a_killed_run_and_a_sum_that_does_not_balance_are_named(shop: Workshop) 
 
 
 def test_a_clock_that_went_back_is_named(shop: Workshop) -> None:
-    [found] = wrong(shop, NOW - timedelta(hours=1))
+    [found] = wrong(shop, datetime.now(UTC) - timedelta(hours=1))
 
     assert (found.about, found.state) == ("clock", BAD)
     assert "still to come by this clock" in found.message
