@@ -117,7 +117,9 @@ def test_a_rewritten_file_is_named_and_the_named_command_takes_it(
 ) -> None:
     shop.land("orders/a.json", order(1) + order(3))
     source = shop.project.pipelines["shop"].sources["orders"]
-    register_arrivals(make_feed(lake(shop), shop.project.landing, "orders", source, unguarded), datetime.now(UTC))
+    register_arrivals(
+        make_feed(lake(shop), shop.project.landing, "orders", source, unguarded), datetime.now(UTC)
+    )
 
     [found] = wrong(shop)
 
