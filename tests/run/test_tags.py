@@ -186,7 +186,7 @@ def test_the_report_counts_them_and_finds_nothing_to_warn_of(at_once: Workshop) 
     assert not any("amount_is_usual" in note for note in report.verdict.notes)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.soak)])
 def test_the_order_of_rows_members_and_rules_does_not_matter(
     at_once: Workshop, workshop: Workshop, seed: int
 ) -> None:
